@@ -138,7 +138,7 @@ export const web: Class = {
       here: 'Servers listen on 127.0.0.1 by default, and the gateway over HTTP requires a token even for local clients. No network API accepts the definition of a process.',
       proof: [
         'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
-        'packages/host/test/gateway/front.test.ts > rejects requests without a user's token',
+        'packages/host/test/gateway/front.test.ts > rejects requests without a token of a user',
         'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
         'packages/sdk/test/transports/socket.test.ts > is on this machine, unless a long name says otherwise',
         'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, says where, and ends when told to',

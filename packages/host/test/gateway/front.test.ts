@@ -93,7 +93,7 @@ describe('a gateway over HTTP', () => {
     expect(paid).toEqual(['ann'])
   })
 
-  it("rejects requests without a user's token", async () => {
+  it('rejects requests without a token of a user', async () => {
     const { front: open, hosts } = await front()
     for (const authorization of ['', 'Bearer nobody-has-this-token']) {
       const answer = await fetch(open.url, { method: 'POST', headers: { authorization }, body: '{}' })

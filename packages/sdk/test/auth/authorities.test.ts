@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { McpError } from '@jackfield/sdk'
 import { bearer, introspection, type JwtOptions, jwt, type VerifyToken } from '@jackfield/sdk/auth'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { faces, modern } from '../serve/http-support.ts'
+import { adapters, modern } from '../serve/http-support.ts'
 import { as, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
 
 /** Fetches for the issuer, whose metadata says that its keys are at `jwksUri`; notes what was asked. */
@@ -115,7 +115,7 @@ describe('an issuer on this machine', () => {
   })
 })
 
-describe.each(faces)('a request whose token nobody can check now, on %s,', (_, mount) => {
+describe.each(adapters)('a request whose token nobody can check now, on %s,', (_, mount) => {
   const away = () => Promise.reject(new TypeError('fetch failed'))
   const failing = async () => new Response('maintenance', { status: 500 })
   const client = { clientId: 'shop', clientSecret: 's' }

@@ -6,7 +6,7 @@ import {
   startAuthorizationServer,
 } from '../auth-support/authorization-server.ts'
 import { refresh, signIn, type Tokens } from '../auth-support/sign-in.ts'
-import { type Ask, type Face, faces, type Mounted, modern } from '../serve/http-support.ts'
+import { type Adapter, type Ask, adapters, type Mounted, modern } from '../serve/http-support.ts'
 import { prover } from './dpop-support.ts'
 import { as, challengeOf, mcp, mounted, shop } from './support.ts'
 
@@ -27,7 +27,7 @@ async function start(options: AuthorizationServerOptions = {}): Promise<Authoriz
   return server
 }
 
-function protect(mount: Face, server: AuthorizationServer, dpop = false): Promise<Mounted> {
+function protect(mount: Adapter, server: AuthorizationServer, dpop = false): Promise<Mounted> {
   const { issuer } = server
   const authenticate = bearer({
     resource: mcp,
@@ -41,7 +41,7 @@ function protect(mount: Face, server: AuthorizationServer, dpop = false): Promis
 const refund = (tokens: Pick<Tokens, 'accessToken'>): Ask =>
   modern('tools/call', { name: 'refund' }, as(tokens.accessToken))
 
-describe.each(faces)('over the %s face, with an authorization server', (_face, mount) => {
+describe.each(adapters)('over the %s adapter, with an authorization server', (_adapter, mount) => {
   test('somebody signs in, is asked for more, signs in again and goes on', async () => {
     const server = await start()
     const { send } = await protect(mount, server)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faces, modern, webFace } from '../serve/http-support.ts'
+import { adapters, modern, webAdapter } from '../serve/http-support.ts'
 import {
   as,
   authenticated,
@@ -58,7 +58,7 @@ function swapped(token: string, other: string): string {
   return [head, other.split('.')[1], signature].join('.')
 }
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   test('without a token, the answer says where to get one and with which scopes', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, {
@@ -194,7 +194,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
 
 describe('options', () => {
   async function statusOf(options: Parameters<typeof authenticated>[0], token: string): Promise<number> {
-    const { send } = await mounted(webFace, shop().server, { authenticate: authenticated(options) })
+    const { send } = await mounted(webAdapter, shop().server, { authenticate: authenticated(options) })
     return (await send(modern('tools/list', {}, as(token)))).status
   }
 

@@ -2,7 +2,7 @@ import { memoryBackplane } from '@jackfield/sdk/testing'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ProofChecker } from '../../src/auth/server/dpop.ts'
-import { type Ask, faces, type Mounted, modern, session } from '../serve/http-support.ts'
+import { type Ask, adapters, type Mounted, modern, session } from '../serve/http-support.ts'
 import { type Prover, prover } from './dpop-support.ts'
 import { as, authenticated, inSeconds, mcp, mounted, readChallenges, shop, tokenOf } from './support.ts'
 
@@ -44,7 +44,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   const start = (dpop: Parameters<typeof authenticated>[0] = { dpop: true }): Promise<Mounted> =>
     mounted(mount, shop().server, { authenticate: authenticated(dpop) })
 

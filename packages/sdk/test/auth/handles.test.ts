@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { faces, modern, session } from '../serve/http-support.ts'
+import { adapters, modern, session } from '../serve/http-support.ts'
 import { as, authenticated, metadataUrl, mounted, readChallenges, shop, tokenOf } from './support.ts'
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami' } }
 
-describe.each(faces)('over the %s face, without a token', (_face, mount) => {
+describe.each(adapters)('over the %s adapter, without a token', (_adapter, mount) => {
   test('the id of a session is worth nothing', async () => {
     const { server } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated() })

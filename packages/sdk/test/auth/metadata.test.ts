@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { faces, modern, webFace } from '../serve/http-support.ts'
+import { adapters, modern, webAdapter } from '../serve/http-support.ts'
 import { as, authenticated, issuer, mcp, metadataUrl, mounted, shop, tokenOf } from './support.ts'
 
 const path = new URL(metadataUrl).pathname
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   test('the metadata says who may issue tokens, to anybody and to any page', async () => {
     const authenticate = authenticated({
       scopes: { supported: ['orders:read'], required: ['mcp'] },
@@ -89,7 +89,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
 test('a resource at the root of its origin has its metadata there', async () => {
   const authenticate = authenticated({ resource: 'https://mcp.example.com' })
   expect([...(authenticate.documents?.keys() ?? [])]).toEqual(['/.well-known/oauth-protected-resource'])
-  const { send } = await mounted(webFace, shop().server, { authenticate })
+  const { send } = await mounted(webAdapter, shop().server, { authenticate })
   const answer = await send({ method: 'GET', path: '/.well-known/oauth-protected-resource' })
   expect(await answer.json()).toMatchObject({ resource: 'https://mcp.example.com' })
 })

@@ -3,7 +3,7 @@ import { connect } from '@jackfield/sdk/client'
 import { memory } from '@jackfield/sdk/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { faces, type Mounted, modern, session } from '../serve/http-support.ts'
+import { adapters, type Mounted, modern, session } from '../serve/http-support.ts'
 import { until } from '../serve/support.ts'
 import { as, authenticated, inSeconds, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
 
@@ -30,7 +30,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   describe.each(others)('%s', (_who, claims) => {
     test('cannot use, read, resume or end a session', async () => {
       faultyPeer('a batch, which its revision does not have')

@@ -2,7 +2,7 @@ import { defineServer, template, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { memory } from '@jackfield/sdk/testing'
 import { describe, expect, test } from 'vitest'
-import { faces, modern, session, webFace } from '../serve/http-support.ts'
+import { adapters, modern, session, webAdapter } from '../serve/http-support.ts'
 import { initialize, until } from '../serve/support.ts'
 import { as, authenticated, challengeOf, eras, metadataUrl, mounted, shop, tokenOf } from './support.ts'
 
@@ -39,7 +39,7 @@ function namesIn(value: unknown): unknown[] {
   return Array.isArray(value) ? value.map(({ name }) => name) : []
 }
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   describe.each(eras)('on %s', (era, request) => {
     test.each(needing)('%s %j needs %s', async (method, params, scope) => {
       const { server, ran } = shop()
@@ -238,7 +238,7 @@ test('a template lists nothing that its caller may not read, and is not asked in
       }),
     },
   })
-  const { send } = await mounted(webFace, server, { authenticate: authenticated() })
+  const { send } = await mounted(webAdapter, server, { authenticate: authenticated() })
   const { result } = await (await send(modern('resources/list', {}, as(await tokenOf())))).json()
   expect(namesIn(Object(result).resources)).toEqual(['hours', 'shop://links/a'])
   expect(asked).toEqual([])
@@ -246,7 +246,7 @@ test('a template lists nothing that its caller may not read, and is not asked in
 
 test('what a resource needs decides who may keep it', async () => {
   const { server } = shop()
-  const { send } = await mounted(webFace, server, { authenticate: authenticated() })
+  const { send } = await mounted(webAdapter, server, { authenticate: authenticated() })
   const headers = as(await tokenOf({ scope: read }))
   const scopeOf = async (uri: string) =>
     Object((await (await send(modern('resources/read', { uri }, headers))).json())['result']).cacheScope
@@ -261,7 +261,7 @@ test('a server without scopes keeps its lists public', async () => {
     cache: { cacheScope: 'public' },
     tools: { hello: tool({ run: () => 'hello' }) },
   })
-  const { send } = await mounted(webFace, open, {})
+  const { send } = await mounted(webAdapter, open, {})
   expect(await (await send(modern('tools/list'))).json()).toMatchObject({ result: { cacheScope: 'public' } })
   expect(open.scopes).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { afterEach, expect, test, vi } from 'vitest'
-import { modern, session, webFace } from '../serve/http-support.ts'
+import { modern, session, webAdapter } from '../serve/http-support.ts'
 import { initialize, initialized } from '../serve/support.ts'
 import { as, authenticated, inSeconds, mcp, mounted } from './support.ts'
 
@@ -23,7 +23,7 @@ async function served() {
   })
   const server = defineServer({ name: 'long', version: '1.0.0', tools: { long } })
   const authenticate = authenticated({ clockToleranceMs: 0, verify })
-  const all = await mounted(webFace, server, { authenticate, sse: '/sse' })
+  const all = await mounted(webAdapter, server, { authenticate, sse: '/sse' })
   return { all, finish, stopped }
 }
 
