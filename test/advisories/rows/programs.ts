@@ -43,8 +43,8 @@ export const commands: Class = {
       here: 'A browser is started without a shell, with the parsed URL as one argument, and only for https, or http on the local machine. URLs in messages are shown as text.',
       proof: [
         'test/torture/authorization/openers.test.ts > An address from a server starts nothing but a browser, with that address as its only argument',
-        'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
-        'packages/sdk/test/client-auth/loopback.test.ts > is not opened for %s',
+        'packages/sdk/test/client-auth/loopback.test.ts > passes the URL as one argument, whatever is in it',
+        'packages/sdk/test/client-auth/loopback.test.ts > does not happen for %s',
         'packages/app/test/forms/ask-visit.test.ts > is impossible for anything but a web page',
         'packages/app/test/forms/ask-visit.test.ts > is not created by a URL in a message, which stays text',
       ],
@@ -56,7 +56,7 @@ export const commands: Class = {
       ],
       here: 'The page contains nothing from the request, and its content security policy allows no script.',
       proof: [
-        'packages/sdk/test/client-auth/loopback.test.ts > turns away everything but the answer to this login, and waits on',
+        'packages/sdk/test/client-auth/loopback.test.ts > rejects everything but the response to this login, and keeps waiting',
       ],
     },
     {

@@ -61,7 +61,7 @@ export const web: Class = {
         `${guard} > refuses Origin %j for every method and path`,
         `${guard} > judges Host and Origin each by itself`,
         `${guard} > two different Hosts`,
-        'packages/sdk/test/auth/metadata.test.ts > the Host is looked at all the same',
+        'packages/sdk/test/auth/metadata.test.ts > the Host is checked as well',
         'packages/sdk/test/transports/sse-server.test.ts > keeps pages of other origins and other names out, at the stream and at the inbox',
       ],
     },
@@ -102,7 +102,7 @@ export const web: Class = {
         'test/torture/browsers/requests.test.ts > By default only the names and pages of the local machine reach a tool, however the server is mounted',
         `${guard} > serves the origins it is told, with CORS for exactly them`,
         `${guard} > answers a preflight of a listed origin, and no other`,
-        'packages/sdk/test/auth/metadata.test.ts > the metadata says who may issue tokens, to anybody and to any page',
+        'packages/sdk/test/auth/metadata.test.ts > the metadata names the issuers, for every client and origin',
       ],
     },
     {

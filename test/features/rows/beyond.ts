@@ -89,7 +89,7 @@ export const beyond: Group = {
     },
     {
       title: 'a proxy that joins the eras, with questions passed on',
-      ours: ours(`${compose}/relay.test.ts > asks round after round, and every effect happens once`),
+      ours: ours(`${compose}/relay.test.ts > forwards round after round, with every effect once`),
       peers: {
         v2: no(lacks('proxyServer')),
         v1: no(lacks('proxyServer')),

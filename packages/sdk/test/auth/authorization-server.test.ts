@@ -42,7 +42,7 @@ const refund = (tokens: Pick<Tokens, 'accessToken'>): Ask =>
   modern('tools/call', { name: 'refund' }, as(tokens.accessToken))
 
 describe.each(adapters)('over the %s adapter, with an authorization server', (_adapter, mount) => {
-  test('somebody signs in, is asked for more, signs in again and goes on', async () => {
+  test('a user logs in, needs more scopes, logs in again and continues', async () => {
     const server = await start()
     const { send } = await protect(mount, server)
     const first = await signIn(server, { resource: mcp, scope: 'orders:read' })
@@ -53,7 +53,7 @@ describe.each(adapters)('over the %s adapter, with an authorization server', (_a
     expect((await send(refund(more))).status).toBe(200)
   })
 
-  test('refreshed tokens go on working, and those of other resources never do', async () => {
+  test('refreshed tokens keep working, and those of other resources never do', async () => {
     const server = await start()
     const { send } = await protect(mount, server)
     const tokens = await signIn(server, { resource: mcp, scope: scopes.join(' ') })
@@ -63,7 +63,7 @@ describe.each(adapters)('over the %s adapter, with an authorization server', (_a
     expect((await send(refund(foreign))).status).toBe(401)
   })
 
-  test('a service has a token of its own, and is its own principal', async () => {
+  test('a service has its own token, and is its own principal', async () => {
     const server = await start()
     const { send } = await protect(mount, server)
     const response = await fetch(`${server.issuer}/token`, {
@@ -76,7 +76,7 @@ describe.each(adapters)('over the %s adapter, with an authorization server', (_a
     expect(await answer.text()).toContain(`${server.issuer}|shop-server`)
   })
 
-  test('opaque tokens are asked about, until they are revoked', async () => {
+  test('opaque tokens are introspected, until they are revoked', async () => {
     const server = await start()
     server.addResource(mcp, { scopes, format: 'opaque' })
     const { issuer } = server
@@ -114,7 +114,7 @@ describe.each(adapters)('over the %s adapter, with an authorization server', (_a
   })
 })
 
-test('the authorization server refuses when the person does, and says who it is', async () => {
+test('the authorization server rejects the login when the user does, and names itself', async () => {
   const server = await start({ path: '/tenant' })
   server.denies = true
   const issuer = encodeURIComponent(server.issuer)
@@ -127,7 +127,7 @@ test('the authorization server refuses when the person does, and says who it is'
   })
 })
 
-test('a refresh token is good once', async () => {
+test('a refresh token can be used once', async () => {
   const server = await start()
   const tokens = await signIn(server, { resource: mcp, scope: 'orders:read' })
   await refresh(server, tokens, mcp)

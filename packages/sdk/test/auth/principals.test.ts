@@ -52,7 +52,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
       expect((await mine.call(2, 'whoami')).status).toBe(200)
     })
 
-    test('cannot have a stream that was lost', async () => {
+    test('cannot take over a lost stream', async () => {
       const { server } = shop()
       const all = await mounted(mount, server, { authenticate })
       const mine = await session(all, '2025-11-25', await header(alice))
@@ -71,7 +71,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
       resumed.drop()
     })
 
-    test('cannot answer a question that was put to her', async () => {
+    test("cannot answer another principal's question", async () => {
       const { server, ran } = shop()
       const { send } = await mounted(mount, server, { authenticate })
       const asked = await (await send(modern('tools/call', { name: 'sure' }, await header(alice)))).json()
@@ -86,7 +86,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
       expect(own).toMatchObject({ result: { content: [{ text: 'accept' }] } })
     })
 
-    test('hears nothing of what she subscribed to', async () => {
+    test("gets no notifications of another principal's subscriptions", async () => {
       const { server } = shop()
       const all = await mounted(mount, server, { authenticate })
       const mine = await session(all, '2025-11-25', await header(alice))
@@ -114,7 +114,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
     })
   })
 
-  test('a token that expires in a session is refused, and the session goes on with a new one', async () => {
+  test('a session continues with a new token after one that expired is rejected', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const all: Mounted = await mounted(mount, shop().server, {
       authenticate: authenticated({ clockToleranceMs: 0 }),
@@ -141,7 +141,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   })
 })
 
-test('on a connection of its own, a session cannot subscribe to what its caller may not read', async () => {
+test('on its own connection, a session cannot subscribe to what its caller may not read', async () => {
   const { server } = shop()
   const caller = { principal: 'bob', scopes: new Set<string>(), claims: {} }
   const client = await connect(memory(server, { caller }), { revisions: ['2025-11-25'] })
@@ -152,7 +152,7 @@ test('on a connection of its own, a session cannot subscribe to what its caller 
 })
 
 test.each(['2026-07-28', '2025-11-25'] as const)(
-  'on a connection of its own, a caller who lacks scopes is refused with an error (%s)',
+  'on its own connection, a caller without the scopes gets an error (%s)',
   async (revision) => {
     const { server, ran } = shop()
     const caller = { principal: 'bob', scopes: new Set<string>(), claims: {} }
