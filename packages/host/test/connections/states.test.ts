@@ -23,7 +23,7 @@ function ofFolder(): { config: ServerConfig; started: () => boolean } {
 }
 
 describe('every state', () => {
-  it('says since when it is so, and what is wrong with what to do', async () => {
+  it('has its start time, and for failures a reason and a fix', async () => {
     const before = Date.now()
     const host = hostOf({
       servers: {
@@ -70,8 +70,8 @@ describe('every state', () => {
   })
 })
 
-describe('a server that a file of the folder names', () => {
-  it('needs approval until the person agrees, and is started then', async () => {
+describe('a server in a file of the folder', () => {
+  it('needs approval until the user agrees, and is started then', async () => {
     const { config, started } = ofFolder()
     const asked: HostQuestion[] = []
     const surface = {
@@ -97,7 +97,7 @@ describe('a server that a file of the folder names', () => {
     expect(started()).toBe(true)
   })
 
-  it('stays so where they refuse it, or nobody can be asked', async () => {
+  it('stays unapproved if they refuse, or no user can be asked', async () => {
     const refused = ofFolder()
     const surface = { name: 'person', show: { install: async () => ({ verdict: 'deny' as const }) } }
     const host = hostOf({ servers: { s: refused.config }, surface })

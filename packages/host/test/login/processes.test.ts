@@ -10,7 +10,7 @@ import { folder, started } from '../fixtures/hosts.ts'
 const program = programFile(new URL('../fixtures/login-caller.ts', import.meta.url))
 const count = 10
 
-it('ten processes that share a refresh token make one refresh and no login', {
+it('ten processes with a shared refresh token refresh once without a login', {
   timeout: 90_000,
 }, async () => {
   const one = await world()

@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotoc
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { nodeFace } from './http-support.ts'
+import { nodeAdapter } from './http-support.ts'
 import { ask, echo, settle, type Tool, testServer, until } from './support.ts'
 
 const program = programFile(new URL('./stdio-program.ts', import.meta.url))
@@ -57,7 +57,7 @@ describe('a client of the older official SDK', () => {
 
   it('works over HTTP: calls, questions, progress, changes, a stream that was let go, the end', async () => {
     const server = testServer({ echo, ask, progress, polled })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const transport = new LegacyHttp(new URL(mounted.url))
     const client = await connect(transport)
     const changes: unknown[] = []
@@ -113,7 +113,7 @@ describe('a client of the newer official SDK', () => {
 
   it('works over HTTP in the stateless era: calls, questions, progress, subscriptions', async () => {
     const server = testServer({ echo, ask, progress })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const client = await connect(new ModernHttp(new URL(mounted.url)))
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['echo', 'ask', 'progress'])

@@ -13,7 +13,7 @@ import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { child } from '../client/support/child.ts'
 import { begun, json, scripted, sse } from '../client/support/http.ts'
-import { nodeFace, session } from '../serve/http-support.ts'
+import { nodeAdapter, session } from '../serve/http-support.ts'
 import { initialize, initialized, settle, testServer, until } from '../serve/support.ts'
 
 const program = programFile(new URL('../serve/stdio-program.ts', import.meta.url))
@@ -93,7 +93,7 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
   [
     'streamable http',
     async (version) => {
-      const mounted = await nodeFace(testServer({ slow }))
+      const mounted = await nodeAdapter(testServer({ slow }))
       onTestFinished(() => mounted.close())
       const { post } = await session(mounted, version)
       return {
@@ -107,7 +107,7 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
   [
     'http+sse',
     async (version) => {
-      const mounted = await nodeFace(testServer({ slow }), { sse: '/sse' })
+      const mounted = await nodeAdapter(testServer({ slow }), { sse: '/sse' })
       onTestFinished(() => mounted.close())
       const stream = await mounted.send({ method: 'GET', path: '/sse' })
       await until(() => stream.events.length === 1)
