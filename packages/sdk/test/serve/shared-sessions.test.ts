@@ -3,7 +3,7 @@ import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
+import { type Answer, type Ask, type Mounted, nodeAdapter, session } from './http-support.ts'
 import { initialize } from './support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }
@@ -77,7 +77,7 @@ async function cluster(options: ServeHttpOptions = {}, count = 3) {
   const start = async (): Promise<TestNode> => {
     const gate = new Gate()
     const server = shop(gate)
-    const mounted = await nodeFace(server, { backplane, ...options })
+    const mounted = await nodeAdapter(server, { backplane, ...options })
     onTestFinished(() => mounted.close())
     return { ...mounted, server, gate }
   }
@@ -198,6 +198,29 @@ describe('a session on several nodes', () => {
     expect((await on(nodes.b).post(accept(question?.['id']))).status).toBe(202)
     await call.text()
     expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
+  })
+
+  it('takes an answer on another node to a question that could not be stored, though its message is lost', async () => {
+    const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+    let lost = 0
+    const nodes = await cluster({
+      backplane: {
+        ...plane,
+        set: (key, ...rest) =>
+          key.startsWith('question:') ? Promise.reject(new Error('away')) : plane.set(key, ...rest),
+        publish: async (topic, message) => {
+          if (message.includes('"answered"') && lost++ === 0) return
+          await plane.publish(topic, message)
+        },
+      },
+    })
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(1, 'buy')
+    const [question] = await messages(call, 1)
+    expect((await on(nodes.b).post(accept(question?.['id']))).status).toBe(202)
+    await call.text()
+    expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
+    expect(lost).toBe(2)
   })
 
   it('is cancelled on the node that runs the request', async () => {
@@ -337,7 +360,7 @@ describe('a session on several nodes', () => {
       version: '1.0.0',
       tools: { look: tool({ run: () => 'other' }) },
     })
-    const mounted = await nodeFace(other, { backplane: nodes.backplane })
+    const mounted = await nodeAdapter(other, { backplane: nodes.backplane })
     onTestFinished(() => mounted.close())
     expect((await on(mounted).call(1, 'look')).status).toBe(404)
     expect(await (await on(nodes.b).call(1, 'look')).json()).toMatchObject(text('seen'))

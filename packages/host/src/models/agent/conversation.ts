@@ -6,6 +6,7 @@ import {
   type ToolUseContent,
 } from '@jackfield/sdk'
 import { forModel } from '../../shared/audience.ts'
+import { reasonWithFixes } from '../../shared/failures.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   BrokeredCall,
@@ -23,10 +24,9 @@ import type {
 } from '../../types/index.ts'
 import { askModel } from './ask-model.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
-import { systemPrompt } from './instructions.ts'
+import { summaryRequest, systemPrompt } from './instructions.ts'
 import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
 import { meant } from './search-tools.ts'
-import { summaryRequest } from './summary.ts'
 import type { ToolOutcome } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
 import { isSwitchedOn, switched } from './tool-switches.ts'
@@ -484,7 +484,7 @@ function unreadableArguments(name: string, written: string): string {
 }
 
 function lostCall(error: unknown): ToolOutcome {
-  return { result: failed(`The call failed: ${reasonOf(error)}`), denied: false }
+  return { result: failed(`The call failed: ${reasonWithFixes(error)}`), denied: false }
 }
 
 function userText(text: string): SamplingMessage {
