@@ -1,12 +1,10 @@
 import { join } from 'node:path'
 import type { InboxItem } from '@jackfield/host'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { changed, saying, shop as shopTexts } from '../../../host/test/trust/saying.ts'
 import { asking, type Served, serveHost, stateless } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const rules = [
   { id: 'echo asks', verdict: 'ask' as const, tool: 'echo', scope: 'always' as const },

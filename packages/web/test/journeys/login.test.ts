@@ -1,10 +1,8 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { serveHost } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
-import { closeBrowser, missing, openTab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab } from './journey.ts'
 
 const allow = '[data-act=allow][data-armed=true]'
 
