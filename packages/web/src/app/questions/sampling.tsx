@@ -186,8 +186,7 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
         ([name, priority]) =>
           typeof priority === 'number' && (
             <Term key={name} name={t(name)}>
-              <meter min={0} max={1} value={priority} aria-label={t(name)} />{' '}
-              {t('sampling.ofOne', { priority: number(priority) })}
+              <meter min={0} max={1} value={priority} aria-label={t(name)} /> {number(priority)}
             </Term>
           ),
       )}
