@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
 import { discovered, result, scripted, sse } from '../../packages/sdk/test/client/support/http.ts'
 import { called, listed } from '../../packages/sdk/test/client/support/results.ts'
-import { faces, session } from '../../packages/sdk/test/serve/http-support.ts'
+import { adapters, session } from '../../packages/sdk/test/serve/http-support.ts'
 import {
   ask,
   echo,
@@ -122,7 +122,7 @@ describe('a message that a server receives', () => {
     else expect(verdict).toThrow(/every message received/)
   })
 
-  it.each(faces)('fails its test where it is wrong, over the %s face of HTTP', async (_, mount) => {
+  it.each(adapters)('fails its test where it is wrong, over the %s adapter of HTTP', async (_, mount) => {
     const mounted = await mount(testServer({ echo }))
     onTestFinished(() => mounted.close())
     const early = await session(mounted, '2025-03-26')

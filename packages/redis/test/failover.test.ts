@@ -2,7 +2,7 @@ import { type RedisOptions, redisBackplane } from '@jackfield/redis'
 import { defineServer, tool } from '@jackfield/sdk'
 import { createClient } from '@redis/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Answer, nodeFace, session } from '../../sdk/test/serve/http-support.ts'
+import { type Answer, nodeAdapter, session } from '../../sdk/test/serve/http-support.ts'
 import { isThere, left, RedisServer } from './support/redis-server.ts'
 
 const watchdog = { timeout: 20_000, interval: 10 }
@@ -29,7 +29,7 @@ async function longCall(options: RedisOptions) {
     // Events are stored again when Redis is back; until then the server reports that it is away.
     onError: () => {},
   })
-  const mounted = await nodeFace(server, { backplane })
+  const mounted = await nodeAdapter(server, { backplane })
   onTestFinished(async () => {
     await mounted.close()
     await backplane.close()
@@ -112,7 +112,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     const redis = await RedisServer.start()
     const { call, received, stored, client } = await longCall({ url: redis.url, timeoutMs: 2000 })
     const backplane = await redisBackplane({ url: redis.url, timeoutMs: 2000, onWarning: () => {} })
-    const other = await nodeFace(defineServer({ name: 'shop', version: '1.0.0', onError: () => {} }), {
+    const other = await nodeAdapter(defineServer({ name: 'shop', version: '1.0.0', onError: () => {} }), {
       backplane,
     })
     onTestFinished(async () => {

@@ -50,7 +50,7 @@ export const callers: Class = {
         `${legacy} > is given with the answer to initialize: long, random, visible ASCII`,
         `${legacy} > is needed for everything after, and missing is 400, unknown is 404`,
         `${streams} > is one per session, and free again when it was dropped`,
-        'packages/sdk/test/auth/handles.test.ts > the id of a session is worth nothing',
+        'packages/sdk/test/auth/handles.test.ts > the id of a session gives no access',
       ],
     },
     {
@@ -79,8 +79,8 @@ export const callers: Class = {
         'test/torture/sessions/equal-ids.test.ts > Concurrent clients that use the same request ids each get their own responses',
         'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
         `${legacy} > at once are each answered with their own result`,
-        'packages/host/test/gateway/front.test.ts > keeps connections and activity of its users apart',
-        'packages/sdk/test/compose/separation.test.ts > many people are asked at once by a server with sessions, and each hears only their own',
+        'packages/host/test/gateway/front.test.ts > separates the connections and activity of its users',
+        'packages/sdk/test/compose/separation.test.ts > many users are asked concurrently by a server with sessions, and each sees only their own question',
       ],
     },
     {
@@ -119,7 +119,7 @@ export const callers: Class = {
         'test/torture/sessions/resuming.test.ts > A stream that is cut at any byte resumes after the last whole event, with every event once',
         `${streams} > cannot be resumed from an event that is unknown, foreign, forged or gone`,
         `${streams} > is never answered with events of another stream`,
-        `${principals} > cannot have a stream that was lost`,
+        `${principals} > cannot take over a lost stream`,
       ],
     },
     {
@@ -137,9 +137,9 @@ export const callers: Class = {
       ],
       here: 'All transports of an endpoint share one handler, which authenticates before it routes or reads. Without a token only the resource metadata is served.',
       proof: [
-        'packages/sdk/test/auth/handles.test.ts > nothing is served but the metadata of the resource',
+        'packages/sdk/test/auth/handles.test.ts > only the metadata of the resource is served',
         `${'packages/sdk/test/serve/http-guard.test.ts'} > asks who it is before it reads the body, and refuses when it cannot tell`,
-        'packages/sdk/test/auth/scopes.test.ts > the HTTP+SSE transport looks at scopes as well',
+        'packages/sdk/test/auth/scopes.test.ts > the HTTP+SSE transport checks scopes as well',
       ],
     },
   ],

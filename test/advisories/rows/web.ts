@@ -61,7 +61,7 @@ export const web: Class = {
         `${guard} > refuses Origin %j for every method and path`,
         `${guard} > judges Host and Origin each by itself`,
         `${guard} > two different Hosts`,
-        'packages/sdk/test/auth/metadata.test.ts > the Host is looked at all the same',
+        'packages/sdk/test/auth/metadata.test.ts > the Host is checked as well',
         'packages/sdk/test/transports/sse-server.test.ts > keeps pages of other origins and other names out, at the stream and at the inbox',
       ],
     },
@@ -102,7 +102,7 @@ export const web: Class = {
         'test/torture/browsers/requests.test.ts > By default only the names and pages of the local machine reach a tool, however the server is mounted',
         `${guard} > serves the origins it is told, with CORS for exactly them`,
         `${guard} > answers a preflight of a listed origin, and no other`,
-        'packages/sdk/test/auth/metadata.test.ts > the metadata says who may issue tokens, to anybody and to any page',
+        'packages/sdk/test/auth/metadata.test.ts > the metadata names the issuers, for every client and origin',
       ],
     },
     {
@@ -138,7 +138,7 @@ export const web: Class = {
       here: 'Servers listen on 127.0.0.1 by default, and the gateway over HTTP requires a token even for local clients. No network API accepts the definition of a process.',
       proof: [
         'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
-        'packages/host/test/gateway/front.test.ts > lets nobody in without the token of a user',
+        'packages/host/test/gateway/front.test.ts > rejects requests without a token of a user',
         'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
         'packages/sdk/test/transports/socket.test.ts > is on this machine, unless a long name says otherwise',
         'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, says where, and ends when told to',

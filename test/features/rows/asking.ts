@@ -41,8 +41,8 @@ export const asking: Group = {
     {
       title: 'one handler that asks with `await` works in both eras',
       ours: ours(
-        'packages/sdk/test/asking/both-eras.test.ts > asks its questions, takes its steps once and tells its progress once',
-        'packages/sdk/test/core/asking.test.ts > parks an unanswered question instead of throwing, so that no catch falls through',
+        'packages/sdk/test/asking/both-eras.test.ts > asks its questions, runs its steps once and reports its progress once',
+        'packages/sdk/test/core/asking.test.ts > is suspended at an unanswered question instead of throwing, so that no catch runs',
       ),
       peers: newest(
         no(
@@ -60,22 +60,22 @@ export const asking: Group = {
       title: 'effects run once and are remembered over the rounds',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request and waits for a running one before it closes the round',
+        'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request and waits for a running one before it ends the round',
       ),
       peers: newest(no(lacks('idempotencyKey'))),
     },
     {
       title: 'questions of one turn travel together',
       since: '2026-07-28',
-      ours: ours('packages/sdk/test/core/asking.test.ts > sends everything asked in one turn in one round'),
+      ours: ours('packages/sdk/test/core/asking.test.ts > sends all questions of one turn in one round'),
       peers: newest(yes(ran('answers a person, a model and a list of folders in one turn'))),
     },
     {
       title: 'state is sealed by default: hidden, bound to caller and request, in time',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/sealed-state.test.ts > hides what it holds',
-        'packages/sdk/test/core/sealed-state.test.ts > is refused with one and the same message whatever was changed, and the reason stays in the log',
+        'packages/sdk/test/core/sealed-state.test.ts > is encrypted',
+        'packages/sdk/test/core/sealed-state.test.ts > is rejected with the same message for any change, and the reason is only logged',
       ),
       peers: newest(part('signed, where asked for', source('Create an opt-in HMAC-SHA256 codec'))),
     },
@@ -83,7 +83,7 @@ export const asking: Group = {
       title: 'state is good once',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/sealed-state.test.ts > is good once: the same retry sent twice runs once',
+        'packages/sdk/test/core/sealed-state.test.ts > can be used once: the same retry sent twice runs once',
       ),
       peers: newest(unknown),
     },
@@ -91,7 +91,7 @@ export const asking: Group = {
       title: 'keys are replaced without losing what is open',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/sealed-state.test.ts > opens under an older key of the ring, and not for another audience',
+        'packages/sdk/test/core/sealed-state.test.ts > opens with an older key of the ring, and not for another audience',
       ),
       peers: newest(unknown),
     },

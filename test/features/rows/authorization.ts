@@ -9,9 +9,7 @@ export const authorization: Group = {
     {
       title: 'server: protected-resource metadata and challenges',
       since: '2025-03-26',
-      ours: ours(
-        `${server}/metadata.test.ts > the metadata says who may issue tokens, to anybody and to any page`,
-      ),
+      ours: ours(`${server}/metadata.test.ts > the metadata names the issuers, for every client and origin`),
       peers: all(yes(source('oauth-protected-resource')), { lite: no(lacks('oauth-protected-resource')) }),
     },
     {
@@ -26,7 +24,9 @@ export const authorization: Group = {
     },
     {
       title: 'server: tokens are looked up (introspection)',
-      ours: ours(`${server}/verifiers.test.ts > asks the authorization server, as a client of its own`),
+      ours: ours(
+        `${server}/verifiers.test.ts > asks the authorization server, with its own client credentials`,
+      ),
       peers: {
         v2: no(source('verifyAccessToken'), 'a verifier of one’s own'),
         v1: no(source('verifyAccessToken'), 'a verifier of one’s own'),
@@ -36,7 +36,7 @@ export const authorization: Group = {
     },
     {
       title: 'server: a token must be for this server',
-      ours: ours(`${server}/bearer.test.ts > the audience is not looked at only under a long name`),
+      ours: ours(`${server}/bearer.test.ts > the audience check is disabled only by an explicit option`),
       peers: {
         v2: part('where asked for', source('expectedResource')),
         v1: part('where asked for', source('expectedResource')),
@@ -46,7 +46,7 @@ export const authorization: Group = {
     },
     {
       title: 'server: scopes of single definitions, in lists and calls',
-      ours: ours(`${server}/scopes.test.ts > %s shows what its caller may use`),
+      ours: ours(`${server}/scopes.test.ts > %s returns what its caller may use`),
       peers: {
         v2: part('a challenge for calls', source('scopeChallenge')),
         v1: no(lacks('scopeChallenge|canAccess')),
@@ -56,7 +56,7 @@ export const authorization: Group = {
     },
     {
       title: 'server: tokens bound to a key (DPoP)',
-      ours: ours(`${server}/dpop.test.ts > a bound token with a proof is let in, on both eras`),
+      ours: ours(`${server}/dpop.test.ts > a bound token with a proof is accepted, in both eras`),
       peers: {
         v2: no(lacks('dpop\\+jwt', '@modelcontextprotocol/server/dist')),
         v1: no(lacks('DPoP')),
@@ -77,20 +77,18 @@ export const authorization: Group = {
     {
       title: 'client: login with PKCE, discovery and registration',
       since: '2025-03-26',
-      ours: ours(
-        `${client}/login.test.ts > asks with PKCE, state, resource and scopes, and gets the call through`,
-      ),
+      ours: ours(`${client}/login.test.ts > uses PKCE, state, resource and scopes, and the call succeeds`),
       peers: clients(yes(source('code_challenge')), yes(source('code_challenge'))),
     },
     {
       title: 'client: a metadata document as client id',
       since: '2025-11-25',
-      ours: ours(`${client}/login.test.ts > is its metadata document where that is supported`),
+      ours: ours(`${client}/login.test.ts > is the metadata document if that is supported`),
       peers: clients(yes(source('clientMetadataUrl')), yes(source('clientMetadataUrl'))),
     },
     {
       title: 'client: the issuer of an answer is checked (RFC 9207)',
-      ours: ours(`${client}/login.test.ts > is judged by its issuer: %s`),
+      ours: ours(`${client}/login.test.ts > is checked for its issuer: %s`),
       peers: clients(
         yes(source('validateAuthorizationResponseIssuer')),
         no(lacks('authorization_response_iss_parameter_supported')),
@@ -99,46 +97,44 @@ export const authorization: Group = {
     {
       title: 'client: more scopes when a call needs them',
       since: '2025-11-25',
-      ours: ours(`${client}/step-up.test.ts > gets them in addition to those there are`),
+      ours: ours(`${client}/step-up.test.ts > gets them in addition to the existing ones`),
       peers: clients(yes(source('insufficient_scope')), yes(source('insufficient_scope'))),
     },
     {
       title: 'client: one renewal for many calls, clients and processes',
       ours: ours(
-        `${client}/refresh.test.ts > that is over is renewed once for 50 calls at a time, before any is sent`,
-        `${client}/refresh.test.ts > make one refresh between them and no login`,
+        `${client}/refresh.test.ts > that expired is refreshed once for 50 concurrent calls, before any is sent`,
+        `${client}/refresh.test.ts > refresh once between them, without a login`,
       ),
       peers: clients(unknown, unknown),
     },
     {
       title: 'client: programs without a person (client credentials, private_key_jwt)',
-      ours: ours(`${client}/machine.test.ts > prove themselves with a signing key given as %s`),
+      ours: ours(`${client}/machine.test.ts > authenticate with a signing key given as %s`),
       peers: clients(yes(source('PrivateKeyJwtProvider')), yes(source('PrivateKeyJwtProvider'))),
     },
     {
       title: 'client: enterprise-managed authorization',
-      ours: ours(
-        `${client}/machine.test.ts > exchanges the login at the organisation for a token of the server`,
-      ),
+      ours: ours(`${client}/machine.test.ts > exchanges the organisation's login for a token of the server`),
       peers: clients(yes(source('CrossAppAccessProvider')), no(lacks('id-jag'))),
     },
     {
       title: 'client: workload identity',
-      ours: ours(`${client}/machine.test.ts > gets a token for the word of its platform`),
+      ours: ours(`${client}/machine.test.ts > gets a token for the platform's assertion`),
       peers: clients(no(lacks('[wW]orkload')), no(lacks('[wW]orkload'))),
     },
     {
       title: 'client: tokens bound to a key (DPoP)',
       ours: ours(
-        `${client}/interop.test.ts > binds tokens to a key, with a nonce, at an authorization server that others wrote`,
+        `${client}/interop.test.ts > binds tokens to a key, with a nonce, at a third-party authorization server`,
       ),
       peers: clients(yes(source('DpopSession')), no(lacks('DPoP'))),
     },
     {
       title: 'client: a loopback listener, encrypted files and the system’s keychain',
       ours: ours(
-        `${client}/loopback.test.ts > gets a person through a login`,
-        `${client}/stores.test.ts > in the keychain works, or says what is missing`,
+        `${client}/loopback.test.ts > completes a login of a user`,
+        `${client}/stores.test.ts > in the keychain works, or the error says what is missing`,
       ),
       peers: clients(no(lacks('keychain|keyring')), no(lacks('keychain|keyring'))),
     },

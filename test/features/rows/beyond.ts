@@ -89,7 +89,7 @@ export const beyond: Group = {
     },
     {
       title: 'a proxy that joins the eras, with questions passed on',
-      ours: ours(`${compose}/relay.test.ts > asks round after round, and every effect happens once`),
+      ours: ours(`${compose}/relay.test.ts > forwards round after round, with every effect once`),
       peers: {
         v2: no(lacks('proxyServer')),
         v1: no(lacks('proxyServer')),
@@ -108,7 +108,7 @@ export const beyond: Group = {
     {
       title: 'a host: many servers, policy, approval, activity log',
       ours: ours(
-        'packages/host/test/broker/broker.test.ts > asks the person with everything there is to know, and runs after a yes',
+        'packages/host/test/broker/broker.test.ts > asks the user with all details, and runs after approval',
       ),
       peers: all(no(lacks('createHost\\('))),
     },

@@ -74,8 +74,8 @@ export const protocol: Group = {
     {
       title: 'a client finds out which revisions a server speaks',
       ours: ours(
-        'packages/sdk/test/client/hello.test.ts > of the stateless era is known by its answer to server/discover',
-        'packages/sdk/test/client/hello.test.ts > that is silent on server/discover is legacy after the probe time, in the same process',
+        'packages/sdk/test/client/hello.test.ts > of the stateless era is detected by its response to server/discover',
+        'packages/sdk/test/client/hello.test.ts > that does not respond to server/discover is legacy after the probe time, in the same process',
       ),
       peers: clients(
         part(
@@ -88,7 +88,7 @@ export const protocol: Group = {
     {
       title: 'one server value serves all connections and revisions at once',
       ours: ours(
-        'packages/sdk/test/client/apart.test.ts > gives every one the same lists in the same order, whatever was asked before',
+        'packages/sdk/test/client/apart.test.ts > returns the same lists in the same order to every client',
         'packages/sdk/test/serve/http-modern.test.ts > are kept apart from sessions on the same endpoint',
       ),
       peers: {
@@ -98,7 +98,7 @@ export const protocol: Group = {
         lite: part('of one era', probed('serves 2026-07-28')),
       },
     },
-    inMatrix('introductions', all(yes(ran('learns who the server is')))),
+    inMatrix('introductions', all(yes(ran('gets the identity of the server')))),
     inMatrix('ping', all(yes(ran('finds the server alive, again and again')))),
     inMatrix('pagination', {
       v2: part('by a handler of one’s own', source('nextCursor')),
@@ -143,7 +143,7 @@ export const protocol: Group = {
       title: 'a client keeps answers as long as they are fresh',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/client/eras.test.ts > lists and reads are cached as long as the server says, and refreshed or bypassed on demand',
+        'packages/sdk/test/client/eras.test.ts > lists and reads are cached as long as the server says, and refreshed or bypassed on request',
       ),
       peers: clients(yes(source('InMemoryResponseCacheStore')), no(lacks('cacheScope'))),
     },
@@ -163,7 +163,7 @@ export const protocol: Group = {
       ours: ours(
         'packages/sdk/test/serve/duplex-faults.test.ts > are served on 2025-03-26 and answered as one array',
         'packages/sdk/test/serve/http-legacy-limits.test.ts > are answered as one array on 2025-03-26',
-        'packages/sdk/test/client/lifecycle.test.ts > takes a batch of answers on 2025-03-26',
+        'packages/sdk/test/client/lifecycle.test.ts > accepts a batch of responses on 2025-03-26',
       ),
       peers: all(yes(probed('answers a batch of 2025-03-26'))),
     },

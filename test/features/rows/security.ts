@@ -94,7 +94,7 @@ export const security: Group = {
       title: 'a peer’s patterns and schemas cost bounded time',
       ours: ours(
         'packages/sdk/test/validate/patterns.test.ts > patterns that hang a backtracking engine',
-        'packages/sdk/test/client/results.test.ts > with a pattern made to be slow does not stop the world',
+        'packages/sdk/test/client/results.test.ts > with an adversarially slow pattern does not block',
       ),
       peers: clients(unknown, unknown),
     },
@@ -106,7 +106,7 @@ export const security: Group = {
     {
       title: 'responses to input requests that were not sent are ignored',
       since: '2026-07-28',
-      ours: ours('packages/sdk/test/core/answers.test.ts > to questions that were never put are not used'),
+      ours: ours('packages/sdk/test/core/answers.test.ts > to unknown questions are not used'),
       peers: newest(unknown),
     },
     {
@@ -117,7 +117,7 @@ export const security: Group = {
     {
       title: 'what a server names cannot make a client reach into its own network',
       ours: ours(
-        'packages/sdk/test/client-auth/reach.test.ts > a server on the Internet cannot make the client ask for',
+        'packages/sdk/test/client-auth/reach.test.ts > a server on the Internet cannot make the client request',
       ),
       peers: clients(no(lacks('169\\.254|isPrivate')), no(lacks('169\\.254|isPrivate'))),
     },

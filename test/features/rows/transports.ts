@@ -59,8 +59,8 @@ export const transports: Group = {
         'packages/sdk/test/links/http-revisions.test.ts > sends each message in a POST of its own, with its session and both content types',
       ),
       peers: clients(
-        yes(ranAsClient('learns who the server is')),
-        yes(ranAsClient('learns who the server is')),
+        yes(ranAsClient('gets the identity of the server')),
+        yes(ranAsClient('gets the identity of the server')),
       ),
     },
     {

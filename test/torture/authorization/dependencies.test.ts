@@ -5,7 +5,7 @@ import { shop } from '../../../packages/sdk/test/auth/support.ts'
 import { authority } from '../../../packages/sdk/test/client-auth/support/authority.ts'
 import { type Hand, json, listen } from '../../../packages/sdk/test/client-auth/support/server.ts'
 import { open, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
-import { modern, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { modern, webAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { good, keys, mcp } from './forgery.ts'
@@ -154,7 +154,7 @@ async function letIn(issuer: string, verify: VerifyToken, token: string): Promis
   const reports: unknown[] = []
   const quiet = Object.create(server, { report: { value: (error: unknown) => reports.push(error) } })
   const authenticate = bearer({ resource: mcp, authorizationServers: [issuer], verify })
-  const mounted = await webFace(quiet, { authenticate })
+  const mounted = await webAdapter(quiet, { authenticate })
   const authorization = `Bearer ${token}`
   const answer = await mounted.send(modern('tools/call', { name: 'refund' }, { authorization }))
   await mounted.close()

@@ -1,7 +1,7 @@
 import { bearer, jwt } from '@jackfield/sdk/auth'
 import { expect, onTestFinished } from 'vitest'
 import { challengeOf, shop } from '../../../packages/sdk/test/auth/support.ts'
-import { type Answer, modern, nodeFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { type Answer, modern, nodeAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { forged, good, issuer, keys, mcp } from './forgery.ts'
@@ -14,7 +14,7 @@ async function protectedShop() {
     authorizationServers: [issuer],
     verify: jwt({ issuer, keys }),
   })
-  const mounted = await nodeFace(server, { authenticate })
+  const mounted = await nodeAdapter(server, { authenticate })
   onTestFinished(() => mounted.close())
   const send = (token: string): Promise<Answer> =>
     mounted.send(modern('tools/call', { name: 'refund' }, { authorization: `Bearer ${token}` }))

@@ -5,7 +5,7 @@ import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { compileSchema } from '@jackfield/sdk/schema'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type Answer, modern, nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { type Answer, modern, nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { hang, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import { rememberedRows } from './remembered-rows.ts'
 import type { Attempt, Row } from './row.ts'
@@ -16,7 +16,7 @@ export const someone = (principal: string): ServeHttpOptions => ({
 
 export async function mounted(options: ServeHttpOptions) {
   const server = testServer({ hang, echo: ({ text }) => text ?? 'echo' })
-  const one = await nodeFace(server, options)
+  const one = await nodeAdapter(server, options)
   onTestFinished(() => one.close())
   return { ...one, running: () => server.ran.length }
 }

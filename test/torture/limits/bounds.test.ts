@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import { modern, nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { modern, nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { settle, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 import { mounted, rows, someone } from './bound-rows.ts'
@@ -79,7 +79,7 @@ campaign(
           return 'all is said'
         },
       })
-      const one = await nodeFace(server, { limits: { streamQueueBytes } })
+      const one = await nodeAdapter(server, { limits: { streamQueueBytes } })
       onTestFinished(() => one.close())
       const client = await session(one)
       const first = await client.call(1, 'chatty', { _meta: { progressToken: 'p' } })

@@ -1,6 +1,6 @@
 import { serveHttp } from '@jackfield/sdk/http'
 import { expect, onTestFinished, vi } from 'vitest'
-import { modern, session, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { modern, session, webAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { meta, type Tool, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 import { measuredBy } from './child.ts'
@@ -88,7 +88,7 @@ async function cutAfterMs(): Promise<number> {
 async function isKept(events: number, minutes = 0): Promise<boolean> {
   // The first event carries an id and nothing else, the last one the answer.
   const { server } = speaking(events - 2, 0)
-  const mounted = await webFace(server)
+  const mounted = await webAdapter(server)
   const own = await passing(session(mounted))
   const params = { name: 'speak', _meta: { progressToken: 'p' } }
   const heard = await passing(own.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))

@@ -3,7 +3,7 @@ import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { modern, nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { modern, nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Row } from './row.ts'
 
@@ -27,7 +27,7 @@ async function shop(options: ServeHttpOptions) {
       }),
     },
   })
-  const one = await nodeFace(server, { ...options, onWarning: (text) => warnings.push(text) })
+  const one = await nodeAdapter(server, { ...options, onWarning: (text) => warnings.push(text) })
   onTestFinished(() => one.close())
   const send = async (
     user: string,
@@ -86,7 +86,7 @@ async function receiptStoredAs(size: number): Promise<number> {
 
 /** Lets a session hear little and another one so much more, and resumes the stream of the first. */
 async function resumed(chars: number, options: ServeHttpOptions): Promise<string | undefined> {
-  const one = await nodeFace(
+  const one = await nodeAdapter(
     testServer({
       speak: async ({ chars }, { notify }) => {
         const params = { progressToken: 'p', progress: 1, message: 'x'.repeat(Number(chars)) }

@@ -1,6 +1,6 @@
 import { limits } from '@jackfield/sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Answer, session, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { type Answer, session, webAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { type Tool, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -38,7 +38,7 @@ campaign(
   async ({ trials, seed, measured }) => {
     const random = new Random(seed)
     const storedEventChars = 1_000_000
-    const mounted = await webFace(testServer({ speak }), {
+    const mounted = await webAdapter(testServer({ speak }), {
       limits: { storedEventChars, storedEvents: 10 * trials, sessions: trials + 1 },
     })
     onTestFinished(() => mounted.close())
@@ -85,7 +85,7 @@ campaign(
 const position = (id: string | undefined): number => Number(id?.split('_').at(-1))
 
 test('an event id is given once, also where the stored events expired or had to go', async () => {
-  const mounted = await webFace(testServer({ speak }), {
+  const mounted = await webAdapter(testServer({ speak }), {
     limits: { storedEventChars: 10_000 },
   })
   onTestFinished(() => mounted.close())

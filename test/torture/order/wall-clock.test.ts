@@ -1,7 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { afterEach, expect, test, vi } from 'vitest'
-import { session, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { session, webAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { echo, testServer } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -32,7 +32,7 @@ campaign(
   async ({ trials, seed, measured }) => {
     const random = new Random(seed)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
-    const mounted = await webFace(testServer({ echo }))
+    const mounted = await webAdapter(testServer({ echo }))
     let kept = 0
     for (let trial = 0; trial < trials; trial++) {
       const one = await session(mounted)

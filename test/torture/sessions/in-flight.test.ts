@@ -2,7 +2,7 @@ import { defineServer, type JsonObject, type Server, tool } from '@jackfield/sdk
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
-import { nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { initialize, initialized, meta, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -142,7 +142,7 @@ async function stateless(server: Server): Promise<Channel> {
 
 async function overHttp(server: Server): Promise<Channel> {
   const answers: JsonObject[] = []
-  const mounted = await nodeFace(server)
+  const mounted = await nodeAdapter(server)
   const own = await session(mounted)
   let open = Promise.resolve()
   const post = async (body: JsonObject): Promise<void> => {

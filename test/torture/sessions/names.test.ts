@@ -6,7 +6,7 @@ import {
   type Ask,
   type Mounted,
   modern,
-  nodeFace,
+  nodeAdapter,
   session,
 } from '../../../packages/sdk/test/serve/http-support.ts'
 import { initialize } from '../../../packages/sdk/test/serve/support.ts'
@@ -76,7 +76,7 @@ campaign(
   },
   async (course) => {
     faultyPeer('names that are not known, in place of methods, levels and more')
-    const mounted = await nodeFace(server(), { keys: ['k'.repeat(32)] })
+    const mounted = await nodeAdapter(server(), { keys: ['k'.repeat(32)] })
     onTestFinished(() => mounted.close())
     let trials = 0
     for (const [at, place] of outside.entries()) {

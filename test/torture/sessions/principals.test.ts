@@ -1,7 +1,7 @@
 import { memoryTaskStore } from '@jackfield/sdk/extensions/tasks'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, onTestFinished } from 'vitest'
-import { nodeFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { nodeAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { attackAll, prepare } from './attacks.ts'
@@ -22,7 +22,7 @@ campaign(
     const nodes = await Promise.all(
       [1, 2, 3].map(async () => {
         const one = vault(store, wordOf)
-        const mounted = await nodeFace(one.server, { authenticate, backplane })
+        const mounted = await nodeAdapter(one.server, { authenticate, backplane })
         onTestFinished(() => mounted.close())
         return { ...one, mounted }
       }),
@@ -30,8 +30,8 @@ campaign(
     const [home] = nodes
     if (home === undefined) throw new Error('No node')
     const alice = await prepare(home.mounted)
-    const faces = nodes.map(({ mounted }) => mounted)
-    await attackAll(faces, alice, new Random(course.seed), course.trials)
+    const adapters = nodes.map(({ mounted }) => mounted)
+    await attackAll(adapters, alice, new Random(course.seed), course.trials)
     expect(nodes.flatMap(({ accepted }) => accepted)).toEqual([])
     await alice.unharmed(home.open)
     expect(home.accepted).toEqual([principalOf('alice'), principalOf('alice')])

@@ -11,7 +11,7 @@ import type { Authenticate } from '@jackfield/sdk/http'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { type Mounted, modern, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
+import { type Mounted, modern, webAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -145,7 +145,7 @@ function shop(name: string, effects: string[]): Server {
 }
 
 async function mount(server: Server, keys: string[]): Promise<Mounted> {
-  const mounted = await webFace(server, { keys, backplane, authenticate })
+  const mounted = await webAdapter(server, { keys, backplane, authenticate })
   onTestFinished(() => mounted.close())
   return mounted
 }

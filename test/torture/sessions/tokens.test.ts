@@ -7,7 +7,7 @@ import {
   type Mounted,
   modern,
   session,
-  webFace,
+  webAdapter,
 } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -164,7 +164,7 @@ async function served(tokens: ReadonlyMap<string, Token>) {
       return token.fate === 'expires' ? { ...claims, exp: token.at / second } : claims
     },
   })
-  const mounted = await webFace(server, {
+  const mounted = await webAdapter(server, {
     authenticate,
     sse: '/sse',
     limits: { sessions: 20_000, listenStreams: 20_000 },

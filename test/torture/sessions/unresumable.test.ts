@@ -1,7 +1,7 @@
 import { connect, http } from '@jackfield/sdk/client'
 import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { expect, onTestFinished } from 'vitest'
-import { nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { type Tool, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 
@@ -48,7 +48,7 @@ async function tryOne(why: string, revision: (typeof revisions)[number]): Promis
     return 'answer'
   }
   const server = testServer({ count })
-  const mounted = await nodeFace(server, { limits })
+  const mounted = await nodeAdapter(server, { limits })
   onTestFinished(() => mounted.close())
   await session(mounted, revision)
 

@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
     const [{ pid } = { pid: 0 }] = await hosts(ann)
     process.kill(pid, 'SIGKILL')
     await one.until(
-      /! The host process ended\.[\s\S]*Once upon a time\n[\s\S]*say "go on"\s+to continue[\s\S]*runs again\.[\s\S]*you › *$/m,
+      /! The host process ended\.[\s\S]*Once upon a time\n[\s\S]*say "go on"\s+to\s+continue[\s\S]*runs again\.[\s\S]*you › *$/m,
     )
     expect(one.history()).not.toContain('Tools:')
     await say(one, 'go on')

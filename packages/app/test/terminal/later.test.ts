@@ -162,7 +162,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     await first.ended
     const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.said()) ?? []
     const second = open('respond', id, '--store', store, ...shop)
-    await second.until('ended since it asked, and was started anew. If it no longer takes the answer')
+    await second.until('ended since it asked, and was restarted. If it rejects the answer')
     await second.until('Refund it?')
     second.type('y\t')
     await second.until('[Review and send]')

@@ -23,7 +23,7 @@ function resultText(message: SamplingMessage | undefined): string {
 }
 
 describe('a turn', () => {
-  test('without tools is one question and one answer', async () => {
+  test('without tools is one request and one reply', async () => {
     const model = scriptedModel(says('Hello.'))
     const heard: string[] = []
     const talk = createConversation({ host: fakeHost({}), model })
@@ -38,7 +38,7 @@ describe('a turn', () => {
     expect(talk.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
   })
 
-  test('runs the tools a model asks for, in order, and gives it their results', async () => {
+  test('runs the tools a model calls, in order, and returns their results', async () => {
     const order: string[] = []
     const host = fakeHost({
       shop__slow: async (args) => {
@@ -81,7 +81,7 @@ describe('a turn', () => {
     expect(events.at(-1)).toMatchObject({ denied: true, decision: { rule: 'no-buying' } })
   })
 
-  test('answers a call of a tool that does not exist without stopping', async () => {
+  test('answers a call of an unknown tool without stopping', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const model = scriptedModel(uses('', ['shop__sell']), says('Sorry.'))
     const turn = await createConversation({ host, model }).say('Sell')
@@ -90,7 +90,7 @@ describe('a turn', () => {
     expect(resultText(model.requests[1]?.messages.at(-1))).toContain('no tool "shop__sell"')
   })
 
-  test('gives the model an error for arguments that cannot be read, and continues', async () => {
+  test('gives the model an error for invalid arguments, and continues', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'], ['shop__buy', { n: 2 }])
     const [first] = toolUsesOf(broken)
@@ -105,7 +105,7 @@ describe('a turn', () => {
     expect(events[1]).toMatchObject({ type: 'end', denied: false, result: { isError: true } })
   })
 
-  test('ends after the bound on rounds where a model never writes arguments that can be read', async () => {
+  test('ends at the limit of rounds if a model never writes valid arguments', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'])
     const unreadable = Object.fromEntries(toolUsesOf(broken).map((id) => [id, '[1]']))
@@ -114,7 +114,7 @@ describe('a turn', () => {
     expect(host.calls).toEqual([])
   })
 
-  test('names the tool that a wrong name may stand for', async () => {
+  test('suggests the tools that a wrong name may refer to', async () => {
     const host = fakeHost({ shop__buy: () => text('bought'), shop__look: () => text('more') })
     const model = scriptedModel(uses('', ['buy'], ['shop__by']), says('Sorry.'))
     await createConversation({ host, model }).say('Buy')
@@ -123,7 +123,7 @@ describe('a turn', () => {
     expect(said).toContain('There is no tool "shop__by" at present. Did you mean shop__buy')
   })
 
-  test('ends after the bound on rounds, with every call answered', async () => {
+  test('ends at the limit of rounds, with every call answered', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const model = scriptedModel(uses('', ['shop__look']))
     const talk = createConversation({ host, model, maxTurns: 3 })
@@ -147,7 +147,7 @@ describe('a turn', () => {
     expect(await talk.say('go on')).toMatchObject({ stopReason: 'endTurn', text: 'Bought.' })
   })
 
-  test('makes at most 200 calls for one message, however many replies they are spread over', async () => {
+  test('makes at most 200 calls for one message, across all replies', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const forty = Array.from({ length: 40 }, (): [string] => ['shop__look'])
     const model = scriptedModel(uses('', ...forty))
@@ -159,7 +159,7 @@ describe('a turn', () => {
     expect(host.calls).toHaveLength(400)
   })
 
-  test('has bounds that can be set, and does not stop at one that is just kept', async () => {
+  test('has configurable limits, and does not stop exactly at one', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const two = uses('', ['shop__look'], ['shop__look'])
     const talk = (more: { maxCalls: number; maxCallsPerReply: number }) =>
@@ -181,7 +181,7 @@ describe('a turn', () => {
     expect(resultText(talk.messages.at(-1))).toContain('not run')
   })
 
-  test('cannot start while another is under way', async () => {
+  test('cannot start while another is running', async () => {
     const gate = Promise.withResolvers<void>()
     const model = scriptedModel(async () => {
       await gate.promise
@@ -194,7 +194,7 @@ describe('a turn', () => {
     expect(await going).toMatchObject({ text: 'ok' })
   })
 
-  test('rejects when the model fails, and the conversation goes on', async () => {
+  test('rejects when the model fails, and the conversation can continue', async () => {
     const model = scriptedModel(() => {
       throw new Error('no credit')
     }, says('back'))
@@ -207,7 +207,7 @@ describe('a turn', () => {
 })
 
 describe('stopping a turn', () => {
-  test('cancels the call under way and answers those left over, so that the conversation can go on', async () => {
+  test('cancels the running call and answers the others, so that the conversation can continue', async () => {
     const stop = new AbortController()
     const host = fakeHost({
       shop__wait: (_, signal) =>
@@ -232,7 +232,7 @@ describe('stopping a turn', () => {
     expect(await talk.say('Hello?')).toMatchObject({ text: 'What now?' })
   })
 
-  test('before the model answers leaves a row that says so', async () => {
+  test('before the model replies leaves a row with the reason', async () => {
     const stop = new AbortController()
     stop.abort()
     const host = fakeHost({})
@@ -244,8 +244,8 @@ describe('stopping a turn', () => {
   })
 })
 
-describe('what the model sees', () => {
-  test('is a list of tools that keeps its order while servers come and go', async () => {
+describe("the model's view", () => {
+  test('is a list of tools with a stable order while servers come and go', async () => {
     const host = fakeHost({ b: () => text(''), a: () => text('') })
     const model = scriptedModel(says('ok'))
     const talk = createConversation({ host, model })
@@ -266,7 +266,7 @@ describe('what the model sees', () => {
     expect(notes[2]).toContain('Gone, although still listed; calls of them fail: a.')
   })
 
-  test('includes what servers say about themselves, named and bounded', async () => {
+  test("includes servers' instructions, with names and limits", async () => {
     const host = fakeHost({})
     host.instructionTexts = [{ server: 'shop', text: `Search first.${'x'.repeat(10_000)}` }]
     const model = scriptedModel(says('ok'))
@@ -278,7 +278,7 @@ describe('what the model sees', () => {
     expect(system.length).toBeLessThan(6_000)
   })
 
-  test('is the beginning of a long result, with how much was left out and how to read it', async () => {
+  test('is the start of a long result, with the omitted size and how to read the rest', async () => {
     const host = fakeHost({ shop__dump: () => text('x'.repeat(50_000)) })
     const model = scriptedModel(uses('', ['shop__dump']), says('ok'))
     await createConversation({ host, model }).say('Dump')
@@ -288,14 +288,14 @@ describe('what the model sees', () => {
     expect(seen.length).toBeLessThan(5_600)
   })
 
-  test('is the structured content where a result has nothing else', async () => {
+  test('is the structured content if a result has nothing else', async () => {
     const host = fakeHost({ shop__count: () => ({ content: [], structuredContent: { left: 3 } }) })
     const model = scriptedModel(uses('', ['shop__count']), says('ok'))
     await createConversation({ host, model }).say('Count')
     expect(resultText(model.requests[1]?.messages.at(-1))).toBe('{"left":3}')
   })
 
-  test("is a prompt's messages, with embedded resources as words", async () => {
+  test("is a prompt's messages, with embedded resources as text", async () => {
     const model = scriptedModel(says('ok'))
     await createConversation({ host: fakeHost({}), model }).say(
       promptMessages({
@@ -330,7 +330,7 @@ describe("the conversation's own tools", () => {
     expect(stock).toContain('3 left')
   })
 
-  test('say what was wrong with a read', async () => {
+  test('explain a failed read', async () => {
     const model = scriptedModel(
       uses(
         '',
@@ -350,7 +350,7 @@ describe("the conversation's own tools", () => {
   })
 })
 
-test('each answer of the model is a row that says what it wanted and cost', async () => {
+test('each model reply is a row with its calls and cost', async () => {
   const host = fakeHost({ shop__look: () => text('ok') })
   const model = scriptedModel(uses('', ['shop__look']), says('Done.'))
   await createConversation({ host, model }).say('Look')

@@ -27,8 +27,8 @@ function deskOf(): ConversationStore {
   return createConversationStore({ store: openStore(':memory:'), redact: (value) => value })
 }
 
-describe('a conversation that is taken up again', () => {
-  test('holds what was said, what it cost and what it is called, and goes on under its id', async () => {
+describe('a resumed conversation', () => {
+  test('has its messages, usage and title, and continues under its id', async () => {
     const host = fakeHost({ shop__look: () => text('3 left') })
     const model = scriptedModel(uses('Looking.', ['shop__look']), says('Three.'))
     const first = createConversation({ host, model })
@@ -51,13 +51,13 @@ describe('a conversation that is taken up again', () => {
     ])
   })
 
-  test('has no row before something was said', () => {
+  test('has no row before its first message', () => {
     const host = fakeHost({})
     createConversation({ host, model: scriptedModel() })
     expect(host.conversations.list()).toEqual([])
   })
 
-  test('tells the model of calls that were under way when the program ended, and keeps results that were there', async () => {
+  test('tells the model of calls that were running when the program ended, and keeps existing results', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     host.runs['shop__send'] = () => new Promise(() => {})
     const model = scriptedModel(uses('', ['shop__buy'], ['shop__send', { to: 'a' }]))
@@ -84,7 +84,7 @@ describe('a conversation that is taken up again', () => {
     expect(third.messages).toEqual(talk.messages)
   })
 
-  test('that went on elsewhere is not written into', async () => {
+  test('that continued elsewhere is not written to', async () => {
     const host = fakeHost({})
     const first = createConversation({ host, model: scriptedModel(says('a')) })
     await first.say('one')
@@ -94,7 +94,7 @@ describe('a conversation that is taken up again', () => {
     expect(host.conversations.find(first.id).turns).toBe(2)
   })
 
-  test('survives the host: its store is read by the next one', async () => {
+  test('outlives the host: its store is read by the next one', async () => {
     const store = `${folder()}/store.db`
     const one = hostOf({ store })
     const first = createConversation({ host: one, model: scriptedModel(says('Hello.')) })
@@ -108,7 +108,7 @@ describe('a conversation that is taken up again', () => {
 })
 
 describe('a fork', () => {
-  test('shares what came before and nothing that comes after, on both sides', async () => {
+  test('shares the earlier entries and no later ones, on both sides', async () => {
     const host = fakeHost({})
     const trunk = createConversation({ host, model: scriptedModel(says('a')) })
     await trunk.say('one')
@@ -127,7 +127,7 @@ describe('a fork', () => {
     expect(host.conversations.list()).toEqual([])
   })
 
-  test('keeps to labels of data that was seen before it', () => {
+  test('keeps labels only of data seen before it', () => {
     const store = openStore(':memory:')
     const desk = createConversationStore({ store, redact: (value) => value })
     desk.append('a', 0, [said('secret things')])
@@ -135,7 +135,7 @@ describe('a fork', () => {
     expect(store.labels.of(desk.fork('a'))).toEqual([{ label: 'private', server: 'mail' }])
   })
 
-  test('of forks reads the same as its history written out, wherever they branch', () => {
+  test('of forks reads the same as its full history, wherever they branch', () => {
     const step = fc.record({ from: fc.nat(), at: fc.nat(), adds: fc.array(fc.string(), { maxLength: 3 }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
@@ -158,7 +158,7 @@ describe('a fork', () => {
 })
 
 describe('a summary', () => {
-  test('is asked for without calls, changes nothing until it is accepted, then stands for what was before', async () => {
+  test('is requested without calls, changes nothing until accepted, then replaces earlier messages', async () => {
     const host = fakeHost({ shop__look: () => text('3 left') })
     const model = scriptedModel(
       uses('', ['shop__look']),
@@ -186,15 +186,15 @@ describe('a summary', () => {
     expect(JSON.stringify(host.conversations.entries(talk.id))).toContain('3 left')
   })
 
-  test('of nothing cannot be had', async () => {
+  test('of an empty conversation is an error', async () => {
     const talk = createConversation({ host: fakeHost({}), model: scriptedModel() })
     await expect(talk.summarize()).rejects.toThrow('Nothing was said')
     expect(() => talk.compact(' ')).toThrow('needs words')
   })
 })
 
-describe('kept conversations', () => {
-  test('are found by the beginning of an id that only one has', () => {
+describe('stored conversations', () => {
+  test('are found by a unique id prefix', () => {
     const desk = deskOf()
     desk.append('abc1', 0, [said('x')])
     desk.append('abc2', 0, [said('y')])
@@ -204,14 +204,14 @@ describe('kept conversations', () => {
     expect(() => desk.find('')).toThrow('no conversation')
   })
 
-  test('cannot be changed once they are there', () => {
+  test('cannot be changed', () => {
     const database = openDatabase(':memory:')
     const store = { conversations: createConversationTable(database), labels: openStore(':memory:').labels }
     createConversationStore({ store, redact: (value) => value }).append('a', 0, [said('x')])
     expect(() => database.exec("UPDATE conversation_entry SET entry = '{}'")).toThrow('append-only')
   })
 
-  test('make room for new ones: the oldest that nothing was forked from go first', () => {
+  test('make room for new ones: the oldest without forks are deleted first', () => {
     const bounds = { conversations: 3, characters: 10_000 }
     const table = createConversationTable(openDatabase(':memory:'), bounds)
     let now = 0
@@ -227,7 +227,7 @@ describe('kept conversations', () => {
     expect(desk.list().map(({ id }) => id)).toEqual(['large'])
   })
 
-  test('hold no secret of the host, and say what was too large', () => {
+  test('contain no secret of the host, and mark what was too large', () => {
     const store = openStore(':memory:')
     const hide = (text: string): string => text.replaceAll('hunter2', '[secret]')
     const redact = <T>(value: T): T => JSON.parse(hide(JSON.stringify(value)))

@@ -37,77 +37,74 @@ function said(late: LateResult | undefined): unknown {
 
 const askSeat: [string, Record<string, unknown>] = ['s__ask', { params: form() }]
 
-describe.each(['session', 'stateless'] as const)(
-  'a call whose question the person leaves for later (%s)',
-  (era) => {
-    test('lets the turn go on, is finished once it is answered, and the model is told with the next turn', async () => {
-      const host = await hostIn(era)
-      const model = scriptedModel(uses('I book.', askSeat), says('Meanwhile …'), says('12A it is.'))
-      const { talk, say, late, events, question } = talkWith(host, model)
-      expect(await say('Book a seat')).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
-      expect(events.map(({ type }) => type)).toEqual(['start', 'later'])
-      const told = JSON.stringify(model.requests[1]?.messages.at(-1))
-      expect(told).toContain('has neither failed nor finished')
-      expect(told).toContain(question().slice(0, 8))
-      expect(host.inbox.get(question())).toMatchObject({ state: 'open', waits: true })
+describe.each(['session', 'stateless'] as const)('a call with a deferred question (%s)', (era) => {
+  test('lets the turn continue, completes when it is answered, and the model gets the result with the next turn', async () => {
+    const host = await hostIn(era)
+    const model = scriptedModel(uses('I book.', askSeat), says('Meanwhile …'), says('12A it is.'))
+    const { talk, say, late, events, question } = talkWith(host, model)
+    expect(await say('Book a seat')).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
+    expect(events.map(({ type }) => type)).toEqual(['start', 'later'])
+    const told = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(told).toContain('has neither failed nor finished')
+    expect(told).toContain(question().slice(0, 8))
+    expect(host.inbox.get(question())).toMatchObject({ state: 'open', waits: true })
 
-      host.inbox.answer(question(), seat('12A'), 'a window')
-      await until(() => late.length === 1, 'the result')
-      expect(late).toMatchObject([{ type: 'end', name: 's__ask', denied: false }])
-      expect(said(late[0])).toMatchObject({ answer: seat('12A') })
-      // It is kept at once, so that it is not lost with this program.
-      expect(JSON.stringify(host.conversations.entries(talk.id).at(-1))).toContain('12A')
-      await say('And?')
-      const [result, words] = model.requests[2]?.messages.slice(-2) ?? []
-      expect(JSON.stringify(result)).toMatch(/call of s__ask whose result was not there yet is over.*12A/)
-      expect(words).toMatchObject({ content: { text: 'And?' } })
+    host.inbox.answer(question(), seat('12A'), 'a window')
+    await until(() => late.length === 1, 'the result')
+    expect(late).toMatchObject([{ type: 'end', name: 's__ask', denied: false }])
+    expect(said(late[0])).toMatchObject({ answer: seat('12A') })
+    // It is kept at once, so that it is not lost with this program.
+    expect(JSON.stringify(host.conversations.entries(talk.id).at(-1))).toContain('12A')
+    await say('And?')
+    const [result, words] = model.requests[2]?.messages.slice(-2) ?? []
+    expect(JSON.stringify(result)).toMatch(/call of s__ask whose result was not there yet is over.*12A/)
+    expect(words).toMatchObject({ content: { text: 'And?' } })
+  })
+
+  test('is not cancelled with a turn that continued without it', async () => {
+    const host = await hostIn(era)
+    const stop = new AbortController()
+    const waits = Promise.withResolvers<never>()
+    const model = scriptedModel(uses('', askSeat), ({ signal }) => {
+      signal?.addEventListener('abort', () => waits.reject(signal.reason))
+      stop.abort(new Error('enough'))
+      return waits.promise
     })
+    const { say, late, question } = talkWith(host, model)
+    expect(await say('Book a seat', stop.signal)).toMatchObject({ stopReason: 'cancelled' })
+    host.inbox.answer(question(), seat('12A'), 'a window')
+    await until(() => late.length === 1, 'the result')
+    expect(late[0]?.result.isError).not.toBe(true)
+  })
 
-    test('is not cancelled with a turn that has gone on without it', async () => {
-      const host = await hostIn(era)
-      const stop = new AbortController()
-      const waits = Promise.withResolvers<never>()
-      const model = scriptedModel(uses('', askSeat), ({ signal }) => {
-        signal?.addEventListener('abort', () => waits.reject(signal.reason))
-        stop.abort(new Error('enough'))
-        return waits.promise
-      })
-      const { say, late, question } = talkWith(host, model)
-      expect(await say('Book a seat', stop.signal)).toMatchObject({ stopReason: 'cancelled' })
-      host.inbox.answer(question(), seat('12A'), 'a window')
-      await until(() => late.length === 1, 'the result')
-      expect(late[0]?.result.isError).not.toBe(true)
-    })
+  test('is delivered in the same turn if it is answered before that ends, after the results of other calls', async () => {
+    const host = await hostIn(era)
+    const model = scriptedModel(
+      uses('', askSeat),
+      async () => {
+        host.inbox.answer(question(), seat('3C'), 'a window')
+        await until(() => late.length === 1, 'the result')
+        return uses('', ['s__ask', { params: { ...form(), message: 'Which other?' } }])
+      },
+      says('Done.'),
+    )
+    const { say, late, question } = talkWith(host, model)
+    await say('Book a seat')
+    const messages = model.requests[2]?.messages ?? []
+    expect(messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'user',
+    ])
+    expect(JSON.stringify(messages.at(-2))).toContain('tool_result')
+    expect(JSON.stringify(messages.at(-1))).toContain('3C')
+  })
+})
 
-    test('is told of in the same turn where it is answered before that ends, after the results of other calls', async () => {
-      const host = await hostIn(era)
-      const model = scriptedModel(
-        uses('', askSeat),
-        async () => {
-          host.inbox.answer(question(), seat('3C'), 'a window')
-          await until(() => late.length === 1, 'the result')
-          return uses('', ['s__ask', { params: { ...form(), message: 'Which other?' } }])
-        },
-        says('Done.'),
-      )
-      const { say, late, question } = talkWith(host, model)
-      await say('Book a seat')
-      const messages = model.requests[2]?.messages ?? []
-      expect(messages.map(({ role }) => role)).toEqual([
-        'user',
-        'assistant',
-        'user',
-        'assistant',
-        'user',
-        'user',
-      ])
-      expect(JSON.stringify(messages.at(-2))).toContain('tool_result')
-      expect(JSON.stringify(messages.at(-1))).toContain('3C')
-    })
-  },
-)
-
-test('an approval that is left for later is a refusal to nobody: the call happens once it is given', async () => {
+test('a deferred approval is no refusal: the call happens once it is given', async () => {
   const host = await started({
     servers: { s: session().config },
     surface: person({ approval: () => undefined, elicitation: () => seat('7F') }),
@@ -119,7 +116,7 @@ test('an approval that is left for later is a refusal to nobody: the call happen
   expect(said(late[0])).toMatchObject({ answer: seat('7F') })
 })
 
-test('a call that is still waiting when the host closes is parked, and the model is told nothing of it', async () => {
+test('a call that still waits when the host closes is suspended, and the model gets no result for it', async () => {
   const host = await hostIn('stateless')
   const { say, late, question } = talkWith(host, scriptedModel(uses('', askSeat), says('Bye.')))
   await say('Book a seat')

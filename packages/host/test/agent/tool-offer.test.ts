@@ -25,7 +25,7 @@ const names = (request: ModelRequest | undefined): string[] => (request?.tools ?
 const meta = ['list_resources', 'read_resource', 'read_result', 'search_tools', 'inspect_tool', 'call_tool']
 
 describe('with five hundred tools', () => {
-  test('a model is given three tools to find them with, for at most 2 500 tokens', async () => {
+  test('a model gets three search tools instead, of at most 2 500 tokens', async () => {
     const host = crowded()
     const model = scriptedModel(says('ok'))
     await createConversation({ host, model }).say('Hi')
@@ -36,7 +36,7 @@ describe('with five hundred tools', () => {
     expect(model.requests[0]?.tools?.[3]?.description).toContain('github (25)')
   })
 
-  test('the tools of thirty turns are the same bytes, whatever is searched and called', async () => {
+  test('the tools of thirty turns are byte-identical, whatever is searched and called', async () => {
     const host = crowded()
     const model = scriptedModel(
       uses('', ['search_tools', { query: 'open a bug report in our repository' }]),
@@ -51,7 +51,7 @@ describe('with five hundred tools', () => {
     expect(bytes.size).toBe(1)
   })
 
-  test('found tools are inspected and called through the broker under their own name', async () => {
+  test('found tools can be inspected and are called through the broker by their own name', async () => {
     const host = crowded()
     const model = scriptedModel(
       uses('', ['search_tools', { query: 'report a defect on github' }]),
@@ -80,7 +80,7 @@ describe('with five hundred tools', () => {
     ])
   })
 
-  test('a refusal reaches the model as a direct call of the tool would', async () => {
+  test('a refusal reaches the model as for a direct call', async () => {
     const host = crowded()
     host.denied.add('github__create_issue')
     const model = scriptedModel(uses('', ['call_tool', { name: 'github__create_issue' }]), says('ok'))
@@ -90,7 +90,7 @@ describe('with five hundred tools', () => {
     expect(resultText(model.requests[1]?.messages.at(-1))).toContain('denied this call')
   })
 
-  test('what is written wrong is said, and nothing is called', async () => {
+  test('invalid calls are explained, and nothing is called', async () => {
     const host = crowded()
     const model = scriptedModel(
       uses(
@@ -119,7 +119,7 @@ describe('with five hundred tools', () => {
     expect(host.calls).toEqual([])
   })
 
-  test.each(['names', 'brief', 'full'])('a search at the level %s stays within its bound', async (detail) => {
+  test.each(['names', 'brief', 'full'])('a search at the level %s stays within its limit', async (detail) => {
     const model = scriptedModel(
       uses('', ['search_tools', { query: 'list get create delete update', limit: 1_000, detail }]),
       says('ok'),
@@ -132,7 +132,7 @@ describe('with five hundred tools', () => {
     expect(found.includes('(')).toBe(detail !== 'names')
   })
 
-  test('a tool that the person wants at all times is there in full', async () => {
+  test('a tool that is always shown is offered in full', async () => {
     const tools = corpusTools.map((entry) =>
       entry.name === 'weather__getForecast' ? { ...entry, always: true as const } : entry,
     )
@@ -141,18 +141,18 @@ describe('with five hundred tools', () => {
     expect(names(model.requests[0])).toEqual([...meta, 'weather__getForecast'])
   })
 
-  test('a model that pays no tokens is given what there is', async () => {
+  test('a model without token costs gets the current tools', async () => {
     const model = { ...scriptedModel(says('ok')), isLanguageModel: false }
     await createConversation({ host: crowded(), model }).say('Hi')
     expect(model.requests[0]?.tools).toHaveLength(503)
   })
 })
 
-describe('when tools change in mid-conversation', () => {
+describe('when tools change during a conversation', () => {
   const [first, second, third, ...rest] = corpusTools
   const few = [first, second, third].filter((entry) => entry !== undefined)
 
-  test('too many of them turn to searching, and what was given stays as it is', async () => {
+  test('too many of them turn to search, and offered ones stay', async () => {
     const host = crowded(few)
     const model = scriptedModel(says('ok'))
     const talk = createConversation({ host, model })
@@ -168,7 +168,7 @@ describe('when tools change in mid-conversation', () => {
     expect(note).toContain('and 467 more')
   })
 
-  test('a tool that goes fails with words, and is told of when it is back', async () => {
+  test('a removed tool fails with an explanation, and its return is announced', async () => {
     const host = crowded(few)
     const gone = few[0]?.name ?? ''
     const model = scriptedModel(
@@ -192,7 +192,7 @@ describe('when tools change in mid-conversation', () => {
     expect(new Set(model.requests.map(({ tools }) => JSON.stringify(tools))).size).toBe(1)
   })
 
-  test('a changed definition is told once, and the given one stays', async () => {
+  test('a changed definition is announced once, and the offered one stays', async () => {
     const host = crowded(few)
     const model = scriptedModel(says('ok'))
     const talk = createConversation({ host, model })
@@ -211,7 +211,7 @@ describe('when tools change in mid-conversation', () => {
 })
 
 describe('programs', () => {
-  test('are offered only where they are switched on', async () => {
+  test('are offered only if switched on', async () => {
     const off = scriptedModel(uses('', ['run_code', { program: 'return 1' }]), says('ok'))
     await createConversation({ host: crowded(), model: off }).say('Hi')
     expect(names(off.requests[0])).not.toContain('run_code')

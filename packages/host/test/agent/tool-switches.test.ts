@@ -23,7 +23,7 @@ const offered = (request: ModelRequest | undefined): string[] =>
 
 const words = ({ content }: SamplingMessage): string => JSON.stringify(content)
 
-describe('tools that the person switches off in a conversation', () => {
+describe('tools that the user switches off in a conversation', () => {
   test('are not offered, and a call of one is refused with the reason', async () => {
     const host = twoServers()
     const model = scriptedModel(says('Hello'), uses('', ['mail__send']), says('Then not.'))
@@ -58,7 +58,7 @@ describe('tools that the person switches off in a conversation', () => {
     expect(talk.toolSwitches).toEqual([])
   })
 
-  test('are named by server, server.tool, server__tool or a pattern; the last that fits counts', () => {
+  test('are matched by server, server.tool, server__tool or a pattern; the last match decides', () => {
     const host = twoServers()
     const talk = createConversation({ host, model: scriptedModel() })
     const on = (): string[] =>
@@ -80,7 +80,7 @@ describe('tools that the person switches off in a conversation', () => {
     expect(() => talk.switchTools(false, ['*.x*'])).toThrow('There is no tool or server "*.x*"')
   })
 
-  test('stay off when the conversation is resumed and forked, and a tool that its server adds later is off too', async () => {
+  test('stay off when the conversation is resumed and forked, and tools added later by the server are off too', async () => {
     const host = twoServers()
     const model = scriptedModel(says('ok'))
     const talk = createConversation({ host, model })
@@ -97,7 +97,7 @@ describe('tools that the person switches off in a conversation', () => {
     expect(createConversation({ host, model, resume: fork.id }).isToolOn(tool('mail', 'send'))).toBe(false)
   })
 
-  test('are not found by a search, not shown, and not called by their searched name', async () => {
+  test('are not found by search, not shown, and not called by their found name', async () => {
     const host = fakeHost({ github__create_issue: () => text('made') })
     host.tools = () => [...corpusTools]
     const model = scriptedModel(

@@ -79,7 +79,7 @@ const open = (host: Watched): Promise<Awaited<ReturnType<Watched['apps']['open']
 
 describe('a server', () => {
   test.each(['2026-07-28', '2025-11-25'] as const)(
-    'lists links to apps only where a surface can show them (%s)',
+    'lists links to apps only if a surface supports them (%s)',
     async (revision) => {
       const { url } = await shop()
       const connect = { revisions: [revision] }
@@ -99,7 +99,7 @@ describe('a server', () => {
     },
   )
 
-  test('is trusted alike by hosts with and without apps on one store', async () => {
+  test('has the same pins for hosts with and without apps on one store', async () => {
     const { url } = await shop()
     const store = `${folder()}/store.db`
     const both = [
@@ -114,7 +114,7 @@ describe('a server', () => {
     }
   })
 
-  test('cannot have tools of its app called by a model', async () => {
+  test('does not offer app-only tools to a model', async () => {
     const served = await shop()
     const { host } = await hostOf(served)
     for (const caller of ['chat', 'code', 'sampling', 'gateway'] as const) {
@@ -127,7 +127,7 @@ describe('a server', () => {
 })
 
 describe('a page', () => {
-  test('is asked about once, with what it reaches, and again when it changes', async () => {
+  test('is asked about once, with its requested access, and again when it changes', async () => {
     const served = await shop({
       csp: { connectDomains: ['https://api.example.com'], resourceDomains: ['https://*.example.com'] },
       permissions: ['camera', 'clipboardWrite'],
@@ -163,7 +163,7 @@ describe('a page', () => {
     expect(host.activity({ kind: 'read' }).map(({ cause }) => cause)).toEqual(rows.map(({ id }) => id))
   })
 
-  test('may change without a question where the person said so, but not ask for more', async () => {
+  test('may change without a question if the user allowed that, but not request more', async () => {
     const served = await shop()
     const seen = await hostOf(served, () => ({ verdict: 'allow', anyContents: true }))
     await open(seen.host)
@@ -172,7 +172,7 @@ describe('a page', () => {
     expect(seen.asked.length).toBe(1)
   })
 
-  test('that is blocked is not shown until it changes or is forgotten', async () => {
+  test('that is blocked is not shown until it changes or is reset', async () => {
     const served = await shop()
     let verdict: 'allow' | 'deny' = 'deny'
     const seen = await hostOf(served, () => ({ verdict }))
@@ -201,7 +201,7 @@ describe('a page', () => {
     expect(surface.asked.length).toBe(1)
   })
 
-  test('is refused where it is none', async () => {
+  test('is rejected if it is invalid', async () => {
     const { url } = await shop({}, { extensions: [], resources: {} })
     const host = await started({
       servers: { shop: { url } },
@@ -213,7 +213,7 @@ describe('a page', () => {
     await expect(open(big.host)).rejects.toThrow('at most 4194304')
   })
 
-  test('is closed with the client that opened it, and only so many are open', async () => {
+  test('is closed with the client that opened it, up to a maximum number', async () => {
     const { host } = await hostOf(await shop())
     const client = new AbortController()
     const pages = await Promise.all(
@@ -238,7 +238,7 @@ describe('an app', () => {
     say?: (conversation: string, text: string) => void,
   ): Promise<unknown> => await host.apps.request(id, { method, params }, say === undefined ? {} : { say })
 
-  test('calls the tools of its server that are for it, under policy', async () => {
+  test("calls its server's app tools, under policy", async () => {
     const served = await shop()
     const rules = [{ id: 'no', verdict: 'deny' as const, tool: 'plain', caller: ['app' as const] }, ...allow]
     const { host } = await hostOf(served, undefined, { rules })
@@ -265,7 +265,7 @@ describe('an app', () => {
     expect(rows[1]?.detail).toMatchObject({ caller: 'app', conversation })
   })
 
-  test('writes a message once the person agreed to its text', async () => {
+  test('sends a message after the user agreed to its text', async () => {
     let verdict: 'allow' | 'deny' = 'allow'
     const seen = await hostOf(await shop(), ({ kind }) => ({ verdict: kind === 'page' ? 'allow' : verdict }))
     const { id } = await open(seen.host)
@@ -286,7 +286,7 @@ describe('an app', () => {
     expect(await seen.host.apps.request(outside.id, alone, {})).toMatchObject({ error: { code: -32_602 } })
   })
 
-  test('gives the model a text with the next message, once the person agreed', async () => {
+  test('gives the model a text with the next message, after the user agreed', async () => {
     const always = { verdict: 'allow' as const, always: true }
     const seen = await hostOf(await shop(), ({ kind }) => (kind === 'page' ? { verdict: 'allow' } : always))
     const { host } = seen
@@ -303,7 +303,7 @@ describe('an app', () => {
     expect(host.apps.takeContext(conversation)).toEqual([])
   })
 
-  test('opens links and saves files only as the person agrees', async () => {
+  test("opens links and saves files only with the user's consent", async () => {
     const seen = await hostOf(await shop())
     const { host } = seen
     const { id } = await open(host)
@@ -333,7 +333,7 @@ describe('an app', () => {
     })
   })
 
-  test('is bounded in the size, number and questions of its requests', async () => {
+  test('is limited in the size, number and questions of its requests', async () => {
     const surface = person({
       app: ({ wants }: AppQuestion) => (wants.kind === 'page' ? { verdict: 'allow' } : new Promise(() => {})),
     })

@@ -54,7 +54,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     ],
     ['decline', { action: 'decline' }, { action: 'decline' }],
     ['cancel', { action: 'cancel' }, { action: 'cancel' }],
-  ])('carries %s to the server as it was meant', async (_name, answer, received) => {
+  ])('carries %s to the server unchanged', async (_name, answer, received) => {
     const surface = person({ elicitation: () => answer })
     const host = await hostIn(era, { surface })
     expect(returned(await ask(host))).toMatchObject({ answer: received })
@@ -68,7 +68,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     })
   })
 
-  it('of many calls at once gives each call its own answer, in whatever order they are answered', async () => {
+  it('of many concurrent calls gives each call its own answer, in any order', async () => {
     const waiting: (() => void)[] = []
     const surface = person({
       elicitation: ({ params }) =>
@@ -94,7 +94,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     }
   })
 
-  it('is told of in the activity under the call it came from, even among equal ones', async () => {
+  it('is logged below its call, even among equal ones', async () => {
     const surface = person({
       elicitation: () => new Promise((resolve) => setTimeout(resolve, 200, { action: 'cancel' })),
     })
@@ -107,7 +107,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     expect(surface.asked.map(({ cause }) => cause.tool)).toEqual(['ask', 'ask', 'ask'])
   })
 
-  it('may take longer than a call may', async () => {
+  it("may take longer than a call's time limit", async () => {
     const surface = person({
       elicitation: () =>
         new Promise((resolve) => setTimeout(resolve, 1_500, { action: 'accept', content: { seat: '1A' } })),
@@ -116,7 +116,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     expect(returned(await ask(host))).toMatchObject({ answer: { content: { seat: '1A' } } })
   })
 
-  it('that could not be shown is an error, never a refusal by the person', async () => {
+  it('that could not be shown is an error, never a refusal by the user', async () => {
     const host = await hostIn(era, {
       surface: person({ elicitation: () => Promise.reject(new Error('no window')) }),
     })
@@ -128,7 +128,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     ])
   })
 
-  it('to a URL reaches only a surface that can show URLs', async () => {
+  it('to a URL reaches only a surface that supports URLs', async () => {
     const visit = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' }
     const surface = person({ elicitation: () => ({ action: 'accept' }), urlElicitation: true })
     const host = await hostIn(era, { surface })
@@ -145,7 +145,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
 describe.each(eras)('roots (%s)', (era) => {
   const roots = [{ uri: import.meta.resolve('..'), name: 'data' }]
 
-  it('are told after one consent for the session', async () => {
+  it('are listed after one consent for the session', async () => {
     const surface = person({ roots: () => ({ verdict: 'allow' }) })
     const host = await hostIn(era, { surface, roots })
     expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
@@ -161,7 +161,7 @@ describe.each(eras)('roots (%s)', (era) => {
     ])
   })
 
-  it('are none after a no, which stays a no', async () => {
+  it('are empty after a refusal, which stays', async () => {
     const surface = person({ roots: () => ({ verdict: 'deny' }) })
     const host = await hostIn(era, { surface, roots })
     expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots: [] } })
@@ -171,7 +171,7 @@ describe.each(eras)('roots (%s)', (era) => {
   })
 })
 
-describe('what is advertised', () => {
+describe('the declared capabilities', () => {
   const everySurface: Surface = person({
     approval: () => ({ verdict: 'allow' }),
     elicitation: () => ({ action: 'cancel' }),
@@ -190,7 +190,7 @@ describe('what is advertised', () => {
     return returned(await host.call('s__client', {}, cli))
   }
 
-  it('is everything where everything can be shown', async () => {
+  it('include everything if everything can be shown', async () => {
     expect(await saidBy({ ...all, info: { name: 'mine', version: '2' } })).toMatchObject({
       info: { name: 'mine', version: '2' },
       capabilities: {
@@ -215,7 +215,7 @@ describe('what is advertised', () => {
     ],
     ['there is no model', { ...all, models: [] }, ['elicitation', 'roots']],
     ['there are no roots', { ...all, roots: [] }, ['elicitation', 'sampling']],
-  ])('leaves out what cannot be answered when %s', async (_name, options, kinds) => {
+  ])('leave out what cannot be answered when %s', async (_name, options, kinds) => {
     const said = await saidBy(options)
     const { capabilities } = said as { capabilities: object }
     // Extensions are supported whoever is there.
@@ -223,7 +223,7 @@ describe('what is advertised', () => {
     expect(answerable.sort()).toEqual(kinds)
   })
 
-  it('leaves a server with nothing to ask when nobody is there, and nothing is answered for them', async () => {
+  it('are empty without a surface, and nothing is answered for the user', async () => {
     for (const era of eras) {
       const host = await hostIn(era, { ...all, surface: { name: 'script', show: {} } })
       for (const [tool, params] of [
@@ -240,7 +240,7 @@ describe('what is advertised', () => {
 })
 
 describe('the official everything server', () => {
-  it('samples, elicits and lists roots through the person', async () => {
+  it('samples, elicits and lists roots through the user', async () => {
     const model = scripted('claude-test', 'a fake completion')
     const surface = person({
       elicitation: () => ({ action: 'accept', content: { name: 'Ada', check: true } }),
@@ -282,11 +282,11 @@ describe('the official everything server', () => {
   })
 })
 
-describe('where a question comes from', () => {
+describe('the call that caused a question', () => {
   const origin = { server: 's', method: 'tools/call', target: 't', caller: 'cli' } as const
   const asked = (params: Record<string, unknown>) => ({ id: 1, method: 'tools/call', params })
 
-  it('is what the transport says, among many calls', () => {
+  it('is the one reported by the transport, among many calls', () => {
     const origins = new ActiveRequests()
     const [a, b] = [{ n: 1 }, { n: 2 }]
     origins.begin({ ...origin, row: 1, arguments: a })
@@ -299,7 +299,7 @@ describe('where a question comes from', () => {
     expect(origins.find('other', asked({ name: 't', arguments: { n: 2 } })).row).toBeNull()
   })
 
-  it('is the only call under way where the transport does not say, and nothing where there are more', () => {
+  it('is the only running call if the transport reports none, and unknown if there are several', () => {
     const origins = new ActiveRequests()
     expect(origins.find('s', undefined)).toEqual({ cause: { server: 's' }, row: null })
     const over = origins.begin({ ...origin, row: 1, arguments: { n: 1 } })
@@ -310,7 +310,7 @@ describe('where a question comes from', () => {
     expect(origins.find('s', undefined).row).toBe(2)
   })
 
-  it('is a call like it, without a row, where two equal ones cannot be told apart', () => {
+  it('is a call like it, without a row, if two equal ones cannot be distinguished', () => {
     const origins = new ActiveRequests()
     origins.begin({ ...origin, row: 1, arguments: { n: 1 } })
     origins.begin({ ...origin, row: 2, arguments: { n: 1 } })

@@ -22,7 +22,7 @@ async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions
 const told = async (host: Watched): Promise<unknown> => returned(await host.call('s__roots', {}, cli))
 
 describe.each(['session', 'stateless'] as const)('folders that cannot be read (%s)', (era) => {
-  it('are not told to a server, and the activity says which', async () => {
+  it('are not listed to a server, and the activity names them', async () => {
     const here = folder()
     const gone = join(here, 'gone')
     const host = await hostIn(era, { surface: agreeing(), roots: [rootOf(here), rootOf(gone)] })
@@ -34,7 +34,7 @@ describe.each(['session', 'stateless'] as const)('folders that cannot be read (%
 })
 
 describe('a folder that goes away', () => {
-  it('is noticed, and a server that was told of it hears that its roots changed, once', async () => {
+  it('is noticed, and a server that listed it is notified once', async () => {
     const here = join(folder(), 'project')
     mkdirSync(here)
     const notices: string[] = []
@@ -58,7 +58,7 @@ describe('a folder that goes away', () => {
     expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
   })
 
-  it('concerns no server that was told of none', async () => {
+  it('does not notify a server that never listed it', async () => {
     const here = folder()
     const surface = person({ roots: () => ({ verdict: 'deny' }) })
     const host = await hostIn('session', { surface, roots: [rootOf(here)] })
@@ -67,7 +67,7 @@ describe('a folder that goes away', () => {
   })
 })
 
-describe('a root that leaves its place', () => {
+describe('a root with a link out of its folder', () => {
   it.each([
     'file:///srv/../etc',
     'file:///srv/%2e%2e/etc',
@@ -75,7 +75,7 @@ describe('a root that leaves its place', () => {
     'file://other.example/srv',
     'https://example.com/',
     'not a uri',
-  ])('is refused before anything starts: %s', (uri) => {
+  ])('is rejected before anything starts: %s', (uri) => {
     expect(() => hostOf({ roots: [{ uri }] })).toThrow()
   })
 })

@@ -15,9 +15,9 @@ async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions
   return started({ servers: { s: { url: server.url } }, rules, ...options })
 }
 
-describe.each(['session', 'stateless'] as const)('a URL a person is asked to visit (%s)', (era) => {
+describe.each(['session', 'stateless'] as const)('a URL elicitation (%s)', (era) => {
   it.each(['accept', 'decline', 'cancel'] as const)(
-    'is shown whole with the server that asks, and nothing of it is fetched on %s',
+    'shows the full URL with the server that asks, and fetches nothing on %s',
     async (action) => {
       const { url, port, visits, touch } = await site()
       const surface = person({ elicitation: () => ({ action }), urlElicitation: true })
@@ -36,7 +36,7 @@ describe.each(['session', 'stateless'] as const)('a URL a person is asked to vis
     },
   )
 
-  it('is not agreed to for a person who was not there', async () => {
+  it('is not accepted for an absent user', async () => {
     const { url, visits } = await site()
     const host = await hostIn(era, { surface: { name: 'script', show: {}, urlElicitation: true } })
     const params = { mode: 'url', message: 'Sign in', url, elicitationId: 'e1' }

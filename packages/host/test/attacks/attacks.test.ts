@@ -60,7 +60,7 @@ const long = process.env['JACKFIELD_LONG'] === '1'
 const biting = all.filter(({ bites }) => bites !== false)
 
 test.each(biting.filter((_, n) => long || n % 8 === 0))(
-  '$name; it has an effect where everything is allowed',
+  '$name; it has an effect if everything is allowed',
   async (attack) => {
     const { ran } = await suffer(attack, undefined, { defaultVerdict: 'allow' })
     const effects = ran.filter(([name, args]) => name !== 'notes' || Object.keys(Object(args)).length > 0)
@@ -69,13 +69,13 @@ test.each(biting.filter((_, n) => long || n % 8 === 0))(
 )
 
 describe.each(all)('$name', (attack) => {
-  test('has no effect where nobody is there to agree', async () => {
+  test('has no effect without a user to agree', async () => {
     const { ran, states } = await suffer(attack, undefined)
     expect(states).toEqual(['ready', 'ready'])
     expect({ bank: victim.ran, hostile: ran, visits }).toEqual({ bank: [], hostile: [], visits: [] })
   })
 
-  test('has only the effects that the person agreed to', async () => {
+  test('has only the effects that the user approved', async () => {
     const agreed: [string, unknown][] = []
     const surface = person({
       approval: ({ tool, arguments: args }) => {

@@ -13,7 +13,7 @@ const yes = person({ approval: () => ({ verdict: 'allow' }) })
 const cli = { caller: 'cli' } as const
 
 describe('a call', () => {
-  it('runs at once where a rule allows it', async () => {
+  it('runs at once if a rule allows it', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'deny' }) })
     const host = await started({
@@ -29,7 +29,7 @@ describe('a call', () => {
     expect(ran()).toEqual([['echo', { text: 'hi', more: [1, null] }]])
   })
 
-  it('asks the person with everything there is to know, and runs after a yes', async () => {
+  it('asks the user with all details, and runs after approval', async () => {
     const { config } = session()
     const surface = person({ approval: () => ({ verdict: 'allow' }) })
     const host = await started({ servers: { s: config }, surface })
@@ -55,7 +55,7 @@ describe('a call', () => {
     ])
   })
 
-  it('does not reach the server after a no, and the model reads why', async () => {
+  it('does not reach the server after a refusal, and the model gets the reason', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'deny', reason: 'not on a Friday' }) })
     const host = await started({ servers: { s: config }, surface })
@@ -65,7 +65,7 @@ describe('a call', () => {
     expect(ran()).toEqual([])
   })
 
-  it('with arguments that do not match the input schema is refused before the person is asked', async () => {
+  it('with arguments that do not match the input schema is rejected before the user is asked', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'allow' }) })
     const host = await started({ servers: { s: config }, surface })
@@ -78,7 +78,7 @@ describe('a call', () => {
     expect(host.activity({ kind: 'approval' })).toEqual([])
   })
 
-  it('does not reach the server where a rule denies it, and nobody is asked', async () => {
+  it('does not reach the server if a rule denies it, without a question', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'allow' }) })
     const host = await started({
@@ -93,7 +93,7 @@ describe('a call', () => {
     expect(ran()).toEqual([])
   })
 
-  it('that the person typed is not asked about, and is denied all the same', async () => {
+  it('typed by the user is not asked about, and still denied by a rule', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'deny' }) })
     const host = await started({
@@ -119,7 +119,7 @@ describe('a call', () => {
     expect(host.activity({ kind: 'call' }).map((row) => row.outcome)).toEqual(['ok', 'ok', 'denied'])
   })
 
-  it('that ends with a protocol error is told apart from one whose tool failed', async () => {
+  it('that ends with a protocol error is distinct from one whose tool failed', async () => {
     const host = await started({
       servers: { s: session().config, r: rough('call-fails') },
       rules: [rule('allow')],
@@ -140,7 +140,7 @@ describe('a call', () => {
     expect(rows.map(({ detail }) => detail['error'])).toEqual([undefined, refused.error, crashed.error])
   })
 
-  it('is denied, never allowed, where nobody can be asked', async () => {
+  it('is denied, never allowed, if no user can be asked', async () => {
     const { config, ran } = session()
     const host = await started({ servers: { s: config }, surface: { name: 'script', show: {} } })
     const call = await host.call('s__echo', { text: 'hi' }, cli)
@@ -173,7 +173,7 @@ describe('a call', () => {
     expect(ran()).toEqual([])
   })
 
-  it('sends exactly the arguments the person edited, and tells so', async () => {
+  it('sends exactly the arguments that the user edited, and reports the edit', async () => {
     const { config, ran } = session()
     const surface = person({
       approval: ({ arguments: args }) => ({
@@ -196,7 +196,7 @@ describe('a call', () => {
     })
   })
 
-  it('sends what was shown, whatever becomes of the objects meanwhile', async () => {
+  it('sends what was shown, even if the objects are changed meanwhile', async () => {
     const { config, ran } = session()
     const given = { text: 'shown', list: ['a'] }
     const surface = person({
@@ -221,7 +221,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is not made if the tool became another while the person thought', async () => {
+  it('is not made if the tool changed while the question was open', async () => {
     const { config, ran } = session()
     let answer: () => void = () => {}
     const surface = person({
@@ -243,7 +243,7 @@ describe('a call', () => {
     expect(ran()).toEqual([])
   })
 
-  it('gives the same verdict whoever calls', async () => {
+  it('has the same verdict for every caller', async () => {
     const { config } = session()
     const surface = person({ approval: () => ({ verdict: 'deny' }) })
     const host = await started({
@@ -259,7 +259,7 @@ describe('a call', () => {
     expect(surface.asked).toHaveLength(3)
   })
 
-  it('throws for a name nobody has and for arguments that are no JSON object', async () => {
+  it('throws for an unknown name and for arguments that are no JSON object', async () => {
     const { config } = session()
     const host = await started({ servers: { s: config }, rules: [rule('allow')] })
     for (const name of ['echo', 's__nope', '__proto__', 'constructor', '']) {
@@ -272,7 +272,7 @@ describe('a call', () => {
     expect(host.activity({ kind: 'call' })).toEqual([])
   })
 
-  it('passes a failed tool on as it is', async () => {
+  it("passes on a failed tool's result unchanged", async () => {
     const { config } = session()
     const host = await started({ servers: { s: config }, rules: [rule('allow')] })
     const call = await host.call('s__fail', {}, cli)
@@ -281,7 +281,7 @@ describe('a call', () => {
     expect(host.activity({ kind: 'call' })).toMatchObject([{ outcome: 'error' }])
   })
 
-  it('tells of progress, and stops at the server when it is cancelled', async () => {
+  it('reports progress, and is cancelled at the server', async () => {
     const { config, ran } = session()
     const host = await started({ servers: { s: config }, rules: [rule('allow')] })
     const stop = new AbortController()
@@ -301,7 +301,7 @@ describe('a call', () => {
     await until(() => ran().some(([what]) => what === 'slow cancelled'), 'cancelled at the server')
   })
 
-  it('that waits for the person ends with its caller, and was never made', async () => {
+  it('that waits for the user ends with its caller, and was never made', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => new Promise(() => {}) })
     const host = await started({ servers: { s: config }, surface })
@@ -314,7 +314,7 @@ describe('a call', () => {
     expect(ran()).toEqual([])
   })
 
-  it('that waits for the person ends with the host', async () => {
+  it('that waits for the user ends with the host', async () => {
     const { config } = session()
     const surface = person({ approval: () => new Promise(() => {}) })
     const host = await started({ servers: { s: config }, surface })
@@ -325,8 +325,8 @@ describe('a call', () => {
   })
 })
 
-describe('answers that are remembered', () => {
-  it('last for the session, or for good in the store', async () => {
+describe('grants', () => {
+  it('last for the session, or permanently in the store', async () => {
     const { config, ran } = session()
     const store = join(folder(), 'store.db')
     const once = async (scope: 'conversation' | 'always' | undefined): Promise<number> => {
@@ -346,7 +346,7 @@ describe('answers that are remembered', () => {
     expect(ran()).toHaveLength(8)
   })
 
-  it('hold for one tool only, and for refusals too', async () => {
+  it('apply to one tool only, and to refusals too', async () => {
     const { config, ran } = session()
     const surface = person({
       approval: ({ cause }) => ({
@@ -378,7 +378,7 @@ describe('answers that are remembered', () => {
     expect(surface.asked.map(({ cause }) => cause.tool)).toEqual(['echo', 'mutate', 'echo'])
   })
 
-  it('do not pass to another program under the same name, but follow the program to another name', async () => {
+  it('do not apply to another program with the same name, but follow the program to another name', async () => {
     const { config } = session()
     const store = join(folder(), 'store.db')
     const first = await started({
@@ -395,7 +395,7 @@ describe('answers that are remembered', () => {
   })
 })
 
-it('servers with names that could be confused stay apart', async () => {
+it('servers with similar names stay separate', async () => {
   const [one, two] = [session(), session()]
   const host = await started({ servers: { a__b: one.config, a: two.config }, surface: yes })
   const nameOf = (server: string) =>

@@ -10,7 +10,7 @@ import { person } from '../fixtures/people.ts'
 import { chat, rule } from './rules.ts'
 
 describe('edited arguments', () => {
-  it('are checked by the schema of the tool, and asked about again until they fit', async () => {
+  it("are validated with the tool's schema, and asked about again until they match", async () => {
     const { config, ran } = session()
     const edits = [{ text: 5 }, {}, { text: 'fits' }]
     const surface = person({
@@ -32,7 +32,7 @@ describe('edited arguments', () => {
     expect(host.policy.grants()).toHaveLength(1)
   })
 
-  it('that never fit are not sent', async () => {
+  it('that never match are not sent', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'allow', arguments: {} }) })
     const host = await started({ servers: { s: config }, surface })
@@ -54,7 +54,7 @@ describe('edited arguments', () => {
     expect(ran()).toEqual([])
   })
 
-  it('that do not fit can still be refused', async () => {
+  it('that do not match can still be refused', async () => {
     const { config, ran } = session()
     const surface = person({
       approval: ({ problem }) =>
@@ -68,8 +68,8 @@ describe('edited arguments', () => {
   })
 })
 
-describe('an answer in place of the tool', () => {
-  it('reaches the caller, is told of, and nothing is called', async () => {
+describe('a result written by the user', () => {
+  it('reaches the caller, is reported, and nothing is called', async () => {
     const { config, ran } = session()
     const result = { content: [{ type: 'text' as const, text: 'the person says 4' }] }
     const surface = person({ approval: () => ({ verdict: 'respond', result }) })
@@ -85,7 +85,7 @@ describe('an answer in place of the tool', () => {
     expect(host.activity({ kind: 'approval' })).toMatchObject([{ detail: { by: 'test person', result } }])
   })
 
-  it('that is no result is nobody’s answer', async () => {
+  it('that is invalid is rejected', async () => {
     const { config } = session()
     const surface = person({ approval: () => ({ verdict: 'respond', result: { content: 'x' } }) as never })
     const host = await started({ servers: { s: config }, surface })
@@ -98,7 +98,7 @@ describe('an answer in place of the tool', () => {
 describe('a rule about results', () => {
   const rules = [rule('allow'), rule('ask', { id: 'look first', gate: 'result', tool: 'echo' })]
 
-  it('shows the person what the tool gave, before the caller sees it', async () => {
+  it("shows the user the tool's result before the caller gets it", async () => {
     const { config } = session()
     const surface = person({ result: () => ({ verdict: 'allow' }) })
     const host = await started({ servers: { s: config }, surface, rules })
@@ -117,7 +117,7 @@ describe('a rule about results', () => {
     expect(surface.asked).toHaveLength(1)
   })
 
-  it('lets the person change it, and both are told of', async () => {
+  it('lets the user change it, and reports the change', async () => {
     const { config } = session()
     const result = { content: [{ type: 'text' as const, text: '{"text":"[blanked]"}' }] }
     const host = await started({
@@ -149,7 +149,7 @@ describe('a rule about results', () => {
       rules,
       'it needs "content"',
     ],
-  ])('withholds it where %s, and says that the call was made', async (_name, manners, given, words) => {
+  ])('withholds it if %s, and reports that the call was made', async (_name, manners, given, words) => {
     const { config, ran } = session()
     const host = await started({ servers: { s: config }, surface: person(manners), rules: given })
     const call = await host.call('s__echo', { text: 'secret' }, chat)
@@ -161,7 +161,7 @@ describe('a rule about results', () => {
   })
 })
 
-describe('every way to a call', () => {
+describe('every kind of call', () => {
   it('gives the same verdict and the same rows', async () => {
     const { config, ran } = session()
     const surface = person({
@@ -201,8 +201,8 @@ describe('every way to a call', () => {
   })
 })
 
-describe('the policy desk', () => {
-  it('explains a decision by everything it follows from, and calls nothing', async () => {
+describe('the policy service', () => {
+  it('explains a decision with all its reasons, and calls nothing', async () => {
     const { config, ran } = session()
     const data = folder()
     mkdirSync(join(data, 'sub'))
@@ -240,7 +240,7 @@ describe('the policy desk', () => {
     expect(host.activity({ kind: 'call' })).toEqual([])
   })
 
-  it('tells which past calls a rule would have matched, and what became of them', async () => {
+  it('shows which past calls a rule would have matched, with their outcomes', async () => {
     const { config } = session()
     const host = await started({
       servers: { s: config },
@@ -279,7 +279,7 @@ describe('the policy desk', () => {
     expect(() => host.policy.preview(rule('deny', { arguments: [{ at: 'x' }] }))).toThrow('JSON Pointer')
   })
 
-  it('takes no rule that it cannot follow', () => {
+  it('rejects an invalid rule', () => {
     expect(() => hostOf({ rules: [rule('deny', { arguments: [{ at: 'x' }] })] })).toThrow(
       /"deny rule" cannot/,
     )
@@ -287,8 +287,8 @@ describe('the policy desk', () => {
   })
 })
 
-describe('faces', () => {
-  it('hear when a call goes out and when it is over', async () => {
+describe('surfaces', () => {
+  it('receive an event when a call is sent and when it ends', async () => {
     const { config } = session()
     const host = await started({
       servers: { s: config },

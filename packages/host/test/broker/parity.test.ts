@@ -42,7 +42,7 @@ const ways: Record<string, Way> = {
   },
 }
 
-it('a call has the same verdict, the same effect and the same rows whichever way it comes', async () => {
+it('a call has the same verdict, effect and rows for every kind of caller', async () => {
   const told: Record<string, unknown> = {}
   for (const [name, way] of Object.entries(ways)) {
     const { config, ran } = session()

@@ -56,7 +56,7 @@ async function talking(rules = [rule('ask', { scope: 'always' })]) {
 
 const both = ['first', 'second']
 
-describe('an answer about the read-only tools of a server', () => {
+describe('a grant for the read-only tools of a server', () => {
   it('allows them in its conversation, and nothing else', async () => {
     const { call, asked } = await talking()
     for (const tool of ['s__first', 's__second', 's__first']) await call(tool, 'talk')
@@ -73,7 +73,7 @@ describe('an answer about the read-only tools of a server', () => {
     ])
   })
 
-  it('is listed once, and can be taken back', async () => {
+  it('is listed once, and can be revoked', async () => {
     const { host, call, asked } = await talking()
     await call('s__first', 'talk')
     const [grant, ...others] = host.policy.grants()

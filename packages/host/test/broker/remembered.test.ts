@@ -12,7 +12,7 @@ import { person } from '../fixtures/people.ts'
 import { chat, rule } from './rules.ts'
 
 describe('not now', () => {
-  it('denies every later call, until the answer is taken back', async () => {
+  it('denies every later call, until the answer is revoked', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'deny', remember: { scope: 'conversation' } }) })
     const host = await started({ servers: { s: config }, surface })
@@ -39,8 +39,8 @@ describe('not now', () => {
   })
 })
 
-describe('a remembered answer', () => {
-  it('holds for the calls it was given for', async () => {
+describe('a grant', () => {
+  it('applies to matching calls', async () => {
     const { config, ran } = session()
     const surface = person({
       approval: ({ likeness }) => ({
@@ -58,7 +58,7 @@ describe('a remembered answer', () => {
     ])
   })
 
-  it('is not offered for arguments with a secret in them', async () => {
+  it('is not offered for arguments with a secret', async () => {
     const { config } = session()
     const secrets = memorySecrets()
     await secrets.set('mine', 'the-secret-value')
@@ -75,7 +75,7 @@ describe('a remembered answer', () => {
     expect(offered).toEqual([['any arguments'], ['exactly these arguments', 'any arguments']])
   })
 
-  it('for tests that cannot be followed is nobody’s answer', async () => {
+  it('with invalid conditions is rejected', async () => {
     const { config, ran } = session()
     const surface = person({
       approval: () => ({ verdict: 'allow', remember: { scope: 'always', arguments: [{ at: 'text' }] } }),
@@ -86,7 +86,7 @@ describe('a remembered answer', () => {
     expect(ran()).toEqual([])
   })
 
-  it('of a workspace holds in that folder only, and is not offered without one', async () => {
+  it('for a workspace applies in that folder only, and is not offered without one', async () => {
     const { config } = session()
     const [here, there] = [folder(), folder()]
     const link = join(folder(), 'link')
@@ -117,7 +117,7 @@ describe('a remembered answer', () => {
     ])
   })
 
-  it('never carries over to another command or address', async () => {
+  it('never applies to another command or URL', async () => {
     const { config } = session()
     const store = join(folder(), 'store.db')
     const first = await started({
@@ -147,7 +147,7 @@ describe('a remembered answer', () => {
 })
 
 describe('labelled data', () => {
-  it('does not flow to another server unasked, in the conversation that saw it', async () => {
+  it('does not flow to another server without a question, in the conversation that saw it', async () => {
     const [diary, web] = [session(), session()]
     const surface = person({ approval: () => ({ verdict: 'deny' }) })
     const host = await started({
@@ -174,7 +174,7 @@ describe('labelled data', () => {
     ])
   })
 
-  it('is not there where its result was held back', async () => {
+  it('does not count if its result was withheld', async () => {
     const [diary, web] = [session(), session()]
     const host = await started({
       servers: { diary: { ...diary.config, labels: ['private'] }, web: web.config },
@@ -185,7 +185,7 @@ describe('labelled data', () => {
     expect((await host.call('web__echo', { text: 'x' }, talk)).denied).toBe(false)
   })
 
-  it('that cannot be recorded holds the result back, and the row says what ran', async () => {
+  it('that cannot be recorded withholds the result, and the row names the call', async () => {
     const diary = session()
     const store = join(folder(), 'store.db')
     const host = await started({
@@ -210,7 +210,7 @@ describe('labelled data', () => {
     })
   })
 
-  it('is remembered where a conversation is taken up again', async () => {
+  it('is restored when a conversation is resumed', async () => {
     const [diary, web] = [session(), session()]
     const store = join(folder(), 'store.db')
     const options = {

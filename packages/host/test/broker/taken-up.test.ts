@@ -9,7 +9,7 @@ const allow: PolicyRule = { id: 'all', verdict: 'allow' }
 const later = () =>
   person({ elicitation: () => undefined, result: () => ({ verdict: 'deny', reason: 'mine' }) })
 
-it('a call that is taken up again passes rules about results, and its labels are noted', async () => {
+it('a resumed call applies rules about results, and records its labels', async () => {
   const server = await roundsServer(({ inputResponses }, nth) =>
     nth % 2 === 1
       ? asksBack({ q: { method: 'elicitation/create', params: form() } }, 'the state')

@@ -9,7 +9,7 @@ import { bundle, manifest } from './zips.ts'
 const home = '/home/ann'
 
 describe('a bundle', () => {
-  it('says what it runs and asks for before anything is unpacked', () => {
+  it('shows its command and its inputs before anything is unpacked', () => {
     const at = folder()
     const { plan, folder: own } = readBundle(bundle(), { folder: at, home })
     expect(own).toBe(join(at, 'packed', '1.2.3'))
@@ -28,7 +28,7 @@ describe('a bundle', () => {
     expect(readdirSync(at)).toEqual([])
   })
 
-  it('is started with the values: secrets by name, several as several arguments, defaults', () => {
+  it('is started with the values: secrets by name, lists as several arguments, defaults', () => {
     const at = folder()
     const { plan } = readBundle(bundle(), { folder: at, home })
     expect(plan.config({ folders: ['/a', '/b c'] })).toEqual({
@@ -45,7 +45,7 @@ describe('a bundle', () => {
     [{ folders: ['/a'], depth: ['deep'] }, 'must be a number'],
     [{ folders: ['/a'], depth: ['1', '2'] }, 'takes one value'],
     [{ folders: [`\${HOME}`] }, 'reads like a variable'],
-  ])('refuses values that do not fit: %j', (values, why) => {
+  ])('rejects invalid values: %j', (values, why) => {
     const { plan } = readBundle(bundle(), { folder: folder(), home })
     expect(() => plan.config(values)).toThrow(why)
   })
@@ -57,7 +57,7 @@ describe('a bundle', () => {
     expect(readBundle(bundle(written), { folder: folder(), home }).plan.name).toBe('packed')
   })
 
-  it('follows what it says for the platform, and the folders of the person', () => {
+  it("applies its settings for the platform, and the user's folders", () => {
     const written = {
       ...manifest,
       user_config: {},
@@ -88,13 +88,13 @@ describe('a bundle', () => {
     ['node', 'node'],
     ['python', 'python3'],
     ['uv', 'uv'],
-  ])('of the type %s knows by itself how it starts', (type, command) => {
+  ])('of the type %s has a default command', (type, command) => {
     const written = { ...manifest, user_config: {}, server: { type, entry_point: 'server/index.js' } }
     const { plan } = readBundle(bundle(written), { folder: folder(), home })
     expect(plan.config({})).toMatchObject({ command })
   })
 
-  it('is unpacked whole, for its owner alone, in place of what was there', async () => {
+  it('is unpacked completely, readable by its owner only, replacing the previous version', async () => {
     const at = folder()
     const first = readBundle(bundle(manifest, { 'old.txt': Buffer.from('old') }), { folder: at, home })
     await first.unpack()
@@ -111,7 +111,7 @@ describe('a bundle', () => {
   })
 })
 
-describe('a bundle that cannot be trusted', () => {
+describe('an unsafe bundle', () => {
   const read = (bytes: Uint8Array) => () => readBundle(bytes, { folder: folder(), home })
 
   it.each([
@@ -127,11 +127,11 @@ describe('a bundle that cannot be trusted', () => {
     'CON',
     'a/nul.txt',
     'b/Com1 .js',
-  ])('holds no %j', (path) => {
+  ])('is rejected with %j', (path) => {
     expect(read(bundle(manifest, { [path]: Buffer.from('x') }))).toThrow('no plain path')
   })
 
-  it('holds no links', () => {
+  it('is rejected with links', () => {
     const link: [Uint8Array, { os: number; attrs: number }] = [
       Buffer.from('/etc/passwd'),
       { os: 3, attrs: 0o120777 << 16 },
@@ -139,16 +139,16 @@ describe('a bundle that cannot be trusted', () => {
     expect(read(bundle(manifest, { link }))).toThrow('a link')
   })
 
-  it('holds nothing twice, whatever the case, and nothing inside of a file', () => {
+  it('is rejected with duplicate names, ignoring case, and files inside files', () => {
     expect(read(bundle(manifest, { 'Server/Index.js': Buffer.from('x') }))).toThrow('twice')
     expect(read(bundle(manifest, { 'server/index.js/more': Buffer.from('x') }))).toThrow('inside of a file')
   })
 
-  it('does not unpack to far more than it is', () => {
+  it('is rejected if it unpacks to far more than its size', () => {
     expect(read(bundle(manifest, { zeros: new Uint8Array(20_000_000) }))).toThrow('far more')
   })
 
-  it('is unpacked as the directory says that was looked over, and as no other', () => {
+  it('is unpacked only as listed in the checked directory', () => {
     const bytes = Buffer.from(bundle())
     const end = bytes.length - 22
     const directory = bytes.readUInt32LE(end + 16)
@@ -169,7 +169,7 @@ describe('a bundle that cannot be trusted', () => {
     expect(read(changed(Buffer.concat([bytes.subarray(0, end), record]), () => {}))).toThrow('zip64')
   })
 
-  it('holds no files that share what they are packed in', () => {
+  it('is rejected with overlapping files', () => {
     const bytes = Buffer.from(bundle(manifest, { a: Buffer.alloc(900_000) }))
     const end = bytes.length - 22
     const entry = bytes.subarray(bytes.lastIndexOf('PK\u0001\u0002'), end)
@@ -186,7 +186,7 @@ describe('a bundle that cannot be trusted', () => {
   it.each([
     ['stored', 0],
     ['compressed', 6],
-  ] as const)('has the checksum of every file as the bundle gives it: %s', (_, level) => {
+  ] as const)('is rejected if a checksum differs: %s', (_, level) => {
     const bytes = Buffer.from(zipSync({ 'manifest.json': Buffer.from(JSON.stringify(manifest)) }, { level }))
     expect(read(bytes)).not.toThrow()
     const entry = bytes.lastIndexOf('PK\u0001\u0002')
@@ -194,7 +194,7 @@ describe('a bundle that cannot be trusted', () => {
     expect(read(bytes)).toThrow('"manifest.json" does not have the checksum')
   })
 
-  it('has no file that was changed after it was packed', () => {
+  it('is rejected if a file was changed after packing', () => {
     const bytes = Buffer.from(
       zipSync(
         { 'manifest.json': Buffer.from(JSON.stringify(manifest)), 'server/index.js': Buffer.from('good()') },
@@ -205,14 +205,14 @@ describe('a bundle that cannot be trusted', () => {
     expect(read(bytes)).toThrow('"server/index.js" does not have the checksum')
   })
 
-  it('says that its signature is not checked, where it has one', () => {
+  it('warns that its signature is not verified', () => {
     const end = Buffer.from('MCPB_SIG_V1....MCPB_SIG_END')
     const codes = (bytes: Uint8Array): string[] => read(bytes)().plan.findings.map(({ code }) => code)
     expect(codes(bundle())).not.toContain('unchecked-signature')
     expect(codes(Buffer.concat([bundle(), end]))).toContain('unchecked-signature')
   })
 
-  it('is whole', () => {
+  it('is rejected if it is incomplete', () => {
     const bytes = bundle()
     expect(read(bytes.slice(0, 300))).toThrow('no bundle')
     expect(read(Buffer.from('PK no'))).toThrow('no bundle')
@@ -232,7 +232,7 @@ describe('a bundle that cannot be trusted', () => {
     [{ server: { type: 'strange', entry_point: 'x' } }, 'of the type strange'],
     [{ user_config: { x: { type: 'strange' } } }, 'unknown type strange'],
     [{ user_config: { x: { type: 'toString' } } }, 'unknown type toString'],
-  ])('has a manifest that can be followed: %j', (change, why) => {
+  ])('is rejected with an invalid manifest: %j', (change, why) => {
     expect(read(bundle({ ...manifest, ...change }))).toThrow(why)
   })
 

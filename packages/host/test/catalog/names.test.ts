@@ -4,8 +4,8 @@ import { exposedName } from '../../src/servers/catalog.ts'
 
 const allowed = /^[a-zA-Z0-9_-]{1,64}$/
 
-describe('names of tools among all servers', () => {
-  it('read as server and tool wherever they can', () => {
+describe('qualified names of tools', () => {
+  it('are server and tool if possible', () => {
     expect(exposedName('github', 'create_issue')).toBe('github__create_issue')
     expect(exposedName('my-fs_2', '_private')).toBe('my-fs_2___private')
   })
@@ -51,26 +51,26 @@ describe('names of tools among all servers', () => {
       ['', 'x'],
       ['_', 'x'],
     ],
-  ] as const)('tell %j and %j apart', ([s1, t1], [s2, t2]) => {
+  ] as const)('distinguish %j and %j', ([s1, t1], [s2, t2]) => {
     expect(exposedName(s1, t1)).not.toBe(exposedName(s2, t2))
     expect(exposedName(s1, t1)).toMatch(allowed)
     expect(exposedName(s2, t2)).toMatch(allowed)
   })
 
-  it('keep the beginning and the end of what is too long', () => {
+  it('keep the start and the end of long names', () => {
     const name = exposedName('server', `${'x'.repeat(100)}_delete`)
     expect(name).toHaveLength(64)
     expect(name).toMatch(/^server__x+_[a-z2-7]{16}_x*_delete$/)
     expect(exposedName('server', `${'x'.repeat(101)}_delete`)).not.toBe(name)
   })
 
-  it('cannot be forged by naming a tool like the hashed name of another', () => {
+  it('cannot be forged with a tool named like a hashed name', () => {
     const hashed = exposedName('bank', `pay${'x'.repeat(99)}`)
     const forged = hashed.slice('bank__'.length)
     expect(exposedName('bank', forged)).not.toBe(hashed)
   })
 
-  it('are one to one for 2 000 generated pairs at a time, fit every provider, and never change', () => {
+  it('are one to one for 2 000 generated pairs at a time, valid for every provider, and stable', () => {
     const part = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'b', '_', '-', 'A', '.'), maxLength: 6 }),
       fc.string({ unit: fc.constantFrom('a', '_'), maxLength: 70 }),
@@ -98,7 +98,7 @@ describe('names of tools among all servers', () => {
     )
   })
 
-  it('stay what they were in earlier versions', () => {
+  it('are the same as in earlier versions', () => {
     expect(exposedName('a__b', 'c')).toBe('a__b_kkbdt2ntt437klex_c')
     expect(exposedName('srv', 'naïve tool')).toBe('srv_qogyrb4x7ojz6fgz_na_ve_tool')
   })

@@ -26,8 +26,8 @@ function world(count: number) {
   return { redactor, shown: createShownCatalog(() => lists, counting), looks: () => looks }
 }
 
-describe('what servers offer, as it is told', () => {
-  it('is looked through once, and again only when a further secret becomes known', () => {
+describe('redacted definitions', () => {
+  it('are computed once, and again only when a secret is added', () => {
     const { redactor, shown, looks } = world(100)
     redactor.add('SECRET-value', 'token')
     const first = shown.tools()
@@ -41,7 +41,7 @@ describe('what servers offer, as it is told', () => {
     expect(looks()).toBe(200)
   })
 
-  it('has names that a model takes, also where a secret stood in one, and finds the tool by it', () => {
+  it('have names that models accept, also with a redacted secret, and resolve to the tool', () => {
     const redactor = createSecretRedactor()
     redactor.add('SECRET-value', 'token')
     const tool = { name: 'get-SECRET-value', inputSchema: { type: 'object' as const } }

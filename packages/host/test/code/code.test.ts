@@ -91,7 +91,7 @@ const said = (run: CodeRun): string => textOf({ ...never, result: run.result })
 const never = { denied: false, decision: { verdict: 'allow', rule: '' }, activity: 0 } as const
 
 describe('a program', () => {
-  test('calls tools, works on what they give, and returns what is left', async () => {
+  test('calls tools, processes their results, and returns a value', async () => {
     const { host, sold } = await shop()
     const run = await host.code.run(`
       const { data } = await servers.shop.list()
@@ -112,7 +112,7 @@ describe('a program', () => {
     expect(said(run)).toBe('Returned:\n{"total":30}\n\nLogged:\nsold {"total":30}')
   })
 
-  test('finds nothing of the world outside', async () => {
+  test('has no access outside its engine', async () => {
     const { host } = await shop()
     const names =
       'fetch process require Buffer WebAssembly setTimeout Worker std os fs navigator XMLHttpRequest module'
@@ -133,14 +133,14 @@ describe('a program', () => {
     }
   })
 
-  test('cannot break out of the words of a server', async () => {
+  test('is not affected by server texts in its declarations', async () => {
     const { host } = await shop()
     const types = host.code.types()
     expect(types).toContain('/** Sells teapots. *\\/ globalThis.broken = true /* */')
     expect((await host.code.run('return typeof broken')).value).toBe('undefined')
   })
 
-  test('is told of a failed tool, a refused call and a wrong name as errors, and goes on', async () => {
+  test('gets errors for a failed tool, a refused call and a wrong name, and continues', async () => {
     const deny = { id: 'no selling', verdict: 'deny' as const, tool: 'sell' }
     const { host, sold } = await shop({ rules: [allow, deny] })
     const run = await host.code.run(`
@@ -171,7 +171,7 @@ describe('a program', () => {
     expect(sold).toEqual([])
   })
 
-  test('a refusal does not stop calls beside it', async () => {
+  test('a refusal does not stop other calls', async () => {
     const deny = { id: 'no failing', verdict: 'deny' as const, tool: 'fail' }
     const { host, sold } = await shop({ rules: [allow, deny] })
     const run = await host.code.run(
@@ -187,7 +187,7 @@ describe('a program', () => {
     expect(said(run)).toContain('It had made 3 calls; what is done stays done:\n1. sell of shop: done')
   })
 
-  test('shows images and texts as they are', async () => {
+  test('shows images and texts unchanged', async () => {
     const { host } = await shop()
     const run = await host.code.run(`
       const result = await servers.shop['draw-pot']()
@@ -201,7 +201,7 @@ describe('a program', () => {
     ])
   })
 
-  test('says where it went wrong', async () => {
+  test('reports the position of an error', async () => {
     const { host } = await shop()
     expect((await host.code.run('\n\nnothing.at.all')).error).toMatch(
       /ReferenceError: .*nothing.*\n.*program\.js:3/,
@@ -214,7 +214,7 @@ describe('a program', () => {
     await expect(host.code.run('x'.repeat(200_001))).rejects.toThrow('200000 is the most')
   })
 
-  test('has only the tools that are on, and its declarations show no other', async () => {
+  test('has only the tools that are on, also in its declarations', async () => {
     const { host, sold } = await shop()
     const isOn = ({ tool }: { tool: { name: string } }): boolean => tool.name !== 'sell'
     const program = 'try { await servers.shop.sell({ count: 1 }) } catch { return await servers.shop.list() }'
@@ -226,7 +226,7 @@ describe('a program', () => {
     expect(host.code.types()).toContain('sell')
   })
 
-  test('sees only the servers it is given', async () => {
+  test('sees only the selected servers', async () => {
     const { host } = await shop()
     const run = await host.code.run('return servers.shop', { servers: ['bank'] })
     expect(run.error).toContain('There is no server "shop"')
@@ -259,7 +259,7 @@ describe('limits', () => {
     expect(run).toMatchObject({ outcome: 'limit', error: expect.stringContaining('bytes of memory') })
   })
 
-  test('let no more calls through than are allowed', async () => {
+  test('allow no more calls than configured', async () => {
     const { host, sold } = await shop()
     const run = await host.code.run('for (let count = 1; ; count++) await servers.shop.sell({ count })', {
       limits: { calls: 3 },
@@ -268,7 +268,7 @@ describe('limits', () => {
     expect(sold).toEqual([1, 2, 3])
   })
 
-  test('let a program catch the refusal of a call, and still let none through', async () => {
+  test('let a program catch the refusal of a call, without allowing any', async () => {
     const { host, sold } = await shop()
     const run = await host.code.run(
       'for (let count = 1; count <= 500; count++) await servers.shop.sell({ count }).catch(() => {})',
@@ -290,7 +290,7 @@ describe('limits', () => {
     expect(sold).toHaveLength(29)
   })
 
-  test('cut what is returned, and say so', async () => {
+  test('cut the returned value, with a note', async () => {
     const { host } = await shop()
     const run = await host.code.run('return "x".repeat(5_000)', { limits: { outputCharacters: 1_000 } })
     expect(run.outcome).toBe('ok')
@@ -298,7 +298,7 @@ describe('limits', () => {
     expect(said(run)).toContain('[cut: 4002 of 5002 characters left out]')
   })
 
-  test('in time name what was done and what may have been', async () => {
+  test('on time name completed calls and calls with unknown outcome', async () => {
     const { host, sold, waiting } = await shop()
     virtualTime()
     const running = host.code.run('await servers.shop.sell({ count: 1 }); await servers.shop.wait()', {
@@ -313,7 +313,7 @@ describe('limits', () => {
     expect(said(run)).toContain('2. wait of shop: no answer came; it may have had its effect')
   })
 
-  test('do not count the time in which a person thinks', async () => {
+  test('do not count the time a user takes to answer', async () => {
     const thinking = Promise.withResolvers<void>()
     const surface = person({
       approval: async () => {
@@ -343,7 +343,7 @@ describe('limits', () => {
     expect(surface.asked).toMatchObject([{ kind: 'approval', cause: { tool: 'list', caller: 'code' } }])
   })
 
-  test('bound how many run at once', async () => {
+  test('limit concurrent programs', async () => {
     const { host, go } = await shop()
     const runs = Array.from({ length: 8 }, () => host.code.run('return (await servers.shop.wait()).text'))
     await expect(host.code.run('return 1')).rejects.toThrow('8 programs are running')
@@ -354,8 +354,8 @@ describe('limits', () => {
   })
 })
 
-describe('ending from outside', () => {
-  test('a signal cancels the program and the calls under way', async () => {
+describe('stopping', () => {
+  test('a signal cancels the program and its running calls', async () => {
     const { host, waiting } = await shop()
     const stop = new AbortController()
     const running = host.code.run('await servers.shop.wait(); await servers.shop.list()', {
@@ -376,7 +376,7 @@ describe('ending from outside', () => {
     expect(await running).toMatchObject({ outcome: 'cancelled' })
   })
 
-  test('calls that were not waited for are seen through', async () => {
+  test('calls that were not awaited are completed', async () => {
     const { host, go, waiting } = await shop()
     const running = host.code.run('servers.shop.wait(); return 1')
     await until(() => waiting() === 1, 'the call is under way')
@@ -386,7 +386,7 @@ describe('ending from outside', () => {
 })
 
 describe('the activity log', () => {
-  test('has the program as a row, and its calls as they would be without it', async () => {
+  test('has the program as a row, and its calls as usual', async () => {
     const deny = { id: 'no failing', verdict: 'deny' as const, tool: 'fail' }
     const { host } = await shop({ rules: [allow, deny] })
     for (const [name, args] of [
@@ -413,7 +413,7 @@ describe('the activity log', () => {
     expect(bare(within)).toEqual(bare(direct))
   })
 
-  test('says which answer of the model led to it', async () => {
+  test('shows which model reply caused it', async () => {
     const { host, sold } = await shop()
     const model = scriptedModel(
       uses('', ['describe_api', { server: 'shop', tools: ['sell'] }]),

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { folder } from '../fixtures/hosts.ts'
 
 it.runIf(process.platform === 'linux')(
-  'the process of a program has no descriptor that the host was started with',
+  'the process of a program inherits no file descriptor of the host',
   async () => {
     const at = folder()
     const open = openSync(at, 'r')

@@ -60,12 +60,12 @@ describe('a schema becomes a type', () => {
     expect(member(schema)).toBe(type)
   })
 
-  test('with comments that are no directive to a compiler', () => {
+  test('with comments that are no compiler directive', () => {
     const text = declared({ description: '@ts-expect-error', inputSchema: { type: 'object' } })
     expect(text).toContain('/** \\@ts-expect-error */')
   })
 
-  test('with its references, as far as they go', () => {
+  test('with its references, up to a limit', () => {
     const inputSchema: Tool['inputSchema'] = {
       type: 'object',
       properties: { pet: { $ref: '#/$defs/pet' } },
@@ -74,13 +74,13 @@ describe('a schema becomes a type', () => {
     expect(declared({ inputSchema })).toContain('pet?: {\n        kind: "cat"\n      }')
   })
 
-  test('of bounded length where it goes round in circles', () => {
+  test('of bounded length if it is circular', () => {
     const properties = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`p${n}`, { $ref: '#' }]))
     const text = declared({ inputSchema: { type: 'object', properties } })
     expect(text).toContain('t(args?: Record<string, unknown>): Promise<Result>')
   })
 
-  test('with the result where the server declares it, and without arguments where there are none', () => {
+  test('with the result if the server declares it, and without arguments if there are none', () => {
     const text = declared({
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
       outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
@@ -89,7 +89,7 @@ describe('a schema becomes a type', () => {
   })
 })
 
-test('whatever a server calls things, the declarations stay declarations', () => {
+test('declarations stay declarations for any server text', () => {
   const word = fc.oneof(
     fc.constantFrom('*/', '"', '`', '}', '\n', '\u2028', '__proto__', 'constructor', 'a b', '*/ evil() /*'),
     fc.string({ unit: 'binary', maxLength: 20 }),

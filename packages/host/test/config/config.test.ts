@@ -16,7 +16,7 @@ const errorsOf = (config: ReturnType<typeof parseConfig>) =>
   config.problems.filter((problem) => problem.severity === 'error')
 
 describe('servers', () => {
-  it('reads both kinds of server as they are written in the field', () => {
+  it('parses both kinds of server in the common form', () => {
     const config = read({
       mcpServers: {
         filesystem: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/tmp'] },
@@ -75,7 +75,7 @@ describe('servers', () => {
     ],
     ['an unknown type', { type: 'websocket', url: 'http://x' }, 'mcpServers.bad.type', 'must be stdio'],
     ['disabled as text', { command: 'a', disabled: 'yes' }, 'mcpServers.bad.disabled', 'true or false'],
-  ])('leaves out only the entry with %s, and says where and why', (_name, bad, path, message) => {
+  ])('leaves out only the entry with %s, with reason and position', (_name, bad, path, message) => {
     const config = read({ mcpServers: { first: { command: 'a' }, bad, last: { url: 'http://b/' } } })
     expect(Object.keys(config.servers)).toEqual(['first', 'last'])
     const problem = errorsOf(config).find((found) => found.path === path)
@@ -83,7 +83,7 @@ describe('servers', () => {
     expect(problem?.file).toBe('config')
   })
 
-  it('warns of fields that have no effect here', () => {
+  it('warns of fields without effect', () => {
     const config = read({ mcpServers: { a: { command: 'x', autoApprove: ['*'] } } })
     expect(bare(config)).toEqual({ a: { command: 'x' } })
     expect(config.problems).toEqual([
@@ -97,7 +97,7 @@ describe('servers', () => {
     ])
   })
 
-  it('keeps servers named like parts of every object', () => {
+  it('accepts servers named like object properties', () => {
     const config = parseConfig('{"mcpServers":{"__proto__":{"command":"a"},"constructor":{"command":"b"}}}')
     expect(Object.entries(bare(config))).toEqual([
       ['__proto__', { command: 'a' }],
@@ -105,13 +105,13 @@ describe('servers', () => {
     ])
   })
 
-  it('says what is missing where the file names no servers in any form', () => {
+  it('reports a file without servers in any known form', () => {
     expect(errorsOf(read({ server: {} }))[0]?.message).toContain('is missing, so there are no servers')
   })
 })
 
 describe('variables', () => {
-  it('of servers stay as they stand, since their values are for the start alone', () => {
+  it('of servers are not expanded, since their values are needed only at the start', () => {
     const config = read(
       { mcpServers: { s: { command: '${A}', env: { K: '${A}', F: '${B:-b}' } } } },
       { A: 'secret value' },
@@ -120,7 +120,7 @@ describe('variables', () => {
     expect(config.problems).toEqual([])
   })
 
-  it('that are not set are warned of with server, field and name', () => {
+  it('that are not set cause a warning with server, field and name', () => {
     const config = read({
       mcpServers: { 'git hub': { command: 'a', env: { TOKEN: '${GH_TOKEN}' } }, ok: { command: 'b' } },
     })
@@ -131,26 +131,26 @@ describe('variables', () => {
     expect(config.problems[0]?.message).toContain('GH_TOKEN is not set')
   })
 
-  it('of other programs are not passed on as if they were values', () => {
+  it('of other programs are not passed on as values', () => {
     const config = read({ mcpServers: { s: { command: '${command:pick}' }, ok: { command: 'a' } } })
     expect(Object.keys(config.servers)).toEqual(['ok'])
     expect(errorsOf(config)[0]?.message).toContain('${command:pick} is not supported')
   })
 
-  it('of a disabled server are not asked for', () => {
+  it('of a disabled server are ignored', () => {
     const config = read({ mcpServers: { s: { command: '${NOPE}', disabled: true } } })
     expect(config.problems).toEqual([])
     expect(bare(config)).toEqual({ s: { command: '${NOPE}', disabled: true } })
   })
 
-  it('in the jackfield section are replaced at once', () => {
+  it('in the jackfield section are expanded at once', () => {
     const config = read({ mcpServers: {}, jackfield: { models: ['${P:-openai}/${M}'] } }, { M: 'm' })
     expect(config.models).toEqual(['openai/m'])
   })
 })
 
 describe('the jackfield section', () => {
-  it('reads rules, roots, models, the default verdict and limits', () => {
+  it('parses rules, roots, models, the default verdict and limits', () => {
     const config = parseConfig(
       JSON.stringify({
         mcpServers: {},
@@ -199,7 +199,7 @@ describe('the jackfield section', () => {
     ['a wrong default', { defaultVerdict: 'yes' }, 'jackfield.defaultVerdict'],
     ['null for the section', null, 'jackfield must be an object'],
   ])(
-    'is refused whole for %s, because half a policy may allow what the whole forbids',
+    'is rejected completely for %s, because a part of a policy may allow what the whole forbids',
     (_name, jackfield, told) => {
       expect(() => read({ mcpServers: {}, jackfield })).toThrow(ConfigError)
       expect(() => read({ mcpServers: {}, jackfield })).toThrow(told)
@@ -212,7 +212,7 @@ describe('the jackfield section', () => {
     'file:///a/../b',
     'file:///a/%2e%2E/b',
     'file:///a%2fb',
-  ])('does not take %s for a root', (uri) => {
+  ])('rejects %s as a root', (uri) => {
     const config = read({ mcpServers: {}, jackfield: { roots: [{ uri }, '/ok'] } })
     expect(config.roots).toEqual([{ uri: 'file:///ok' }])
     expect(errorsOf(config)[0]?.path).toBe('jackfield.roots[0]')
@@ -226,7 +226,7 @@ describe('files', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('reads a file, names it in problems, and does not change a byte of it', async () => {
+  it('reads a file, names it in problems, and never writes it', async () => {
     const file = join(folder, 'mcp.json')
     const text =
       '\uFEFF{ "mcpServers": { "a": { "command": "${JF_T}" }, "b": {} }, "jackfield": {"roots": ["."]} }\n\n'
@@ -238,12 +238,12 @@ describe('files', () => {
     expect(await readFile(file, 'utf8')).toBe(text)
   })
 
-  it('says that a file is missing, or a folder', async () => {
+  it('reports a missing file, or a folder', async () => {
     await expect(loadConfig(join(folder, 'none.json'))).rejects.toThrow(/none\.json: there is no such file/)
     await expect(loadConfig(folder)).rejects.toThrow(/this is a folder/)
   })
 
-  it('does not repeat secrets when the file is not JSON', async () => {
+  it('does not quote secrets if the file is not JSON', async () => {
     const file = join(folder, 'mcp.json')
     await writeFile(file, '{ "mcpServers": { "a": { "env": { "K": "sk-secret" "x" } } } }')
     const error = await loadConfig(file).catch((reason: unknown) => reason)
@@ -253,7 +253,7 @@ describe('files', () => {
   })
 })
 
-it('never throws anything but a ConfigError, whatever JSON the file holds', () => {
+it('throws only ConfigErrors, for any JSON', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), fc.anything({ withNullPrototype: true }), (text, anything) => {
       for (const document of [

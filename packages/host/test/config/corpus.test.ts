@@ -29,7 +29,7 @@ async function understood(file: string) {
   }
 }
 
-describe('configurations as products write them', () => {
+describe('configurations of other products', () => {
   it('are at least sixty', () => expect(files.length).toBeGreaterThanOrEqual(60))
 
   it.each(files.map((file) => [relative(corpus, file), file]))('%s', async (name, file) => {
@@ -45,7 +45,7 @@ describe('configurations as products write them', () => {
     expect(hashes()).toEqual(before)
   })
 
-  it('each tell where every field stands, and it does stand there', async () => {
+  it('each have the correct position of every field', async () => {
     for (const file of files) {
       const lines = readFileSync(file, 'utf8').split('\n')
       const { origins } = await loadConfig(file, { env: {} })

@@ -21,7 +21,7 @@ function world(files: Record<string, unknown>) {
 const own = 'home/.config/jackfield/config.json'
 
 describe('layers', () => {
-  it('put every file together; the first that names a server has it alone', async () => {
+  it('merge all files; the first that defines a server is the only source for it', async () => {
     const at = world({
       'work/.mcp.json': { mcpServers: { a: { command: 'a-project' } } },
       'work/.vscode/mcp.json': { servers: { a: { command: 'a-code' }, b: { command: 'b-code' } } },
@@ -46,7 +46,7 @@ describe('layers', () => {
     expect(all.servers['d']).toMatchObject({ command: 'd-codex', from: { layer: 'discovered' } })
   })
 
-  it('stop at a file of the person that cannot be examined, since it may hold rules', async () => {
+  it('fail for a file of the user that cannot be checked, since it may contain rules', async () => {
     const at = world({ 'work/.mcp.json': { mcpServers: { a: { command: 'x' } } } })
     const file = join(at.home, '.config/jackfield/config.json')
     mkdirSync(dirname(file), { recursive: true })
@@ -54,7 +54,7 @@ describe('layers', () => {
     await expect(loadLayers(at)).rejects.toThrow(file)
   })
 
-  it('are only the files that are named, where some are; the last wins', async () => {
+  it('use only named files, if given; the last one wins', async () => {
     const at = world({
       'work/.mcp.json': { mcpServers: { hidden: { command: 'x' } } },
       'work/one.json': { mcpServers: { a: { command: 'one' }, b: { command: 'one' } } },
@@ -99,7 +99,7 @@ describe('layers', () => {
     expect(config.servers['a']).toMatchObject({ lazy: true })
   })
 
-  it('let no script of the working folder speak as the model, and none of its files look secrets up', async () => {
+  it('accept no script model and no secret lookup from the working folder', async () => {
     const at = world({
       'work/jackfield.json': {
         mcpServers: { a: { command: 'a' } },
@@ -125,7 +125,7 @@ describe('layers', () => {
     ])
   })
 
-  it('go on without a file that cannot be read, and then let no other file allow anything', async () => {
+  it('continue without an unreadable file, and then let no other file allow anything', async () => {
     const at = world({
       'work/.vscode/mcp.json': '{ "servers": { "a" ',
       [own]: { mcpServers: { c: { command: 'c' } }, jackfield: { rules: [{ verdict: 'allow', tool: 'x' }] } },
@@ -149,7 +149,7 @@ describe('layers', () => {
     expect(broken.broken).toEqual([expect.stringContaining(own)])
   })
 
-  it('have profiles: those left out are disabled, and one named in full is enabled', async () => {
+  it('have profiles: servers outside are disabled, and one named in full is enabled', async () => {
     const at = world({
       [own]: {
         mcpServers: {
@@ -169,7 +169,7 @@ describe('layers', () => {
     await expect(loadLayers({ ...at, profile: 'play' })).rejects.toThrow('no profile "play". There are: work')
   })
 
-  it('have the profile of the person, whatever a file of the working folder calls by its name', async () => {
+  it("use the profile of the user, not one of a working folder's file with that name", async () => {
     const profiles = { work: { servers: ['git'] } }
     const at = world({
       'work/jackfield.json': {
@@ -186,7 +186,7 @@ describe('layers', () => {
     expect(Object.keys(known).toSorted()).toEqual(['mine', 'work'])
   })
 
-  it('name every file that could turn up', () => {
+  it('list every file that could exist', () => {
     const names = configFiles({ cwd: '/w', home: '/h', env: { XDG_CONFIG_HOME: '/x' } }).map(
       ({ file }) => file,
     )

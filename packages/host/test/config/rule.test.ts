@@ -11,8 +11,8 @@ const read = (rule: unknown) =>
     env: { NAME: 'files' },
   }).rules[0]
 
-describe('a rule of a config', () => {
-  it('is read with every field, and with where it stands', () => {
+describe('a rule of a configuration', () => {
+  it('is parsed with every field, and its position', () => {
     const rule = {
       id: 'mine',
       verdict: 'ask',
@@ -57,7 +57,7 @@ describe('a rule of a config', () => {
       { gate: 'result', scope: 'always', verdict: 'ask' },
       'no meaning',
     ],
-  ])('stops everything where it has %s', (_name, more, words) => {
+  ])('fails the configuration with %s', (_name, more, words) => {
     const reading = () => read({ verdict: 'deny', ...more })
     expect(reading).toThrow(ConfigError)
     expect(reading).toThrow(words)

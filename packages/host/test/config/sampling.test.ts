@@ -9,8 +9,8 @@ import { folder } from '../fixtures/hosts.ts'
 
 const read = (jackfield: object) => parseConfig(JSON.stringify({ mcpServers: {}, jackfield }))
 
-describe('what a config says of models', () => {
-  it('is a name, or facts to choose by', () => {
+describe('the models of a configuration', () => {
+  it('are names, or facts to choose by', () => {
     const facts = {
       id: 'b/y',
       name: 'Why',
@@ -33,12 +33,12 @@ describe('what a config says of models', () => {
     [{ name: 'nameless' }, 'jackfield.models[0]'],
     [{ id: 'a/x', price: 1 }, 'jackfield.models[0].price'],
     [7, 'jackfield.models[0]'],
-  ])('%j is told of, by its place', (model, path) => {
+  ])('%j is reported with its position', (model, path) => {
     expect(read({ models: [model] }).problems.map((problem) => problem.path)).toEqual([path])
   })
 })
 
-describe('what a config says of sampling', () => {
+describe('the sampling section', () => {
   const settings = {
     limits: { requestsPerMinute: 3, tokensPerDay: 0, costPerDay: 0.5 },
     servers: { s: { limits: { maxTokens: 100 }, approve: ['request', 'result'], reviewOffline: false } },
@@ -46,7 +46,7 @@ describe('what a config says of sampling', () => {
     redact: [{ name: 'ticket', pattern: 'T-\\d+$' }, { builtin: 'email' }, { builtin: 'api-key', off: true }],
   }
 
-  it('is read as it stands', () => {
+  it('is parsed', () => {
     expect(read({ sampling: settings }).sampling).toEqual({ models: [], ...settings })
   })
 
@@ -65,12 +65,12 @@ describe('what a config says of sampling', () => {
     [{ redact: [{ pattern: 'x' }] }, 'jackfield.sampling.redact[0] needs "name" and "pattern"'],
     [{ reviewOffline: 'yes' }, 'jackfield.sampling.reviewOffline'],
     [{ budget: 5 }, 'jackfield.sampling.budget is unknown'],
-  ])('%j stops everything, since it says what must not happen', (sampling, told) => {
+  ])('%j fails the configuration, since it restricts access', (sampling, told) => {
     expect(() => read({ sampling })).toThrow(ConfigError)
     expect(() => read({ sampling })).toThrow(told)
   })
 
-  it('in a file of the working folder may take away and not give', async () => {
+  it('in a file of the working folder can only restrict', async () => {
     const home = folder()
     const cwd = folder()
     await mkdir(join(home, '.config', 'jackfield'), { recursive: true })

@@ -137,7 +137,7 @@ const open = [
 ]
 
 describe('the schema for editors', () => {
-  it('takes everything that the reader takes', () => {
+  it('accepts everything that the parser accepts', () => {
     expect(validator.check(whole)).toBeUndefined()
     expect(complains(whole)).toBe(false)
   })
@@ -146,7 +146,7 @@ describe('the schema for editors', () => {
     objects(whole)
       .map((path) => path.join('.'))
       .filter((path) => !open.some((pattern) => pattern.test(path))),
-  )('refuses an unknown member at %s, and so does the reader', (path) => {
+  )('rejects an unknown member at %s, and so does the parser', (path) => {
     const document = withMember(path.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step)))
     expect(validator.check(document)).toBeDefined()
     expect(complains(document)).toBe(true)
@@ -164,7 +164,7 @@ describe('the schema for editors', () => {
     { mcpServers: {}, jackfield: { rules: [{}] } },
     { mcpServers: {}, jackfield: { profiles: { a: { servers: 'x' } } } },
     { mcpServers: {}, jackfield: { limits: { callTimeoutMs: '1' } } },
-  ])('refuses %j, and so does the reader', (document) => {
+  ])('rejects %j, and so does the parser', (document) => {
     expect(validator.check(document)).toBeDefined()
     expect(complains(document)).toBe(true)
   })

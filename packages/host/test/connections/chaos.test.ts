@@ -43,7 +43,7 @@ function impatient(): void {
 }
 
 describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
-  it('an outage of any length keeps the lists, says so, and ends with the server', async () => {
+  it("an outage of any length keeps the lists, is reported, and ends with the server's return", async () => {
     impatient()
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, rules, connect: { idlePingMs: 500 } })
@@ -62,7 +62,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     expect(states(host, 's')).not.toContain('failed')
   })
 
-  it('three failures of a gateway fail the calls and nothing else', async () => {
+  it('three gateway failures affect only their calls', async () => {
     impatient()
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, rules })
@@ -82,7 +82,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     expect(stateOf(host)).toBe('ready')
   })
 
-  it('an address that is not found once fails that call and nothing else', async () => {
+  it('a failed DNS lookup affects only its call', async () => {
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, rules })
     let left = 1
@@ -99,7 +99,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     expect(states(host, 's')).not.toContain('failed')
   })
 
-  it('a connection that hangs is found by asking, and made anew', async () => {
+  it('a hanging connection is detected by a ping, and reopened', async () => {
     impatient()
     const server = await eraHttp(mode)
     const way = await gate(Number(new URL(server.url).port))
@@ -113,7 +113,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     await until(() => stateOf(host) === 'ready', 'ready', 25_000)
   })
 
-  it('a machine that slept looks at once how things are', async () => {
+  it('after a suspend, connections are checked at once', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -132,8 +132,8 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
   })
 })
 
-describe('a watch that its server keeps ending', () => {
-  it('is asked for again with growing pauses, while everything else goes on', async () => {
+describe('a subscription that its server keeps ending', () => {
+  it('is renewed with growing pauses, while everything else continues', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
     onTestFinished(() => random.mockRestore())
     const server = await eraHttp('2026-07-28')
@@ -169,8 +169,8 @@ describe('a watch that its server keeps ending', () => {
   })
 })
 
-describe('a session that its server forgot', () => {
-  it('is begun anew, and the call that met that is made once', async () => {
+describe('a session that its server lost', () => {
+  it('is reopened, and the affected call is made once', async () => {
     const server = await eraHttp('2025-11-25')
     let good = 1
     server.before = (heard, response, request) => {
@@ -198,7 +198,7 @@ describe('a session that its server forgot', () => {
 })
 
 describe('a program', () => {
-  it('may write what is no message, as much as it likes', async () => {
+  it('may write any amount of text that is no message', async () => {
     const host = await started({ servers: { s: child('noisy-call').config }, rules })
     expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('hello')
     const warnings = host.events.filter((event) => event.type === 'warning')
@@ -207,7 +207,7 @@ describe('a program', () => {
     expect(stateOf(host)).toBe('ready')
   })
 
-  it('that never answers is told that nobody waits any more', async () => {
+  it('that never responds gets a cancellation', async () => {
     const { config, heard } = child('never-answers', { callTimeoutMs: 400 })
     const host = await started({ servers: { s: config }, rules })
     const call = await host.call('s__hello', {}, { caller: 'chat' })
@@ -217,7 +217,7 @@ describe('a program', () => {
     expect(stateOf(host)).toBe('ready')
   })
 
-  it('that tells of progress has time, and a person who stops it is heard', async () => {
+  it('that reports progress gets more time, and can still be cancelled', async () => {
     const { config, ran } = session()
     const host = await started({ servers: { s: { ...config, callTimeoutMs: 1_000 } }, rules })
     const stop = new AbortController()
@@ -234,7 +234,7 @@ describe('a program', () => {
     ['endless-line', { error: { message: expect.stringContaining('more than 16777216 bytes') } }],
     ['stderr-flood', { error: null, result: { content: [{ type: 'text', text: 'hello' }] } }],
   ] as const)(
-    'that floods its host takes no memory to speak of: %s',
+    'that floods its host uses little memory: %s',
     { timeout: 90_000 },
     async ([mode, expected]) => {
       const run = promisify(execFile)(process.execPath, [at('flood-host.ts'), mode, eraServer], {
@@ -249,48 +249,45 @@ describe('a program', () => {
   )
 })
 
-describe('a clock that is set', () => {
+describe('a clock change', () => {
   it.for([
     ['ten hours forward', 10],
     ['ten hours back', -10],
-  ] as const)(
-    '%s while a call is under way changes neither its outcome nor how long it took',
-    async ([, hours]) => {
-      const server = await eraHttp('2025-11-25')
-      const host = await started({ servers: { s: { url: server.url, callTimeoutMs: 20_000 } }, rules })
-      let answer: (() => void) | undefined
-      server.before = ({ id, method }, response) => {
-        if (method !== 'tools/call') return false
-        answer = () => {
-          response.writeHead(200, { 'content-type': 'application/json' })
-          const result = { content: [{ type: 'text', text: 'done' }] }
-          response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-        }
-        return true
+  ] as const)('%s during a call affects neither its outcome nor its duration', async ([, hours]) => {
+    const server = await eraHttp('2025-11-25')
+    const host = await started({ servers: { s: { url: server.url, callTimeoutMs: 20_000 } }, rules })
+    let answer: (() => void) | undefined
+    server.before = ({ id, method }, response) => {
+      if (method !== 'tools/call') return false
+      answer = () => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        const result = { content: [{ type: 'text', text: 'done' }] }
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
       }
-      vi.useFakeTimers({ toFake: ['Date'] })
-      onTestFinished(() => {
-        vi.useRealTimers()
-      })
-      const calling = host.call('s__hello', {}, { caller: 'chat' })
-      await until(() => answer !== undefined, 'the call is under way')
-      vi.setSystemTime(Date.now() + hours * 3_600_000)
-      answer?.()
-      expect(textOf(await calling)).toBe('done')
-      const [row] = host.activity({ kind: 'call' })
-      expect(row).toMatchObject({ outcome: 'ok' })
-      expect(row?.durationMs).toBeGreaterThan(0)
-      expect(row?.durationMs).toBeLessThan(3_600_000)
-      expect(host.verifyActivity()).toMatchObject({ sound: true })
-      expect(states(host, 's')).not.toContain('failed')
-    },
-  )
+      return true
+    }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const calling = host.call('s__hello', {}, { caller: 'chat' })
+    await until(() => answer !== undefined, 'the call is under way')
+    vi.setSystemTime(Date.now() + hours * 3_600_000)
+    answer?.()
+    expect(textOf(await calling)).toBe('done')
+    const [row] = host.activity({ kind: 'call' })
+    expect(row).toMatchObject({ outcome: 'ok' })
+    expect(row?.durationMs).toBeGreaterThan(0)
+    expect(row?.durationMs).toBeLessThan(3_600_000)
+    expect(host.verifyActivity()).toMatchObject({ sound: true })
+    expect(states(host, 's')).not.toContain('failed')
+  })
 })
 
 describe('a host that connects, loses and connects again', () => {
   const cycles = process.env['JACKFIELD_LONG'] === '1' ? 100 : 6
 
-  it('keeps nothing of the connections that were', { timeout: 600_000 }, async () => {
+  it('leaks nothing of earlier connections', { timeout: 600_000 }, async () => {
     const log = join(folder(), 'heard.log')
     const args = ['--expose-gc', at('cycle-host.ts'), String(cycles), eraServer, log]
     const { stdout } = await promisify(execFile)(process.execPath, args)
@@ -301,8 +298,8 @@ describe('a host that connects, loses and connects again', () => {
   })
 })
 
-describe('what a program writes beside the protocol', () => {
-  it('is passed on up to a bound, and what was left out is counted', () => {
+describe('output of a program outside the protocol', () => {
+  it('is forwarded up to a limit, and the rest is counted', () => {
     let now = 0
     const shown: string[] = []
     const told: string[] = []

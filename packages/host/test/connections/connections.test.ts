@@ -35,7 +35,7 @@ async function stateless() {
 }
 
 describe('connecting', () => {
-  it('brings up servers of all kinds side by side, and says of each how it went', async () => {
+  it('starts servers of all kinds concurrently, with a state for each', async () => {
     const modern = await stateless()
     const { config } = session()
     const host = hostOf({
@@ -100,7 +100,7 @@ describe('connecting', () => {
     expect(host.instructions()).toContainEqual({ server: 'own', text: 'Use echo to test.' })
   })
 
-  it('starts nothing before it is told to, and nothing that is disabled', async () => {
+  it('starts nothing before it is requested, and nothing that is disabled', async () => {
     const { config } = session()
     const host = hostOf({ servers: { s: { ...config, disabled: true } } })
     expect(host.connections.get('s')).toMatchObject({ state: 'disabled' })
@@ -109,7 +109,7 @@ describe('connecting', () => {
     expect(host.activity()).toEqual([])
   })
 
-  it('ends every process it started, even one that is still connecting', async () => {
+  it('stops every process it started, even one that is still connecting', async () => {
     const { config } = session()
     const host = hostOf({ servers: { s: config, silent: rough('silent') }, rules: [...allow] })
     const starting = host.start()
@@ -124,8 +124,8 @@ describe('connecting', () => {
   })
 })
 
-describe('a server that goes away', () => {
-  it('is started again after kill -9, with its tools kept meanwhile', async () => {
+describe('a lost server', () => {
+  it('is restarted after kill -9, keeping its tools meanwhile', async () => {
     const { config } = session()
     const host = await started({ servers: { s: config }, rules: [...allow] })
     const before = await pidOf(host)
@@ -144,7 +144,7 @@ describe('a server that goes away', () => {
     expect(states(host, 's')).toEqual(['connecting', 'ready', 'reconnecting', 'ready'])
   })
 
-  it('leaves the call in flight with an unknown outcome, never repeated', async () => {
+  it('leaves a running call with unknown outcome, never repeated', async () => {
     const { config, ran } = session()
     const host = await started({ servers: { s: config }, rules: [...allow] })
     const call = await host.call('s__crash', {}, { caller: 'chat' })
@@ -155,7 +155,7 @@ describe('a server that goes away', () => {
     expect(ran()).toEqual([['crash', null]])
   })
 
-  it('is given up when it fails too often within a minute', { timeout: 40_000 }, async () => {
+  it('fails permanently after too many failures within a minute', { timeout: 40_000 }, async () => {
     const host = await started({ servers: { s: rough('short-lived') } })
     await until(() => host.connections.get('s')?.state === 'failed', 'failed', 30_000)
     expect(host.connections.get('s')).toMatchObject({
@@ -166,7 +166,7 @@ describe('a server that goes away', () => {
     expect(host.tools()).toEqual([])
   })
 
-  it('over HTTP is noticed by the next call and brought back when it answers again', async () => {
+  it('over HTTP is noticed by the next call and reconnected when it responds again', async () => {
     const server = await stateless()
     const host = await started({ servers: { s: { url: server.url } }, rules: [...allow] })
     await server.stop()
@@ -179,8 +179,8 @@ describe('a server that goes away', () => {
   })
 })
 
-describe('connecting anew', () => {
-  it('replaces a connection that stands, and keeps the tools meanwhile', async () => {
+describe('reconnecting', () => {
+  it('replaces an open connection, keeping the tools meanwhile', async () => {
     const host = await started({ servers: { s: session().config }, rules: [...allow] })
     const before = await pidOf(host)
     const again = host.reconnect('s')
@@ -192,7 +192,7 @@ describe('connecting anew', () => {
     expect(states(host, 's')).toEqual(['connecting', 'ready', 'reconnecting', 'ready'])
   })
 
-  it('does not wait for the next attempt, and revives what was given up', async () => {
+  it('does not wait for the next attempt, and revives a failed server', async () => {
     const server = await stateless()
     await server.stop()
     const host = await started({ servers: { m: { url: server.url } }, rules: [...allow] })
@@ -217,15 +217,15 @@ describe('connecting anew', () => {
     expect(performance.now() - since).toBeLessThan(3_000)
   })
 
-  it('is refused for a server that is unknown or disabled', async () => {
+  it('is rejected for an unknown or disabled server', async () => {
     const host = hostOf({ servers: { off: { command: 'x', disabled: true } } })
     await expect(host.reconnect('off')).rejects.toThrow('off is disabled')
     await expect(host.reconnect('nope')).rejects.toThrow('no server named "nope"')
   })
 })
 
-describe('how a host connects', () => {
-  it('can be narrowed to some revisions and lists, and every message be seen', async () => {
+describe('connection options', () => {
+  it('restrict revisions and lists, and report every message', async () => {
     const messages: [string, string, string][] = []
     const host = await started({
       servers: { s: session().config },
@@ -249,7 +249,7 @@ describe('how a host connects', () => {
     expect(messages.every(([server]) => server === 's')).toBe(true)
   })
 
-  it('says with its code why there is no connection', async () => {
+  it('report a failure with its code', async () => {
     const host = await started({
       servers: { s: session().config },
       connect: { revisions: ['2026-07-28'] },
@@ -259,7 +259,7 @@ describe('how a host connects', () => {
 })
 
 describe('watching', () => {
-  it('tells of changed lists until it is closed, and leaves a row', async () => {
+  it('reports changed lists until it is closed, and leaves a row', async () => {
     const host = await started({ servers: { s: session().config }, rules: [...allow] })
     const heard: unknown[] = []
     const watch = await host.watch('s', [], (change) => heard.push(change))
@@ -272,7 +272,7 @@ describe('watching', () => {
 })
 
 describe('lists', () => {
-  it('follow a session server that grows', async () => {
+  it('follow a growing session server', async () => {
     const { config } = session()
     const host = await started({ servers: { s: config }, rules: [...allow] })
     expect(host.tools().map((tool) => tool.name)).not.toContain('s__grown')
@@ -283,7 +283,7 @@ describe('lists', () => {
     expect(host.events.some((event) => event.type === 'catalog')).toBe(true)
   })
 
-  it('follow a stateless server that grows', async () => {
+  it('follow a growing stateless server', async () => {
     const server = await stateless()
     const host = await started({ servers: { s: { url: server.url } } })
     await until(() => server.methods.includes('subscriptions/listen'), 'listening')
@@ -293,7 +293,7 @@ describe('lists', () => {
     expect(host.tools().map((tool) => tool.name)).toContain('s__grown')
   })
 
-  it('that cannot be fetched make a server degraded, until they can', async () => {
+  it('that cannot be fetched make a server degraded, until they can be', async () => {
     const host = await started({ servers: { s: rough('list-fails-at-first') } })
     expect(host.connections.get('s')).toMatchObject({
       state: 'degraded',
@@ -305,7 +305,7 @@ describe('lists', () => {
     expect(host.tools().map((tool) => tool.name)).toEqual(['s__twice', 's__once'])
   })
 
-  it('that never come make a server degraded in time', async () => {
+  it('that never arrive make a server degraded in time', async () => {
     const host = hostOf({ servers: { s: rough('lists-nothing') }, connectTimeoutMs: 3_000 })
     const since = performance.now()
     await host.start()
@@ -316,7 +316,7 @@ describe('lists', () => {
     })
   })
 
-  it('stay as they were when refreshing them fails', async () => {
+  it('stay unchanged when refreshing them fails', async () => {
     const host = await started({ servers: { s: rough('list-fails-later') }, rules: [...allow] })
     await host.call('s__once', {}, { caller: 'cli' })
     await until(() => host.connections.get('s')?.state === 'degraded', 'degraded')
@@ -325,7 +325,7 @@ describe('lists', () => {
     expect(host.tools()).toHaveLength(2)
   })
 
-  it('with one name twice offer neither, and say so', async () => {
+  it('with duplicate names offer neither, with a warning', async () => {
     const host = await started({ servers: { s: rough('twice') } })
     expect(host.tools().map((tool) => tool.name)).toEqual(['s__once'])
     expect(host.events).toContainEqual(
@@ -334,7 +334,7 @@ describe('lists', () => {
   })
 })
 
-it('names that would disguise themselves in a terminal are made harmless', async () => {
+it('with deceptive names are sanitized for terminals', async () => {
   const host = await started({ servers: { s: rough('hostile') }, rules: [...allow] })
   expect(host.tools().map(({ tool }) => tool.name)).toEqual(['twice', 'once'])
   host.trust.accept('s')
@@ -347,7 +347,7 @@ it('names that would disguise themselves in a terminal are made harmless', async
 })
 
 describe('pauses between attempts', () => {
-  it('grow from 200 ms to 30 s, each any length up to its bound', () => {
+  it('grow from 200 ms to 30 s, with random length up to the limit', () => {
     expect(backoff(1, () => 0)).toBe(200)
     expect(backoff(1, () => 1)).toBe(400)
     expect(backoff(4, () => 1)).toBe(3_200)
@@ -355,7 +355,7 @@ describe('pauses between attempts', () => {
     expect(backoff(40, () => 1)).toBe(30_000)
   })
 
-  it('end with the fifth failure of a minute', () => {
+  it('end with the fifth failure within a minute', () => {
     const breaker = new Breaker()
     expect([0, 1, 2, 3].map((at) => breaker.fail(at))).toEqual([false, false, false, false])
     expect(breaker.fail(59_000)).toBe(true)

@@ -46,7 +46,7 @@ const httpOnly: [string, Expected][] = [
   ['malformed', failed('PROTOCOL')],
 ]
 
-describe('every server is ready, or says with its code why not, within 8 seconds', () => {
+describe('every server is ready, or failed with a code, within 8 seconds', () => {
   it.for([
     ['stdio', [...both, ...stdioOnly]],
     ['http', [...both, ...httpOnly]],
@@ -67,14 +67,14 @@ describe('every server is ready, or says with its code why not, within 8 seconds
       else
         expect(state).toMatchObject({
           reason: expect.any(String),
-          fix: expect.stringMatching(/jackfield|Check/),
+          fixes: expect.arrayContaining([expect.objectContaining({ server: mode })]),
         })
     }
   })
 })
 
-describe('what a server speaks', () => {
-  it('is asked once and then remembered, until its version changes', async () => {
+describe('the era of a server', () => {
+  it('is detected once and remembered, until its version changes', async () => {
     const store = join(folder(), 'store.db')
     const { config, heard } = overStdio('exits-on-probe')
     for (const _ of [1, 2]) {
@@ -86,7 +86,7 @@ describe('what a server speaks', () => {
     expect(new Set(heard().map((line) => line.split(' ')[0])).size).toBe(3)
   })
 
-  it('is found out anew where it no longer answers as it did', async () => {
+  it('is detected again if the remembered one fails', async () => {
     const store = join(folder(), 'store.db')
     const server = await eraHttp('2025-11-25')
     const before = await started({ servers: { s: { url: server.url } }, store })
@@ -104,7 +104,7 @@ describe('what a server speaks', () => {
     expect(after.connections.get('s')).toMatchObject({ state: 'ready', era: 'stateless' })
   })
 
-  it('can be set for one server', async () => {
+  it('can be configured', async () => {
     const server = await eraHttp('2025-11-25')
     const host = await started({
       servers: { old: { url: server.url, era: 'legacy' }, new: { url: server.url, era: 'modern' } },
@@ -113,7 +113,7 @@ describe('what a server speaks', () => {
     expect(host.connections.get('new')).toMatchObject({
       state: 'failed',
       error: { code: 'VERSION_MISMATCH' },
-      fix: expect.stringContaining('"era"'),
+      fixes: [{ action: 'configure', server: 'new', setting: 'era' }],
     })
     expect(server.heard.filter((method) => method === 'server/discover')).toHaveLength(1)
   })

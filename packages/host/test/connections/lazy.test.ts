@@ -35,7 +35,7 @@ function lazy(more: Partial<ServerConfig> = {}): { config: ServerConfig; pids: (
 }
 
 describe('a lazy server', () => {
-  it('is started once for its lists, and then not before a call needs it', async () => {
+  it('is started once for its lists, and then only for a call', async () => {
     const store = join(folder(), 'store.db')
     const { config, pids } = lazy()
     const first = await started({ servers: { s: config }, store })
@@ -58,7 +58,7 @@ describe('a lazy server', () => {
     expect(pids().size).toBe(2)
   })
 
-  it('is ended when it was not used for a while, and starts again for the next call', async () => {
+  it('is stopped when idle, and starts again for the next call', async () => {
     const { config, pids } = lazy({ sleepAfterMs: 150 })
     const host = await started({ servers: { s: config }, rules })
     await host.call('s__hello', {}, { caller: 'cli' })
@@ -68,7 +68,7 @@ describe('a lazy server', () => {
     expect(pids().size).toBe(2)
   })
 
-  it('stays for the conversation that used it until that is over', async () => {
+  it('keeps running for the conversation that used it', async () => {
     const host = await started({ servers: { s: lazy({ sleepAfterMs: 100 }).config }, rules })
     await host.call('s__hello', {}, { caller: 'chat', conversation: 'one' })
     // A second one without a conversation sleeps meanwhile, which shows that the time is up.
@@ -79,7 +79,7 @@ describe('a lazy server', () => {
     await until(() => host.connections.get('s')?.state === 'asleep', 'asleep')
   })
 
-  it('is never taken at what it listed to somebody else', async () => {
+  it('never uses lists that it showed to another principal', async () => {
     const store = join(folder(), 'store.db')
     const server = await eraHttp('2025-11-25')
     const as = (token: string): ServerConfig => ({
@@ -95,7 +95,7 @@ describe('a lazy server', () => {
     expect(other.connections.get('s')).toMatchObject({ state: 'ready' })
   })
 
-  it('that fails when it is needed says so, and the call is not made', async () => {
+  it('that fails to start reports it, and the call is not made', async () => {
     const store = join(folder(), 'store.db')
     const server = await eraHttp('2025-11-25')
     const servers = { s: { url: server.url, lazy: true } }
@@ -116,7 +116,7 @@ describe('a lazy server', () => {
   })
 })
 
-describe('when a lazy server may sleep', () => {
+describe('whether a lazy server is idle', () => {
   it('depends on its use, on open requests and on conversations', () => {
     let now = 0
     const traffic = new Traffic(() => now)
@@ -140,7 +140,7 @@ describe('when a lazy server may sleep', () => {
     expect(sleep.dueMs(traffic)).toBe(0)
   })
 
-  it('does not depend on a watch, nor on what was cancelled', () => {
+  it('does not depend on a subscription, nor on cancelled requests', () => {
     const traffic = new Traffic(() => 0)
     traffic.note('sent', { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' })
     expect(traffic.isBusy).toBe(false)

@@ -25,7 +25,7 @@ function alive(groups: ReadonlySet<string>): string[] {
 }
 
 it.skipIf(process.platform !== 'linux')(
-  'however often servers are connected, killed and connected anew, none of their processes stay (needs /proc)',
+  'no server process remains after servers are connected, killed and reconnected many times (needs /proc)',
   { timeout: 240_000 },
   async () => {
     const log = join(folder(), 'heard.log')

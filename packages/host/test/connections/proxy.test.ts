@@ -6,7 +6,7 @@ const proxied = (url: string, env: Record<string, string>): string | undefined =
   return proxy && shownProxy(proxy)
 }
 
-describe('the proxy of an address', () => {
+describe('the proxy of a URL', () => {
   const both = { HTTPS_PROXY: 'http://secure:1', HTTP_PROXY: 'plain:2' }
 
   it.each([
@@ -15,7 +15,7 @@ describe('the proxy of an address', () => {
     ['https://a.example/', { ...both, https_proxy: 'https://ann:word@lower:3' }, 'https://lower:3'],
     ['https://a.example/', { HTTP_PROXY: 'http://plain:2', HTTPS_PROXY: '' }, undefined],
     ['https://a.example/', {}, undefined],
-  ])('is named by the scheme, in lower case first: %s with %j', (url, env, expected) => {
+  ])('is set for the scheme, lower case first: %s with %j', (url, env, expected) => {
     expect(proxied(url, env)).toBe(expected)
   })
 
@@ -34,7 +34,7 @@ describe('the proxy of an address', () => {
     ['https://[fd00::7]:1/', '[fd00::7]:1', true],
     ['https://shop.example/', '*', true],
     ['https://shop.example/', ' , ', false],
-  ])('is none where NO_PROXY lists the host: %s with "%s"', (url, list, excluded) => {
+  ])('is none if NO_PROXY lists the host: %s with "%s"', (url, list, excluded) => {
     expect(proxied(url, { ...both, NO_PROXY: list }) === undefined).toBe(excluded)
   })
 

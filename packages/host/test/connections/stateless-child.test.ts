@@ -37,8 +37,8 @@ function stateless(): { config: ServerConfig; heard: () => string[] } {
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 
-describe('a stateless server in a process of its own', () => {
-  it('is asked for its changes again by every process that takes its place', async () => {
+describe('a stateless server in a child process', () => {
+  it('is subscribed to again by every replacement process', async () => {
     const { config, heard } = stateless()
     const host = await started({ servers: { s: config }, rules: allow })
     const listens = () => heard().filter((line) => line.endsWith(' subscriptions/listen'))
@@ -48,7 +48,7 @@ describe('a stateless server in a process of its own', () => {
     expect(new Set(listens()).size).toBe(2)
   })
 
-  it('serves every conversation from one process', async () => {
+  it('serves every conversation with one process', async () => {
     const { config, heard } = stateless()
     const host = await started({ servers: { s: config }, rules: allow })
     const turns = ['first', 'second'].map((summary) =>
@@ -69,7 +69,7 @@ describe('a stateless server in a process of its own', () => {
     expect(heard().filter((line) => line.endsWith(' server/discover'))).toHaveLength(1)
   })
 
-  it('is not believed when it says that its tool only reads: the person is asked', async () => {
+  it('is asked about although its tool claims to be read-only', async () => {
     const asked: unknown[] = []
     const { config } = stateless()
     const host = await started({

@@ -23,7 +23,7 @@ function ofFolder(): { config: ServerConfig; started: () => boolean } {
 }
 
 describe('every state', () => {
-  it('says since when it is so, and what is wrong with what to do', async () => {
+  it('has its start time, and for failures a reason and a fix', async () => {
     const before = Date.now()
     const host = hostOf({
       servers: {
@@ -42,13 +42,22 @@ describe('every state', () => {
     const of = (name: string): ConnectionState | undefined => host.connections.get(name)
     expect(of('missing')).toMatchObject({
       state: 'failed',
-      fix: expect.stringContaining('jackfield doctor missing'),
+      fixes: [
+        { action: 'configure', server: 'missing', setting: 'command' },
+        { action: 'diagnose', server: 'missing' },
+      ],
     })
     expect(of('refused')).toMatchObject({
       state: 'failed',
-      fix: expect.stringContaining('its address is right'),
+      fixes: [
+        { action: 'configure', server: 'refused', setting: 'url' },
+        { action: 'diagnose', server: 'refused' },
+      ],
     })
-    expect(of('late')).toMatchObject({ state: 'failed', fix: expect.stringContaining('connectTimeoutMs') })
+    expect(of('late')).toMatchObject({
+      state: 'failed',
+      fixes: [{ action: 'configure', server: 'late', setting: 'connectTimeoutMs' }, { action: 'diagnose' }],
+    })
     expect(of('off')).toMatchObject({ state: 'disabled', reason: expect.stringContaining('configuration') })
     expect(of('fine')).toMatchObject({ state: 'ready' })
     expect(host.events).toContainEqual(
@@ -61,8 +70,8 @@ describe('every state', () => {
   })
 })
 
-describe('a server that a file of the folder names', () => {
-  it('needs approval until the person agrees, and is started then', async () => {
+describe('a server in a file of the folder', () => {
+  it('needs approval until the user agrees, and is started then', async () => {
     const { config, started } = ofFolder()
     const asked: HostQuestion[] = []
     const surface = {
@@ -79,7 +88,7 @@ describe('a server that a file of the folder names', () => {
     await until(() => asked.length === 1, 'the question')
     expect(host.connections.get('s')).toMatchObject({
       state: 'needs-approval',
-      fix: expect.stringContaining('jackfield config allow s'),
+      fixes: [{ action: 'approve', server: 's' }],
     })
     expect(started()).toBe(false)
     host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'person')
@@ -88,7 +97,7 @@ describe('a server that a file of the folder names', () => {
     expect(started()).toBe(true)
   })
 
-  it('stays so where they refuse it, or nobody can be asked', async () => {
+  it('stays unapproved if they refuse, or no user can be asked', async () => {
     const refused = ofFolder()
     const surface = { name: 'person', show: { install: async () => ({ verdict: 'deny' as const }) } }
     const host = hostOf({ servers: { s: refused.config }, surface })

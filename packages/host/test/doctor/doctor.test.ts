@@ -123,14 +123,14 @@ describe('the doctor', () => {
       'handshake',
       'author',
     ],
-  ])('finds %s at the right step', async (_what, config, step, advice) => {
+  ])('reports %s at the right step', async (_what, config, step, advice) => {
     const { failed, steps } = await examined(await config())
-    expect(failed).toMatchObject({ step, outcome: 'failed', fix: expect.stringContaining(advice) })
+    expect(failed).toMatchObject({ step, outcome: 'failed', advice: expect.stringContaining(advice) })
     const after = steps.slice(steps.findIndex((found) => found.step === step) + 1)
     expect(after.filter(({ outcome }) => outcome !== 'skipped')).toEqual([])
   })
 
-  it('names what replaced the older transport where a server speaks only that', async () => {
+  it('names the replacement of HTTP+SSE if a server supports only that', async () => {
     const { outcomes, steps } = await examined(
       await site((request, to) => {
         if (request.method === 'POST') to.writeHead(404).end()
@@ -147,7 +147,7 @@ describe('the doctor', () => {
     expect(steps.find(({ step }) => step === 'http')?.message).toContain('HTTP+SSE')
   })
 
-  it('finds nothing wrong with a good program', async () => {
+  it('reports nothing for a working program', async () => {
     const { healthy, steps } = await examined(everything)
     expect(healthy).toBe(true)
     expect(steps.map(({ step, outcome }) => `${step} ${outcome}`)).toEqual([
@@ -163,7 +163,7 @@ describe('the doctor', () => {
     expect(steps.at(-1)?.message).toMatch(/^\d+ tools, \d+ prompts/)
   })
 
-  it('finds nothing wrong with a good address', async () => {
+  it('reports nothing for a working URL', async () => {
     const server = await statelessServer()
     onTestFinished(() => server.stop())
     const { healthy, outcomes } = await examined({ url: server.url })
@@ -181,12 +181,13 @@ describe('the doctor', () => {
     })
   })
 
-  it('starts nothing that the person has not agreed to', async () => {
+  it('starts nothing without consent', async () => {
     const file = join(folder(), '.mcp.json')
     const { failed } = await examined({ ...everything, from: { file, layer: 'project' } })
     expect(failed).toMatchObject({
       step: 'variables',
-      message: expect.stringContaining('jackfield config allow s'),
+      message: expect.stringContaining('you have not agreed yet'),
+      fixes: [{ action: 'approve', server: 's' }],
     })
   })
 })

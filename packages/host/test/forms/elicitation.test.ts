@@ -28,8 +28,8 @@ async function rounds(
 const elicitations = (questions: readonly HostQuestion[]): Asked[] =>
   questions.flatMap((question) => (question.kind === 'elicitation' ? [question] : []))
 
-describe('a server that asks in steps', () => {
-  it('gets its state back byte for byte with each answer, in requests of their own', async () => {
+describe('a server with several rounds', () => {
+  it('gets its state back unchanged with each answer, in separate requests', async () => {
     const states = ['é\u0000"\\ \u2028 😀 …', `${'A/+='.repeat(200)} `]
     const ids: unknown[] = []
     const surface = person({
@@ -63,7 +63,7 @@ describe('a server that asks in steps', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  it('is stopped with a message for a person when it never stops asking', async () => {
+  it('is stopped with an explanation if it never stops asking', async () => {
     const surface = person({ elicitation: () => ({ action: 'accept', content: { seat: 'x' } }) })
     const { server, book } = await rounds(() => asksBack({ q: form('again?', seat) }, 'state'), { surface })
     const call = await book()
@@ -73,7 +73,7 @@ describe('a server that asks in steps', () => {
     expect(surface.asked).toHaveLength(10)
   })
 
-  it('has all questions of one answer put side by side, and answered in one request', async () => {
+  it('has all questions of one response shown together, and answered in one request', async () => {
     const waiting: (() => void)[] = []
     const surface = person({
       elicitation: ({ params }) =>
@@ -99,7 +99,7 @@ describe('a server that asks in steps', () => {
 })
 
 describe('a form', () => {
-  it('that seems to ask for a secret comes with a finding, and the secret stays out of the activity log', async () => {
+  it('that seems to ask for a secret has a warning, and the secret is not logged', async () => {
     const surface = person({
       elicitation: () => ({ action: 'accept', content: { password: 'hunter2', seat: '4A' } }),
     })
@@ -117,7 +117,7 @@ describe('a form', () => {
     expect(JSON.stringify(host.activity({ kind: 'elicitation' }))).toContain('4A')
   })
 
-  it('says what the server is, and keeps a reason for a refusal to this host', async () => {
+  it("shows the server's identity, and keeps the reason of a refusal in this host", async () => {
     const surface = person({ elicitation: () => ({ action: 'decline', reason: 'I do not like it' }) })
     const { host, server, book } = await rounds(
       (_params, nth) => (nth === 1 ? asksBack({ q: form('m', seat) }) : text('no')),
@@ -131,7 +131,7 @@ describe('a form', () => {
     ])
   })
 
-  it('starts with earlier answers only where the person wanted it, and never with secrets', async () => {
+  it('is prefilled only with remembered answers, never secrets', async () => {
     const given: HostAnswers['elicitation'][] = [
       { action: 'accept', content: { seat: '1A', name: 'Ada', password: 'x' } },
       {
@@ -164,7 +164,7 @@ describe('a form', () => {
     }
   })
 
-  it('keeps nothing that was a secret, even for a form that asks for it under no such name', async () => {
+  it('stores no known secret, whatever the field is called', async () => {
     const messages = ['Enter your password', 'Enter anything']
     const surface = person({
       elicitation: () => ({ action: 'accept', content: { seat: 'hunter2' }, remember: ['seat'] }),
@@ -179,7 +179,7 @@ describe('a form', () => {
     expect(elicitations(surface.asked)[1]).not.toHaveProperty('remembered')
   })
 
-  it('starts with nothing that fits no longer', async () => {
+  it('is not prefilled with values that no longer fit', async () => {
     const surface = person({
       elicitation: ({ params }) =>
         params.message === 'text'
@@ -201,7 +201,7 @@ describe('a form', () => {
   })
 })
 
-describe('a visit', () => {
+describe('a URL elicitation', () => {
   type Consent = NonNullable<Manners['elicitation']>
   async function visit(url: string, elicitation: Consent, open?: HostOptions['openPage']) {
     const opened: string[] = []
@@ -226,7 +226,7 @@ describe('a visit', () => {
     return { opened, host, call, surface, answers: server.calls[1]?.inputResponses }
   }
 
-  it('is opened once the person agrees, and over for the server once they finished', async () => {
+  it('is opened after consent, and its answer is sent once the user finished', async () => {
     const { url, visits, touch } = await site()
     const { opened, host, surface, answers } = await visit(url, ({ visit: underWay }) =>
       underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
@@ -254,7 +254,7 @@ describe('a visit', () => {
     expect(visits()).toBe(0)
   })
 
-  it('can be opened again, made by oneself, and given up', async () => {
+  it('can be reopened, opened by hand, and given up', async () => {
     const words: HostAnswers['elicitation'][] = [
       { action: 'accept', visit: 'self' },
       { action: 'accept', visit: 'open' },
@@ -272,7 +272,7 @@ describe('a visit', () => {
     expect(answers).toEqual({ q: { action: 'cancel' } })
   })
 
-  it('says why the page could not be opened, and goes on all the same', async () => {
+  it('reports why the page could not be opened, and continues', async () => {
     const { surface, answers } = await visit(
       'https://a.example/x',
       ({ visit: underWay }) =>
@@ -291,7 +291,7 @@ describe('a visit', () => {
     expect(elicitations(surface.asked)[1]?.visit?.problem).toContain('Only pages over https')
   })
 
-  it('comes with what is odd about its address', async () => {
+  it('has warnings about its URL', async () => {
     const { surface } = await visit('https://paypal.com@evil.example:8443/', () => ({ action: 'decline' }))
     expect(elicitations(surface.asked)[0]?.findings?.map(({ code }) => code)).toEqual([
       'user-information',
@@ -300,7 +300,7 @@ describe('a visit', () => {
   })
 })
 
-describe('a visit that a server of 2025-11-25 says is over', () => {
+describe('a URL elicitation that a server of 2025-11-25 completes', () => {
   const params = { mode: 'url', message: 'Sign in', url: 'https://a.example/', elicitationId: 'e1' }
   const forever = (signal: AbortSignal) =>
     new Promise<never>((_resolve, reject) => {
@@ -314,7 +314,7 @@ describe('a visit that a server of 2025-11-25 says is over', () => {
       openPage: async () => {},
     })
 
-  it('is over for the person too, who had agreed', async () => {
+  it('ends for the user too, after consent', async () => {
     const waiting: string[] = []
     const host = await hostWith((question, signal) => {
       if (question.visit === undefined) return { action: 'accept', visit: 'open' }
@@ -335,7 +335,7 @@ describe('a visit that a server of 2025-11-25 says is over', () => {
     ])
   })
 
-  it('is not agreed to by that', async () => {
+  it('is not accepted by its completion', async () => {
     const answers: ((answer: HostAnswers['elicitation']) => void)[] = []
     const host = await hostWith(() => new Promise((resolve) => answers.push(resolve)))
     const call = host.call('s__ask', { params }, cli)
@@ -347,7 +347,7 @@ describe('a visit that a server of 2025-11-25 says is over', () => {
     expect(answers).toHaveLength(1)
   })
 
-  it('needs no more words where it was over before the person agreed', async () => {
+  it('needs no confirmation if it completed before consent', async () => {
     const answers: ((answer: HostAnswers['elicitation']) => void)[] = []
     const host = await hostWith(() => new Promise((resolve) => answers.push(resolve)))
     const call = host.call('s__ask', { params }, cli)
@@ -359,7 +359,7 @@ describe('a visit that a server of 2025-11-25 says is over', () => {
   })
 })
 
-describe('a call that fails because a server of 2025-11-25 wants visits first', () => {
+describe('a call that fails because a server of 2025-11-25 requires URL elicitations first', () => {
   async function paying(visits: number, elicitation: NonNullable<Manners['elicitation']>) {
     const surface = person({ elicitation, urlElicitation: true })
     const host = await started({ servers: { s: session().config }, rules, surface, openPage: async () => {} })
@@ -367,7 +367,7 @@ describe('a call that fails because a server of 2025-11-25 wants visits first', 
     return { host, call, asked: elicitations(surface.asked) }
   }
 
-  it('is tried again after each of them', async () => {
+  it('is retried after each of them', async () => {
     const { call, asked, host } = await paying(2, ({ visit }) =>
       visit === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
     )
@@ -388,13 +388,13 @@ describe('a call that fails because a server of 2025-11-25 wants visits first', 
     expect(host.activity({ kind: 'elicitation' })).toHaveLength(2)
   })
 
-  it.each(['decline', 'cancel'] as const)('fails with what the server said on %s', async (action) => {
+  it.each(['decline', 'cancel'] as const)("fails with the server's error on %s", async (action) => {
     const { call, asked } = await paying(1, () => ({ action }))
     expect(call.error).toMatchObject({ code: -32042 })
     expect(asked).toHaveLength(1)
   })
 
-  it('for any other reason is not tried again', async () => {
+  it('is not retried for any other reason', async () => {
     const surface = person({ elicitation: () => ({ action: 'accept' }), urlElicitation: true })
     const { server, book } = await rounds(() => ({ code: -32602, message: 'no such trip' }), { surface })
     expect((await book()).error).toMatchObject({ code: -32602 })
@@ -402,7 +402,7 @@ describe('a call that fails because a server of 2025-11-25 wants visits first', 
     expect(surface.asked).toEqual([])
   })
 
-  it('is not tried forever', async () => {
+  it('is retried only a limited number of times', async () => {
     const { call, asked } = await paying(100, () => ({ action: 'accept' }))
     expect(call.error).toMatchObject({ code: -32042 })
     expect(asked).toHaveLength(5)

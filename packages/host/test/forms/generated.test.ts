@@ -18,7 +18,7 @@ function fieldsOf(schema: ElicitSchema): readonly FormField[] {
 
 const isValue = (wish: unknown): wish is ElicitValue => wish !== undefined && wish !== null
 
-test('a field is wrong in the plan exactly where it is wrong on the wire', () => {
+test('the form and the wire validation reject the same values', () => {
   fc.assert(
     fc.property(
       anyField.chain((field) => fc.tuple(fc.constant(field), wishFor(field))),
@@ -37,7 +37,7 @@ test('a field is wrong in the plan exactly where it is wrong on the wire', () =>
   )
 })
 
-test('what a person typed is read as the value that the wire takes, or refused', () => {
+test('typed text is parsed to a value that the wire accepts, or rejected', () => {
   fc.assert(
     fc.property(anyField, fc.string({ unit: 'grapheme', maxLength: 12 }), (field, typed) => {
       const [planned] = fieldsOf({ type: 'object', properties: { f: field }, required: ['f'] })
@@ -51,7 +51,7 @@ test('what a person typed is read as the value that the wire takes, or refused',
   )
 })
 
-test('a form whose every field is right is right on the wire, with nothing in it that nobody gave', () => {
+test('a form of valid fields is valid on the wire, without added values', () => {
   fc.assert(
     fc.property(
       anyForm.chain((schema) =>
@@ -81,7 +81,7 @@ test('a form whose every field is right is right on the wire, with nothing in it
   )
 })
 
-test('every form reaches the person and every answer the server, exactly as they were', async () => {
+test('every form reaches the user and every answer the server, unchanged', async () => {
   const server = await statelessServer()
   onTestFinished(() => server.stop())
   let next: HostAnswers['elicitation'] = { action: 'cancel' }

@@ -78,7 +78,7 @@ describe('a URL to visit', () => {
     'not a url',
     'https://',
     '',
-  ])('%j is not gone to', (url) => {
+  ])('%j is not opened', (url) => {
     expect(inspectUrl(url)).toMatchObject({ opens: false, blocked: expect.stringMatching(/\.$/) })
   })
 
@@ -96,18 +96,18 @@ describe('a URL to visit', () => {
     ['https://pаypal.com/', ['mixed-letters', 'looks-like']],
     ['https://раураӏ.com/', ['disguised-letters', 'looks-like']],
     ['http://localhost:3000/', ['this-machine']],
-  ])('beside a server at paypal.com, %j is %j', (url, codes) => {
+  ])('for a server at paypal.com, %j is %j', (url, codes) => {
     expect(inspectUrl(url, { known }).findings.map(({ code }) => code)).toEqual(codes)
   })
 
-  test('shows a name with other letters both ways', () => {
+  test('has a name with non-ASCII letters in both forms', () => {
     expect(inspectUrl('https://xn--pypal-4ve.com/')).toMatchObject({
       parts: { host: 'xn--pypal-4ve.com' },
       reads: 'pаypal.com',
     })
   })
 
-  test('is shown whole, however long, and taken apart without any request', async () => {
+  test('is parsed in full, at any length, without any request', async () => {
     let visits = 0
     const server = createServer((_request, response) => response.end())
     server.on('connection', () => {
@@ -123,7 +123,7 @@ describe('a URL to visit', () => {
     expect(visits).toBe(1)
   })
 
-  test('of any text is read without fail, and its parts are the whole', () => {
+  test('is parsed without errors for any text, and its parts are the whole', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -88,14 +88,14 @@ test.each([
   { type: 'integer', default: 'x' },
   { type: 'number', minimum: 5, default: 1 },
   { type: 'array', items: { enum: ['a'] }, default: ['x'] },
-])('a default that does not fit is none, and the field needs an answer: %j', (property) => {
+])('an invalid default is ignored, and the field needs an answer: %j', (property) => {
   const field = only(property, false)
   expect(field.default).toBeUndefined()
   expect(field.omissible).toBe(false)
   expect(problemWithField(field, undefined)).toContain('This is needed')
 })
 
-test('what the specification does not have is a fault, not a guess', () => {
+test('unsupported schemas are errors, not guesses', () => {
   expect(planForm(form({ a: { type: 'object' } }))).toEqual({
     fault: expect.stringContaining('field "a" must be a string, number'),
   })
@@ -105,13 +105,13 @@ test('what the specification does not have is a fault, not a guess', () => {
   expect(planForm(form({ a: { type: 'string', enum: [] } }))).toHaveProperty('fields')
 })
 
-test('titles and descriptions that are no texts are left away', () => {
+test('titles and descriptions that are not text are ignored', () => {
   const field = only({ type: 'string', title: 5, description: { x: 1 } })
   expect(field.label).toBe('f')
   expect(field).not.toHaveProperty('description')
 })
 
-test('what a person types becomes the value of its type, and an empty line none', () => {
+test("typed text is converted to the field's type, and an empty line is no value", () => {
   const number = only({ type: 'integer', minimum: 1 }, false)
   const date = only({ type: 'string', format: 'date' })
   expect(readTyped(number, ' 7 ')).toEqual({ value: 7 })
@@ -123,7 +123,7 @@ test('what a person types becomes the value of its type, and an empty line none'
   expect(readTyped(only({ type: 'string' }), ' as typed ')).toEqual({ value: ' as typed ' })
 })
 
-test('required means there must be a value, and false, 0 and empty lists are values', () => {
+test('required means that there must be a value, and false, 0 and empty lists are values', () => {
   expect(problemWithField(only({ type: 'string' }), undefined)).toBe('This is required.')
   expect(problemWithField(only({ type: 'string' }, false), undefined)).toBeUndefined()
   expect(problemWithField(only({ type: 'boolean' }), false)).toBeUndefined()
@@ -131,7 +131,7 @@ test('required means there must be a value, and false, 0 and empty lists are val
   expect(problemWithField(only({ type: 'array', items: { enum: ['a'] } }), [])).toBeUndefined()
 })
 
-test('the review names each field with its value and its label', () => {
+test('the review lists each field with its value and its label', () => {
   const fields = fieldsOf(
     form({
       seat: { type: 'string', oneOf: [{ const: 'w', title: 'Window' }] },

@@ -25,8 +25,8 @@ async function hostIn(url: string, options: { store: string; workspace?: string 
   return { host, entry }
 }
 
-describe('arguments that prompts were used with', () => {
-  test('are there the next time in the same folder, and nowhere else', async () => {
+describe('the last arguments of prompts', () => {
+  test('are available in the same folder only', async () => {
     const store = join(folder(), 'store.db')
     const { url } = await shelf({ prompts: { letter } })
     const first = await hostIn(url, { store, workspace: '/work/a' })
@@ -44,7 +44,7 @@ describe('arguments that prompts were used with', () => {
     expect(again.host.promptValues.of(again.entry)).toEqual({ to: 'Ada', tone: 'warm' })
   })
 
-  test('belong to what the server is: another one of that name gets none of them', async () => {
+  test("belong to the server's identity: another server with that name gets none", async () => {
     const store = join(folder(), 'store.db')
     const workspace = '/work/a'
     const first = await hostIn((await shelf({ prompts: { letter } })).url, { store, workspace })
@@ -53,7 +53,7 @@ describe('arguments that prompts were used with', () => {
     expect(other.host.promptValues.of(other.entry)).toEqual({})
   })
 
-  test('are never secrets, by the names of arguments, by their words, or by what they hold', async () => {
+  test('are never secrets, by name, description or content', async () => {
     const store = join(folder(), 'store.db')
     const { url } = await shelf({ prompts: { letter } })
     const { host, entry } = await hostIn(url, { store, workspace: '/work/a' })
@@ -63,7 +63,7 @@ describe('arguments that prompts were used with', () => {
     expect(host.promptValues.of(entry)).toEqual({})
   })
 
-  test('are forgotten where they are left out', async () => {
+  test('are removed if left out', async () => {
     const store = join(folder(), 'store.db')
     const { url } = await shelf({ prompts: { letter } })
     const { host, entry } = await hostIn(url, { store, workspace: '/work/a' })

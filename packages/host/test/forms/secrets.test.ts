@@ -75,7 +75,7 @@ describe('a field that asks for a secret by its name', () => {
     expect(secretOf('x', { type: 'string', title: key })).toBe(what)
   })
 
-  test('in numbers too, where they can hold it', () => {
+  test('in numbers too, if they can be secrets', () => {
     expect(secretOf('pin', { type: 'integer' })).toBe('a PIN')
     expect(secretOf('cardNumber', { type: 'number' })).toBe('card data')
     expect(secretOf('maxToken', { type: 'integer' })).toBeUndefined()
@@ -91,7 +91,7 @@ describe('a field that asks for a secret by its name', () => {
   })
 })
 
-describe('a field is ordinary', () => {
+describe('an ordinary field', () => {
   test.each([
     ...['name', 'shippingDate', 'opinion', 'discard', 'compass', 'passenger', 'secretary', 'monkey', 'key'],
     ...['spinner', 'tokenizer', 'token symbol', 'pinned', 'cardholder name', 'postcode', 'seat', 'bypass'],
@@ -104,7 +104,7 @@ describe('a field is ordinary', () => {
     ['resetPassword', { type: 'boolean' }],
     ['passwordPolicy', { type: 'string', enum: ['strong', 'weak'] }],
     ['tokenKinds', { type: 'array', items: { enum: ['a', 'b'] } }],
-  ])('where only the server’s own values can be chosen: %s', (key, property) => {
+  ])("if only the server's own values can be chosen: %s", (key, property) => {
     expect(secretOf(key, property)).toBeUndefined()
   })
 
@@ -112,7 +112,7 @@ describe('a field is ordinary', () => {
     'We never ask for your password.',
     'Do not enter a password here',
     'Your name, not your API key',
-  ])('where the description says so: %s', (description) => {
+  ])('if the description explains it: %s', (description) => {
     expect(secretOf('x', { type: 'string', description })).toBeUndefined()
   })
 })

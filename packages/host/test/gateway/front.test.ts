@@ -52,7 +52,7 @@ function asking(pay: () => void): Server {
 }
 
 describe('a gateway over HTTP', () => {
-  it('keeps connections and activity of its users apart', async () => {
+  it('separates the connections and activity of its users', async () => {
     const { front: open, hosts } = await front()
     const ann = await clientOf(open.url, tokens.ann)
     const bob = await clientOf(open.url, tokens.bob)
@@ -66,7 +66,7 @@ describe('a gateway over HTTP', () => {
     expect(hosts.get('bob')?.activity({ kind: 'call' })).toHaveLength(1)
   })
 
-  it('takes from nobody what another user was asked', async () => {
+  it("accepts no answer to another user's question", async () => {
     const paid: string[] = []
     const served = await serveGateways({
       tokens,
@@ -93,7 +93,7 @@ describe('a gateway over HTTP', () => {
     expect(paid).toEqual(['ann'])
   })
 
-  it('lets nobody in without the token of a user', async () => {
+  it('rejects requests without a token of a user', async () => {
     const { front: open, hosts } = await front()
     for (const authorization of ['', 'Bearer nobody-has-this-token']) {
       const answer = await fetch(open.url, { method: 'POST', headers: { authorization }, body: '{}' })
@@ -103,7 +103,7 @@ describe('a gateway over HTTP', () => {
     expect(hosts.size).toBe(0)
   })
 
-  it('refuses tokens that cannot tell users apart', async () => {
+  it('rejects tokens that cannot distinguish users', async () => {
     const open = () => Promise.reject(new Error('not opened'))
     await expect(serveGateways({ tokens: { ann: 'short' }, open })).rejects.toThrow('too short')
     await expect(serveGateways({ tokens: { ann: tokens.ann, bob: tokens.ann }, open })).rejects.toThrow(

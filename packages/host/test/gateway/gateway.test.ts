@@ -30,7 +30,7 @@ const asked = (message: string) => ({
 })
 
 describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) => {
-  it('answers both questions of a server of 2026-07-28, whose state comes back untouched', async () => {
+  it('answers both questions of a server of 2026-07-28, whose state is returned unchanged', async () => {
     const far = await upstream()
     const { server, host } = await gateway({ servers: { far: { url: far.url } } })
     const client = await clientOf(server)
@@ -46,7 +46,7 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
     expect(host.activity({ kind: 'call' })).toMatchObject([{ detail: { caller: 'gateway' }, outcome: 'ok' }])
   })
 
-  it('answers a server with sessions, which asks while its tool runs', async () => {
+  it('answers a server with sessions, which asks during a call', async () => {
     const { server } = await gateway({ servers: { near: session().config } })
     const client = await clientOf(server)
     expect(JSON.parse(text(await client.call('near__ask', asked('Who?'))))).toMatchObject({
@@ -63,8 +63,8 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
   })
 })
 
-describe('a question that its client cannot answer', () => {
-  it('goes to the person of the host', async () => {
+describe('a question that its client does not support', () => {
+  it("is asked of the host's user", async () => {
     const far = await upstream()
     const surface = person({ elicitation: ({ params }) => filling(params) })
     const { server } = await gateway({ servers: { far: { url: far.url } }, surface })
@@ -73,7 +73,7 @@ describe('a question that its client cannot answer', () => {
     expect(surface.asked.map(({ kind }) => kind)).toEqual(['elicitation', 'elicitation'])
   })
 
-  it('is not put to another client', async () => {
+  it('is not forwarded to another client', async () => {
     const { server } = await gateway({ servers: { near: session().config } })
     const questions: string[] = []
     const other = await ours(server, {
@@ -91,7 +91,7 @@ describe('a question that its client cannot answer', () => {
 })
 
 describe.each(['2026-07-28', '2025-11-25'] as const)('clients of %s at the same time', (revision) => {
-  it('are each asked about their own requests', async () => {
+  it('are each asked only about their own requests', async () => {
     const far = await upstream()
     const { server } = await gateway({ servers: { far: { url: far.url } } })
     const answering = (name: string) =>
@@ -134,7 +134,7 @@ describe('clients of one user', () => {
   const whoOf = (result: CallToolResult): string => JSON.parse(text(result)).answer.content.who
 
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    'are never asked about requests of each other, whatever the server says (%s)',
+    "are never asked about each other's requests, whatever the server claims (%s)",
     async (revision) => {
       const { server } = await gateway({ servers: { near: session().config }, surface: answering() })
       const revisions = [revision]
@@ -156,7 +156,7 @@ describe('clients of one user', () => {
     },
   )
 
-  it('are asked about a request of their own where no other may have led to the question', async () => {
+  it('are asked about their own request if no other can have caused the question', async () => {
     const surface = answering()
     const { server } = await gateway({ servers: { near: session().config }, surface })
     const ann = await named(server, 'Ann')
@@ -165,7 +165,7 @@ describe('clients of one user', () => {
   })
 
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    'are not asked on behalf of a request that another cancelled (%s)',
+    'are not asked about a request that another cancelled (%s)',
     async (revision) => {
       const near = session()
       const surface = answering()
@@ -186,13 +186,13 @@ describe('clients of one user', () => {
     },
   )
 
-  it('do not get the folders of each other by way of a server with sessions', async () => {
+  it("do not see each other's roots through a server with sessions", async () => {
     const { server } = await gateway({ servers: { near: session().config } })
     const client = await ours(server, { onRoots: [{ uri: 'file:///client' }] })
     expect(text(await client.call('near__roots'))).not.toContain('file:///client')
   })
 
-  it('are approved apart: what is remembered for the conversation of one does not count for another', async () => {
+  it("have separate approvals: a grant for one client's conversation does not apply to another", async () => {
     const surface = person({
       approval: () => ({ verdict: 'allow', remember: { scope: 'conversation' } }),
     })
@@ -205,7 +205,7 @@ describe('clients of one user', () => {
 })
 
 describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)(
-  'while a person is asked, a client of %s',
+  'while a user is asked, a client of %s',
   (revision) => {
     const reporting = () => {
       const reports: ProgressReport[] = []
@@ -239,7 +239,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)
       expect(values).toEqual([...new Set(values)].toSorted((a, b) => a - b))
     })
 
-    it('is notified that a question of the server is with a person, where it cannot answer itself', async () => {
+    it('is notified that a user is asked, if it cannot answer itself', async () => {
       const { reports, onProgress } = reporting()
       const surface = person({
         elicitation: async ({ params }) => {
@@ -258,8 +258,8 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)
   },
 )
 
-describe('a client that waits for a person', () => {
-  it('is notified again from time to time, until the question is settled', async () => {
+describe('a client that waits for a user', () => {
+  it('is notified periodically, until the question is settled', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const far = await upstream()
@@ -284,7 +284,7 @@ describe('a client that waits for a person', () => {
 })
 
 describe('policy', () => {
-  it('keeps a tool that it forbids out of the list, and refuses it', async () => {
+  it('removes a forbidden tool from the list, and rejects its calls', async () => {
     const far = await upstream()
     const { server } = await gateway({
       servers: { far: { url: far.url } },
@@ -297,7 +297,7 @@ describe('policy', () => {
     await expect(client.call('far__wipe')).rejects.toThrow('Unknown tool')
   })
 
-  it('refuses what it forbids by arguments, and tells the client', async () => {
+  it('rejects calls with forbidden arguments, and reports it to the client', async () => {
     const far = await upstream()
     const { server } = await gateway({
       servers: { far: { url: far.url } },
@@ -310,7 +310,7 @@ describe('policy', () => {
     expect(text(refused)).toContain('no-x')
   })
 
-  it('has the person asked who sits at the host, whatever the client could answer', async () => {
+  it('asks the user of the host, not the client', async () => {
     const far = await upstream()
     const surface = person({ approval: () => ({ verdict: 'allow', arguments: { text: 'less' } }) })
     const { server } = await gateway({
@@ -325,7 +325,7 @@ describe('policy', () => {
 })
 
 describe('a call that cannot be recorded', () => {
-  it('does not reach its server, and the client gets an error that says why', async () => {
+  it('does not reach its server, and the client gets an error with the reason', async () => {
     const store = join(folder(), 'store.db')
     const near = session()
     const { server } = await gateway({ servers: { near: near.config }, store })
@@ -343,8 +343,8 @@ describe('a call that cannot be recorded', () => {
   })
 })
 
-describe('what is offered', () => {
-  it('is not found by the search of the host after a client read it', async () => {
+describe('the definitions of a gateway', () => {
+  it('and read contents are not searchable in the host', async () => {
     const far = await upstream()
     const { host, server } = await gateway({ servers: { far: { url: far.url } } })
     const client = await ours(server)
@@ -355,7 +355,7 @@ describe('what is offered', () => {
     expect(found()).toMatchObject([{ entry: { server: 'far', resource: { uri: 'note://any/x' } } }])
   })
 
-  it('reads as the servers wrote it, under the names of the host', async () => {
+  it("are those of the servers, under the host's names", async () => {
     const far = await upstream()
     const { server } = await gateway({ servers: { far: { url: far.url }, near: session().config } })
     const client = await ours(server)
@@ -384,7 +384,7 @@ describe('what is offered', () => {
     expect(client.server.instructions).toContain('# far\n\nBook with two_step.')
   })
 
-  it('is only what was chosen', async () => {
+  it('are only the selected ones', async () => {
     const far = await upstream()
     const { server } = await gateway(
       { servers: { far: { url: far.url } } },
@@ -397,23 +397,26 @@ describe('what is offered', () => {
     expect(await client.prompts()).toEqual([])
   })
 
-  it.each(['2026-07-28', '2025-11-25'] as const)('is told when it changes (%s)', async (revision) => {
-    const { server, host } = await gateway({ servers: { near: session().config } })
-    const changes: unknown[] = []
-    const client = await ours(server, { revisions: [revision], onChange: (change) => changes.push(change) })
-    const watch = await client.watch({ toolsListChanged: true })
-    await client.call('near__grow')
-    await until(() => host.trust.server('near').items.some(({ name }) => name === 'grown'), 'the new tool')
-    host.trust.accept('near')
-    await until(() => changes.some((change) => JSON.stringify(change).includes('tools')), 'the change')
-    expect((await client.tools()).map(({ name }) => name)).toContain('near__grown')
-    await watch.close()
-  })
+  it.each(['2026-07-28', '2025-11-25'] as const)(
+    'are updated with a notification when they change (%s)',
+    async (revision) => {
+      const { server, host } = await gateway({ servers: { near: session().config } })
+      const changes: unknown[] = []
+      const client = await ours(server, { revisions: [revision], onChange: (change) => changes.push(change) })
+      const watch = await client.watch({ toolsListChanged: true })
+      await client.call('near__grow')
+      await until(() => host.trust.server('near').items.some(({ name }) => name === 'grown'), 'the new tool')
+      host.trust.accept('near')
+      await until(() => changes.some((change) => JSON.stringify(change).includes('tools')), 'the change')
+      expect((await client.tools()).map(({ name }) => name)).toContain('near__grown')
+      await watch.close()
+    },
+  )
 })
 
 describe('end to end', () => {
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    'progress goes down and cancelling goes up (%s)',
+    'progress and cancellation are forwarded (%s)',
     async (revision) => {
       const far = await upstream()
       const { server } = await gateway({ servers: { far: { url: far.url } } })
@@ -434,7 +437,7 @@ describe('end to end', () => {
   )
 
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    'a resource is watched where it is (%s)',
+    'a resource is watched at its server (%s)',
     async (revision) => {
       const far = await upstream()
       const { server } = await gateway({ servers: { far: { url: far.url } } })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hostOf, session, until } from '../fixtures/hosts.ts'
 
-test('a host closes while a value of a configuration is asked for, and the server does not start', async () => {
+test('a host that closes while a configuration input is open does not start the server', async () => {
   const asked: string[] = []
   const { config, ran } = session()
   const host = hostOf({

@@ -21,7 +21,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('reading', () => {
-  it('resources, prompts and completions reach their server, with a row of each', async () => {
+  it('resources, prompts and completions reach their server, each with a row', async () => {
     const host = await started({ servers: { s: session().config } })
     expect(await host.read('s', 'note://one')).toMatchObject({
       contents: [{ uri: 'note://one', text: 'one note' }],
@@ -48,7 +48,7 @@ describe('reading', () => {
 })
 
 describe('events', () => {
-  it('tell of logs, stderr and every finished row', async () => {
+  it('report logs, stderr and every finished row', async () => {
     const host = await started({ servers: { s: session().config }, rules })
     await host.call('s__say', {}, cli)
     await until(() => host.events.some((event) => event.type === 'stderr'), 'stderr')
@@ -69,7 +69,7 @@ describe('events', () => {
     )
   })
 
-  it('reach the others when one listener throws, until it no longer wants them', async () => {
+  it('reach the other listeners when one throws, until it is removed', async () => {
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const host = hostOf({})
     host.on(() => {
@@ -96,7 +96,7 @@ describe('events', () => {
 })
 
 describe('the activity', () => {
-  it('tells who did what because of what, also after a restart', async () => {
+  it('shows who did what because of what, also after a restart', async () => {
     const store = join(folder(), 'store.db')
     const { config } = session()
     const surface = person({ approval: () => ({ verdict: 'allow' }) })
@@ -136,8 +136,8 @@ describe('the activity', () => {
   })
 })
 
-describe('remembered answers', () => {
-  it('can be looked through and taken back, those of the session and lasting ones', async () => {
+describe('grants', () => {
+  it('can be listed and revoked, those of the session and lasting ones', async () => {
     const store = join(folder(), 'store.db')
     const { config } = session()
     const surface = person({
@@ -171,8 +171,8 @@ describe('remembered answers', () => {
   })
 })
 
-describe('a config file', () => {
-  it('becomes running servers under its own policy', async () => {
+describe('a configuration file', () => {
+  it('results in running servers under its own policy', async () => {
     const data = folder()
     writeFileSync(join(data, 'hello.txt'), 'hello there')
     mkdirSync(join(data, 'sub'))
@@ -201,7 +201,7 @@ describe('a config file', () => {
 })
 
 describe('a host', () => {
-  it('refuses roots that are no plain local folders', () => {
+  it('rejects roots that are no plain local folders', () => {
     expect(() =>
       createHost({
         servers: {},
@@ -212,11 +212,11 @@ describe('a host', () => {
     ).toThrow(/root must be a folder/)
   })
 
-  it('says with an error of its own that the store cannot be used', () => {
+  it('reports an unusable store with its own error', () => {
     expect(() => hostOf({ store: folder() })).toThrow(StoreError)
   })
 
-  it('ends its servers and closes where its store cannot be written any more', async () => {
+  it('stops its servers and closes even if its store becomes read-only', async () => {
     const store = join(folder(), 'store.db')
     const host = await started({ servers: { s: session().config }, rules, store })
     const pid = Number(returned(await host.call('s__pid', {}, cli)))
@@ -227,7 +227,7 @@ describe('a host', () => {
     await until(() => !isRunning(pid), 'the end of the server')
   })
 
-  it('closes once, however often it is asked, and then does nothing more', async () => {
+  it('closes once, and then does nothing more', async () => {
     const host = await started({ servers: { s: session().config }, rules })
     expect(returned(await host.call('s__echo', { text: 'x' }, cli))).toEqual({ text: 'x' })
     await Promise.all([host.close(), host.close(), host[Symbol.asyncDispose]()])

@@ -42,7 +42,7 @@ async function shop() {
   return { server, url: listener.url, steps }
 }
 
-it('a handler that asks twice gets both answers through the person, and its step happens once', async () => {
+it('a handler that asks twice gets both answers from the user, and its step runs once', async () => {
   const { url, steps } = await shop()
   const surface = person({
     elicitation: () => ({ action: 'accept', content: { ok: true } }),
@@ -76,7 +76,7 @@ it.each<[string, Parameters<typeof person>[0], string]>([
     'could not be shown',
   ],
   ['is not there', {}, 'elicitation'],
-])('nothing happens when the person %s', async (_how, manners, told) => {
+])('nothing happens when the user %s', async (_how, manners, told) => {
   const { url, steps } = await shop()
   const host = await started({ servers: { shop: { url } }, rules, surface: person(manners) })
   const call = await host.call('shop__refund', { order: 'A-1' }, cli)

@@ -23,8 +23,8 @@ const answerable = (capabilities: object): string[] =>
     .filter((name) => name !== 'extensions')
     .toSorted()
 
-describe('what servers are told can be answered', () => {
-  it('follows the faces from one request to the next (2026-07-28)', async () => {
+describe('the declared capabilities', () => {
+  it('follow the surfaces from one request to the next (2026-07-28)', async () => {
     const server = await roundsServer(() => text('done'))
     const host = hostOf({ ...options, servers: { s: { url: server.url } } })
     await host.start()
@@ -44,7 +44,7 @@ describe('what servers are told can be answered', () => {
     expect(host.events.filter((event) => event.type === 'warning')).toEqual([])
   })
 
-  it('is told to a session once; a face that comes later is told of to the person, who may reconnect', async () => {
+  it('are sent to a session once; for a surface attached later the user is advised to reconnect', async () => {
     const host = hostOf({ ...options, servers: { s: session().config } })
     await host.start()
     const told = async (): Promise<string[]> => {
@@ -71,8 +71,8 @@ describe('what servers are told can be answered', () => {
   })
 })
 
-describe('a call whose person thinks', () => {
-  it.each(['session', 'stateless'] as const)('does not run out of time (%s)', async (era) => {
+describe('a call that waits for a user', () => {
+  it.each(['session', 'stateless'] as const)('does not time out (%s)', async (era) => {
     const server = era === 'session' ? undefined : await statelessServer()
     onTestFinished(() => server?.stop())
     const config = server === undefined ? session().config : { url: server.url }

@@ -57,7 +57,7 @@ async function oneOpen(host: Watched): Promise<string> {
   return host.inbox.list()[0]?.id ?? ''
 }
 
-describe('a question that is open when the disk becomes full', () => {
+describe('an open question when the disk becomes full', () => {
   it.each([
     ['session', 'decline'],
     ['session', 'cancel'],
@@ -80,14 +80,14 @@ describe('a question that is open when the disk becomes full', () => {
     await until(() => other.get(id)?.state === 'answered', 'the answer is recorded once there is space')
   })
 
-  it('of a call that is not parked can be answered too', async () => {
+  it('of a call that is not suspended can be answered too', async () => {
     const { space, host, call, id } = await asked('session')
     space.fill()
     host.inbox.answer(id, seat(long), 'me')
     expect(returned(await call)).toEqual({ answer: seat(long) })
   })
 
-  it('of a parked call: the answer is kept, and sent once it is recorded, without a restart', async () => {
+  it('of a suspended call: the answer is kept, and sent once it is recorded, without a restart', async () => {
     const { space, host, call, calls, id } = await asked('stateless')
     space.fill()
     host.inbox.answer(id, seat(long), 'me')
@@ -104,7 +104,7 @@ describe('a question that is open when the disk becomes full', () => {
     expect(returned(await nextCall(host))).toEqual({ q: seat('2B') })
   })
 
-  it('of a parked call can be declined after an answer that could not be recorded', async () => {
+  it('of a suspended call can be declined after an answer that could not be recorded', async () => {
     const { space, host, call, id } = await asked('stateless')
     space.fill()
     host.inbox.answer(id, seat(long), 'me')
@@ -121,7 +121,7 @@ async function nextCall(host: Watched) {
 }
 
 describe('on a full disk', () => {
-  it('no call is made, nor one that is allowed meanwhile, and both are once there is space', async () => {
+  it('no call is made, not even an allowed one, and calls work again once there is space', async () => {
     const space = disk()
     const { config, ran } = session()
     const allow = { verdict: 'allow' as const, arguments: { text: long } }
@@ -143,7 +143,7 @@ describe('on a full disk', () => {
     expect(ran()).toEqual([['echo', { text: long }]])
   })
 
-  it('a call is refused with the reason where the one surface allows it', async () => {
+  it('a call is rejected with the reason if the one surface allows it', async () => {
     const space = disk()
     const { config, ran } = session()
     const surface = person({
@@ -159,7 +159,7 @@ describe('on a full disk', () => {
     expect(ran()).toEqual([])
   })
 
-  it('a question that cannot be recorded is refused, and the person is warned', async () => {
+  it('a question that cannot be recorded is rejected, and the user is warned', async () => {
     const space = disk()
     const { url } = await roundsServer(({ inputResponses }) =>
       inputResponses === undefined

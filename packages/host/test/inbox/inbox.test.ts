@@ -32,7 +32,7 @@ async function oneOpen(host: Watched): Promise<string> {
 }
 
 describe.each(eras)('a question (%s)', (era) => {
-  it('that no face answers stays in the inbox, where it is answered exactly once', async () => {
+  it('that no surface answers stays in the inbox, where it is answered exactly once', async () => {
     const host = await hostIn(era, { surface: shelf() })
     const call = ask(host)
     const id = await oneOpen(host)
@@ -53,7 +53,7 @@ describe.each(eras)('a question (%s)', (era) => {
     ])
   })
 
-  it('is answered by another program on the same store, and reaches the call that waits', async () => {
+  it('is answered by another program on the same store, and the waiting call gets the answer', async () => {
     const store = storeFile()
     const host = await hostIn(era, { surface: shelf(), store })
     const call = ask(host)
@@ -73,7 +73,7 @@ describe.each(eras)('a question (%s)', (era) => {
     })
   })
 
-  it('stays open while faces come and go, and is shown to each that comes', async () => {
+  it('stays open while surfaces come and go, and is shown on each new one', async () => {
     const first = shelf()
     const host = await hostIn(era, { surface: person({ approval: () => undefined }) })
     const gone = host.attach(first)
@@ -90,7 +90,7 @@ describe.each(eras)('a question (%s)', (era) => {
     for (const face of [first, second, third]) expect(face.asked.map((asked) => asked.id)).toEqual([id])
   })
 
-  it('is never refused by a face that is taken away while it thinks, or that fails beside another', async () => {
+  it('is never refused by a surface that is detached or that fails', async () => {
     const host = await hostIn(era, { surface: shelf() })
     const away = host.attach(
       person({
@@ -109,7 +109,7 @@ describe.each(eras)('a question (%s)', (era) => {
   })
 })
 
-describe('a question that no face can show any more', () => {
+describe('a question that no surface can show any more', () => {
   const reason = expect.stringMatching(/^no-surface/)
 
   const sentThen = async (host: Watched, call: Promise<BrokeredCall>): Promise<void> => {
@@ -140,7 +140,7 @@ describe('a question that no face can show any more', () => {
   })
 })
 
-describe('a question whose call is over', () => {
+describe('a question whose call ended', () => {
   it('is withdrawn with its call', async () => {
     const host = await hostIn('stateless', { surface: shelf() })
     const stop = new AbortController()
@@ -185,7 +185,7 @@ describe('an approval', () => {
 })
 
 describe('the store of questions', () => {
-  it('knows that a program was killed, and which did not end', async () => {
+  it('detects killed programs, and which are still running', async () => {
     const store = storeFile()
     const servers = JSON.stringify({ s: session().config })
     const other = await program('asker.ts', { STORE: store, SERVERS: servers })
@@ -199,7 +199,7 @@ describe('the store of questions', () => {
     expect(host.inbox.get(id)).toMatchObject({ state: 'lost', reason: 'the program that asked ended' })
   })
 
-  it('takes one answer of those that come at the same time, whichever program they come from', async () => {
+  it('accepts one of several concurrent answers, from any program', async () => {
     const store = storeFile()
     const host = await hostIn('stateless', { surface: shelf(), store })
     const call = ask(host)
@@ -214,7 +214,7 @@ describe('the store of questions', () => {
     for (const opened of [one, other]) opened.close()
   })
 
-  it('is readable by its owner alone', async () => {
+  it('is readable by its owner only', async () => {
     const store = storeFile()
     const host = await hostIn('stateless', { surface: shelf(), store })
     const call = ask(host)
@@ -226,7 +226,7 @@ describe('the store of questions', () => {
     }
   })
 
-  it('refuses a question that is too large to keep whole', async () => {
+  it('rejects a question that is too large to store', async () => {
     const host = await started({ servers: { s: session().config }, surface: shelf() })
     const huge = await host.call('s__echo', { text: 'x'.repeat(5_000_000) }, { caller: 'chat' })
     expect(textOf(huge)).toContain('The question is larger than the 8388608 characters')

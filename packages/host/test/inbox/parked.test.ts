@@ -35,8 +35,8 @@ async function resumed(host: Watched, id: string | undefined) {
 const asksOnce: Script = ({ inputResponses }, nth) =>
   nth === 1 ? asksBack({ q: question() }, 'the state') : text(inputResponses)
 
-describe('a call whose program ended while the person thought', () => {
-  it('is taken up where the question is answered, byte for byte and with its consent as the cause', async () => {
+describe('a suspended call whose program ended while the question was open', () => {
+  it('is resumed where the question is answered, unchanged and with its approval as the cause', async () => {
     const state = ' {"a": 1}\u0000é🎉\ud800 '
     const { server, host } = await world(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ 7: question('second'), b: question('first') }, state) : text(inputResponses),
@@ -72,7 +72,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(() => second.inbox.answer(ids[0] ?? '', seat('2B'), 'x')).toThrow('already answered by me')
   })
 
-  it('is taken up after its program was killed', async () => {
+  it('is resumed after its program was killed', async () => {
     const { store, server, host } = await world(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asker.ts', { STORE: store, SERVERS: servers })
@@ -86,7 +86,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(server.calls[1]?.requestState).toBe('the state')
   })
 
-  it('goes on when it was answered but its program ended before it heard of that', async () => {
+  it('is resumed if it was answered but its program ended before using the answer', async () => {
     const { store, server, host } = await world(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asker.ts', { STORE: store, SERVERS: servers })
@@ -102,7 +102,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(server.calls).toHaveLength(2)
   })
 
-  it('may be asked back again, by this host or the next one', async () => {
+  it('may ask again, handled by this host or the next one', async () => {
     const { server, host } = await world(({ inputResponses }, nth) =>
       nth < 4 ? asksBack({ q: question() }, `state ${nth}`) : text(inputResponses),
     )
@@ -129,7 +129,7 @@ describe('a call whose program ended while the person thought', () => {
     ])
   })
 
-  it('is lost with a clear error when the server no longer takes the answer', async () => {
+  it('is lost with a clear error if the server rejects the answer', async () => {
     const { server, host } = await world((_, nth) =>
       nth === 1
         ? asksBack({ q: question() }, 'old')
@@ -157,7 +157,7 @@ describe('a call whose program ended while the person thought', () => {
     expect((await host()).inbox.resumed(id)).toBeUndefined()
   })
 
-  it('is made again once the person agrees, with the answers to equal questions; others are asked, with what was entered', async () => {
+  it('is repeated with consent and the answers to equal questions; others are asked, prefilled', async () => {
     const fields = { seat: { type: 'string' as const }, meal: { type: 'string' as const } }
     const longer = {
       message: 'Which meal?',
@@ -198,7 +198,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(second.inbox.list()).toEqual([])
   })
 
-  it('is not made again where a rule forbids it by now', async () => {
+  it('is not repeated if a rule now forbids it', async () => {
     const { server, host } = await world((_, nth) =>
       nth === 1 ? asksBack({ q: question() }, 'old') : { code: -32602, message: 'unknown state' },
     )
@@ -212,7 +212,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(server.calls).toHaveLength(2)
   })
 
-  it('ends with the error of the tool where the server has one of its own', async () => {
+  it("ends with the tool's own error", async () => {
     const { host } = await world((_, nth) =>
       nth === 1 ? asksBack({ q: question() }, 'x') : { code: -32050, message: 'the shop is closed' },
     )
@@ -226,7 +226,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(second.inbox.get(id)?.state).toBe('answered')
   })
 
-  it('is not sent twice: an answer on its way when its program was killed is lost, and said to be', async () => {
+  it('is not sent twice: an answer in transit when its program was killed is reported as lost', async () => {
     const { store, server, host } = await world((_, nth) =>
       nth === 1 ? asksBack({ q: question() }, 'x') : undefined,
     )
@@ -246,7 +246,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(server.calls).toHaveLength(2)
   })
 
-  it('is tried again when a further question of it found no face', async () => {
+  it('is retried if a further question of it found no surface', async () => {
     const { server, host } = await world(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ r: { method: 'roots/list' }, q: question() }, 'x') : text(inputResponses),
     )
@@ -273,7 +273,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(server.calls).toHaveLength(2)
   })
 
-  it('is taken up by a host without any face', async () => {
+  it('is resumed by a host without any surface', async () => {
     const { host } = await world(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
@@ -284,7 +284,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(returned(await resumed(second, id))).toEqual({ q: { action: 'decline' } })
   })
 
-  it('keeps its answer while the server cannot be reached, and is taken up once it can', async () => {
+  it('keeps its answer while the server is unreachable, and is resumed later', async () => {
     const { store, server, host } = await world(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
@@ -300,7 +300,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(returned(await resumed(second, id))).toEqual({ q: seat('1A') })
   })
 
-  it('is not taken up by a host without that very server, and its question stays open', async () => {
+  it('is not resumed by a host without that exact server, and its question stays open', async () => {
     const { store, host } = await world(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
@@ -313,7 +313,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(without.inbox.get(id)?.state).toBe('open')
   })
 
-  it('is not taken up by a tool that changed meanwhile, and its answer is not told', async () => {
+  it('is not resumed for a changed tool, and its answer is not sent', async () => {
     const says = { description: 'Books a seat' }
     const { host, server } = await world(asksOnce, says)
     const lazy = { servers: { s: { url: server.url, lazy: true } } }
@@ -328,7 +328,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(server.calls).toHaveLength(1)
   })
 
-  it('is taken up by one host only, however many are told the answer', async () => {
+  it('is resumed by one host only, however many get the answer', async () => {
     const { server, host } = await world(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
@@ -349,8 +349,8 @@ describe('a call whose program ended while the person thought', () => {
   })
 })
 
-describe('calls that wait', () => {
-  it('are not kept where they are too large, and the oldest make room for the newest', async () => {
+describe('suspended calls', () => {
+  it('are not stored if they are too large, and the oldest are replaced by the newest', async () => {
     const { server, host } = await world(({ arguments: args }) =>
       asksBack({ q: question(String(args['n'])) }, args['n'] === 'large' ? 'x'.repeat(1_100_000) : 'x'),
     )
@@ -376,8 +376,8 @@ describe('calls that wait', () => {
   }, 120_000)
 })
 
-describe('a call that asks a model too', () => {
-  it('is not kept: its questions are lost with its program', async () => {
+describe('a call that also samples', () => {
+  it('is not stored: its questions are lost with its program', async () => {
     const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } }
     const { host } = await world(() => asksBack({ q: question(), m: sampling }, 'x'))
     const first = await host({

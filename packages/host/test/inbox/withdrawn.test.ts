@@ -89,7 +89,7 @@ const withdrawn = (host: Watched, id: string): Promise<void> =>
   until(() => host.inbox.get(id)?.state === 'withdrawn', 'the question is withdrawn')
 
 describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
-  it('is withdrawn on every face, with the reason, when its call is cancelled', async () => {
+  it('is withdrawn on every surface, with the reason, when its call is cancelled', async () => {
     const [one, other] = [patient(), patient()]
     const { config } = await make()
     const host = await hostFor(config, { surface: one.face })
@@ -113,7 +113,7 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
     ])
   })
 
-  it('is withdrawn with the reason when its server goes away', async () => {
+  it('is withdrawn with the reason when its server disconnects', async () => {
     const { face, reasons } = patient()
     const { config, end } = await make()
     const host = await hostFor(config, { surface: face })
@@ -129,7 +129,7 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   })
 
   it.each(['2025-11-25', '2026-07-28'] as const)(
-    'is withdrawn when a client of the gateway (%s), who cannot answer it, cancels',
+    'is withdrawn when a client of the gateway (%s) that does not support it cancels',
     async (revision) => {
       const { face, reasons } = patient()
       const { config } = await make()
@@ -149,7 +149,7 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
     },
   )
 
-  it('is taken back from the client of the gateway who was asked, when the server goes away', async () => {
+  it('is cancelled at the gateway client when the server disconnects', async () => {
     const { config, end } = await make()
     const host = hostOf({ servers: { s: config }, rules, connect: { idlePingMs: 200 } })
     const gateway = host.gateway.open()
@@ -176,8 +176,8 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   })
 })
 
-describe('two calls at once over stdio, where nobody says which one asks', () => {
-  it('keep the question as long as one of them is under way', async () => {
+describe('two concurrent calls over stdio, with an unknown cause of the question', () => {
+  it('keep the question while one of them runs', async () => {
     const { face } = patient()
     const host = await hostFor(session().config, { surface: face })
     const [first, second] = [new AbortController(), new AbortController()]

@@ -57,8 +57,8 @@ function world(argument: string, layer: ConfigLayer = 'named') {
   return { at, file, store, secrets, credentials, server, visit }
 }
 
-describe('what was agreed to about a server', () => {
-  it('holds while the values in its command stay the same, and no longer when one changed', async () => {
+describe('the identity of a server', () => {
+  it('stays while the values in its command stay the same, and changes with them', async () => {
     const { file, secrets, visit } = world('--place=${input:place}')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
@@ -79,14 +79,14 @@ describe('what was agreed to about a server', () => {
     ['a variable of the environment', '${PLACE}', { PLACE: 'Oslo' }, { PLACE: 'Bergen' }],
     ['the default of one', '${PLACE:-Oslo}', {}, { PLACE: 'Bergen' }],
     ['a secret variable', '--x=${API_TOKEN}', { API_TOKEN: 'token-1' }, { API_TOKEN: 'token-2' }],
-  ])('counts what %s stands for', async (_, argument, before, after) => {
+  ])('includes the value of %s', async (_, argument, before, after) => {
     const { visit } = world(argument)
     expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual(['approval'])
     expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual([])
     expect((await visit({ env: { ...process.env, ...after } })).asked).toEqual(['approval'])
   })
 
-  it('counts a secret by a digest that says nothing without its key', async () => {
+  it('includes a secret as a keyed digest', async () => {
     const { secrets, store, visit, at } = world('--token=${secret:office}')
     await secrets.set('office', 'CANARY-office-77aa')
     const first = await visit()
@@ -99,7 +99,7 @@ describe('what was agreed to about a server', () => {
     for (const end of ['', '-wal']) expect(read(`${store}${end}`)).not.toMatch(/CANARY-office/)
   })
 
-  it('to start it is asked anew when a value changed, and once only', async () => {
+  it('that changed with a value needs consent again, once', async () => {
     const { file, secrets, visit } = world('${input:place}', 'project')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
@@ -110,7 +110,7 @@ describe('what was agreed to about a server', () => {
     expect((await visit()).asked).toEqual([])
   })
 
-  it('is not used for a lazy server that turns out to be another one when it starts', async () => {
+  it('is checked when a lazy server starts', async () => {
     const { file, secrets, server, visit } = world('--place=${input:place}')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')

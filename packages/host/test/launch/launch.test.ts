@@ -42,18 +42,19 @@ const questions = (host: Watched) =>
     )
 
 describe('a server of the working folder', () => {
-  it('is not started while nobody agreed, and says how to agree', async () => {
+  it('is not started without consent, and the error says how to consent', async () => {
     const at = folder()
     const host = await started({ servers: from(join(at, '.mcp.json'), { evil: marker(at) }) })
     expect(host.connections.get('evil')).toMatchObject({
       state: 'needs-approval',
-      reason: expect.stringContaining('jackfield config allow evil'),
+      reason: expect.stringContaining('you have not agreed yet'),
+      fixes: [{ action: 'approve', server: 'evil' }],
     })
     expect(existsSync(join(at, 'started'))).toBe(false)
     expect(host.activity({ kind: 'install' })).toMatchObject([{ server: 'evil', outcome: 'error' }])
   })
 
-  it('is shown with its whole command line and what it would get, and waits', async () => {
+  it('is shown with its whole command line and its variables, and waits', async () => {
     const at = folder()
     const servers = from(join(at, '.mcp.json'), {
       evil: {
@@ -103,7 +104,7 @@ describe('a server of the working folder', () => {
     expect(asked[3]).not.toHaveProperty('before')
   })
 
-  it('is asked about again when the file of its variables changes', async () => {
+  it('is asked about again when its env file changes', async () => {
     const at = folder()
     const store = join(at, 'store.db')
     const face = person({ install: () => ({ verdict: 'allow' }) })
@@ -125,7 +126,7 @@ describe('a server of the working folder', () => {
     ['a device without an end', '/dev/zero'],
     ['a folder', '.'],
     ['a file larger than variables are', 'large'],
-  ])('whose file of variables is %s is asked about like any other, and not started', async (_, envFile) => {
+  ])('with an env file that is %s is asked about like any other, and not started', async (_, envFile) => {
     const at = folder()
     writeFileSync(join(at, 'large'), 'A=1\n'.repeat(300_000))
     const face = person({ install: () => ({ verdict: 'allow' }) })
@@ -135,7 +136,7 @@ describe('a server of the working folder', () => {
     expect(host.connections.get('s')).toMatchObject({ reason: expect.stringContaining('cannot be read') })
   })
 
-  it('under the name of one of the person’s own is shown to take its place, also where it was agreed to before', async () => {
+  it("with the name of a user's server is shown as its replacement, also if approved before", async () => {
     const at = folder()
     const [store, own] = [join(at, 'store.db'), join(at, 'jackfield', 'config.json')]
     writeFileSync(join(at, '.mcp.json'), JSON.stringify({ mcpServers: { files: telling({}) } }))
@@ -162,7 +163,7 @@ describe('a server of the working folder', () => {
     ])
   })
 
-  it('stays refused until the person asks for it', async () => {
+  it('stays refused until the user requests it', async () => {
     const at = folder()
     let verdict: 'allow' | 'deny' = 'deny'
     const face = person({ install: () => ({ verdict }) })
@@ -210,7 +211,7 @@ describe('variables', () => {
     return { host, seen, reason: state !== undefined && 'reason' in state ? state.reason : '' }
   }
 
-  it('are replaced when the server is started', async () => {
+  it('are expanded when the server is started', async () => {
     const at = folder()
     writeFileSync(join(at, 'note.txt'), 'from a file\n')
     const secrets = memorySecrets()
@@ -242,11 +243,11 @@ describe('variables', () => {
   it.each([
     ['an unset variable', '${NOPE}', 'env.K: the environment variable NOPE is not set'],
     ['a part of every object', '${constructor}', 'constructor is not set'],
-    ['an unknown secret', '${secret:nope}', 'jackfield secret set nope'],
+    ['an unknown secret', '${secret:nope}', 'there is no secret "nope"'],
     ['an input nobody gave', '${input:pin}', 'the input "pin" is not given yet'],
     ['a file elsewhere', '${file:../../../etc/passwd}', 'not inside the folder of the configuration'],
     ['a file by its whole path', '${file:/etc/passwd}', 'not inside the folder of the configuration'],
-  ])('that cannot be replaced keep the server from starting: %s', async (_what, text, told) => {
+  ])('that cannot be expanded keep the server from starting: %s', async (_what, text, told) => {
     const { seen, reason } = await given({ K: text }, { env: {} })
     expect(reason).toContain(told)
     expect(seen).toEqual({})
@@ -259,7 +260,7 @@ describe('variables', () => {
     expect(reason).toContain('not inside the folder of the configuration')
   })
 
-  it('that the person types are asked for once and kept', async () => {
+  it('that the user enters are asked for once and stored', async () => {
     const at = folder()
     const asked: string[] = []
     const secrets = memorySecrets()
@@ -281,7 +282,7 @@ describe('variables', () => {
     expect(await elsewhere.host.secrets.missing()).toMatchObject([{ server: 's', input: { id: 'pin' } }])
   })
 
-  it('that are no secrets are remembered with the settings, and need no place for secrets', async () => {
+  it('that are no secrets are stored with the settings, without a secret store', async () => {
     const at = folder()
     const closed = async (): Promise<never> => {
       throw new Error('The keychain of this system does not answer')
@@ -322,7 +323,7 @@ it('a password in an address among the arguments is a secret', async () => {
   expect(JSON.stringify([asked.asked, host.activity()])).not.toContain('canary-5f2c1e')
 })
 
-it('a secret is in nothing that leaves the host', async () => {
+it('a secret is in no output of the host', async () => {
   const at = folder()
   const store = join(at, 'store.db')
   const canary = 'canary-5f2c1e-value'
@@ -393,7 +394,7 @@ it('a secret is in nothing that leaves the host', async () => {
 })
 
 describe('a changed configuration', () => {
-  it('restarts what changed, adds, removes, and leaves everything else alone', async () => {
+  it('restarts changed servers, adds, removes, and leaves all others alone', async () => {
     const one = session().config
     const two = session().config
     const host = await started({ servers: { stays: one, goes: one, changes: one }, rules })

@@ -63,7 +63,7 @@ const secret = {
 }
 
 describe('a started server', () => {
-  it('gets the proxies, certificates and package registries of the machine, and nothing else of its environment', async () => {
+  it("gets the machine's proxies, certificates and package registries, and nothing else of its environment", async () => {
     const { seen, warnings } = await given({
       ...reaching,
       GITHUB_TOKEN: 'x',
@@ -76,7 +76,7 @@ describe('a started server', () => {
   })
 
   it.each(Object.entries(secret))(
-    'does not get %s with credentials where the person cannot be asked, who learns its name',
+    'does not get %s with credentials if the user cannot be asked, and a warning names it',
     async (name, value) => {
       const { seen, warnings, host } = await given({ [name]: value })
       expect(Object.keys(seen)).not.toContain(name)
@@ -85,7 +85,7 @@ describe('a started server', () => {
     },
   )
 
-  it('gets one with credentials once the person said so, who is asked once', async () => {
+  it('gets one with credentials after the user agreed, asked once', async () => {
     const asked: string[] = []
     const secrets = memorySecrets()
     const askInput: HostOptions['askInput'] = async (_server, { id, description, options }) => {
@@ -107,7 +107,7 @@ describe('a started server', () => {
     expect(asked).toEqual(['HTTPS_PROXY', 'UV_EXTRA_INDEX_URL'])
   })
 
-  it('of a project file is asked about by itself', async () => {
+  it('of a project file is asked about separately', async () => {
     const asked: string[] = []
     const secrets = memorySecrets()
     await secrets.set('pass on HTTPS_PROXY', 'yes')
@@ -125,7 +125,7 @@ describe('a started server', () => {
     expect(seen).not.toHaveProperty('HTTPS_PROXY')
   })
 
-  it('keeps the variables of its configuration, whatever the case of their names', async () => {
+  it('keeps the variables of its configuration, ignoring case', async () => {
     const own = { http_proxy: 'http://own.example', HTTPS_PROXY: '${CORP_PROXY}' }
     const { seen, warnings } = await given(
       { ...reaching, HTTPS_PROXY: secret.HTTPS_PROXY, CORP_PROXY: secret.HTTPS_PROXY },
@@ -137,7 +137,7 @@ describe('a started server', () => {
     expect(warnings).toEqual([])
   })
 
-  it('is shown by doctor with the names of what it gets and what it does not', async () => {
+  it('is shown by doctor with the variables that it gets and does not get', async () => {
     const at = folder()
     writeFileSync(join(at, 'x'), '')
     const { host } = await given(reaching, { server: { env: { MODE: 'a' } } })
@@ -154,7 +154,7 @@ describe('a started server', () => {
 })
 
 describe.skipIf(withoutSandbox !== undefined)(named('a started server in a sandbox'), () => {
-  it('gets certificates that it can read and registries, and neither proxies nor folders of the person', async () => {
+  it('in a sandbox gets readable certificates and registries, but neither proxies nor folders of the user', async () => {
     const at = folder()
     const certificates = join(at, 'corp.pem')
     writeFileSync(certificates, 'a certificate')

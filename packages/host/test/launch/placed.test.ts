@@ -81,7 +81,7 @@ function world() {
 
 const codes = (question: Question | undefined): string[] => (question?.findings ?? []).map(({ code }) => code)
 
-describe.skipIf(process.platform === 'win32')('the program that a project file starts', () => {
+describe.skipIf(process.platform === 'win32')('the program of a project file', () => {
   it('is shown as the file that runs, with the values of its variables', async () => {
     const { project, noted, path, run } = world()
     const evil = tool(join(project, 'evil', 'npx'), noted)
@@ -101,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(ran).toMatchObject({ file: evil, searched: [join(project, 'evil'), ...path].join(':') })
   })
 
-  it('is none of the folder by a relative entry of the person’s PATH', async () => {
+  it("is not found in the folder by a relative entry of the user's PATH", async () => {
     const { project, noted, installed, path, run } = world()
     tool(join(project, 'tool'), noted)
     vi.stubEnv('PATH', ['.', '', 'bin', ...path].join(delimiter))
@@ -110,7 +110,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(ran).toMatchObject({ file: installed.tool, searched: path.join(delimiter) })
   })
 
-  it('is shown where a relative entry of a configured PATH leads to the folder', async () => {
+  it('is shown if a relative entry of a configured PATH leads to the folder', async () => {
     const { project, noted, run } = world()
     const evil = tool(join(project, 'bin', 'tool'), noted)
     const { asked, ran } = await run({ command: 'tool', cwd: project, env: { PATH: 'bin:/usr/bin:/bin' } })
@@ -119,7 +119,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(ran).toMatchObject({ file: evil, searched: `${join(project, 'bin')}:/usr/bin:/bin` })
   })
 
-  it('is shown with what a link leads to, and asked about again when the link leads elsewhere', async () => {
+  it('is shown with its link target, and asked about again when the target changes', async () => {
     const { project, home, noted, run } = world()
     const [one, other] = ['one', 'other'].map((name) => tool(join(home, name), noted))
     const link = join(project, 'run')
@@ -133,7 +133,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(second.asked).toMatchObject([{ program: `${link} → ${other}`, before: link }])
   })
 
-  it('is asked about again where another file of that name comes first by now', async () => {
+  it('is asked about again if another file with that name now precedes it', async () => {
     const { home, noted, installed, path, run } = world()
     expect((await run({ command: 'tool' })).asked).toMatchObject([{ program: installed.tool }])
     expect((await run({ command: 'tool' })).asked).toEqual([])
@@ -144,7 +144,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(ran).toMatchObject({ file: nearer })
   })
 
-  it('is asked about again where it was replaced while the person read about it', async () => {
+  it('is asked about again if it was replaced while the question was open', async () => {
     const { project, noted, run } = world()
     const script = tool(join(project, 'run.sh'), noted)
     let answers = 0
@@ -160,7 +160,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     ['the program itself', './run.sh', []],
     ['a script that an interpreter is given', 'tool', ['lib/run.js']],
     ['a file that an option names', 'tool', ['--config=settings.json']],
-  ])('is asked about again when a file of the project changes: %s', async (_, command, args) => {
+  ])('is asked about again when a project file changes: %s', async (_, command, args) => {
     const { project, noted, run } = world()
     tool(join(project, 'run.sh'), noted)
     mkdirSync(join(project, 'lib'))
@@ -175,7 +175,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(codes(asked[0])).toContain('changed-elsewhere')
   })
 
-  it('is asked about again when a file changes whose text it is given', async () => {
+  it('is asked about again when a file changes whose content it gets', async () => {
     const { project, run } = world()
     const entry = { command: 'tool', env: { MODE: '${file:mode.txt}' } }
     writeFileSync(join(project, 'mode.txt'), 'gentle')
@@ -185,7 +185,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect((await run(entry)).asked).toHaveLength(1)
   })
 
-  it('is shown with the variables of its file of variables', async () => {
+  it('is shown with the variables of its env file', async () => {
     const { project, run } = world()
     writeFileSync(join(project, '.env'), 'NODE_OPTIONS=--require ./evil.cjs\nAPI_KEY=hunter2\n')
     const { asked } = await run({ command: 'tool', envFile: '.env' })
@@ -196,7 +196,7 @@ describe.skipIf(process.platform === 'win32')('the program that a project file s
     expect(codes(asked[0])).toContain('loads-code')
   })
 
-  it('is told to be a module of the folder where Python would take it from there', async () => {
+  it('has a warning if Python would run a module of the folder', async () => {
     const { project, run } = world()
     writeFileSync(join(project, 'mcp_server_git.py'), '')
     const { asked } = await run({ command: 'python3', args: ['-m', 'mcp_server_git'], cwd: project })
@@ -212,7 +212,7 @@ describe.skipIf(process.platform === 'win32')(
       args: ['-y', '@org/server@1.2.3', '.', './data', '--db=../x', 'word', '@org/x'],
     }
 
-    it('runs in a folder of its own, which holds nothing of the project', async () => {
+    it('runs in a separate folder without project files', async () => {
       const { project, home, noted, installed, path, run } = world()
       tool(join(project, 'node_modules', '.bin', 'npx'), noted)
       vi.stubEnv('PATH', [join(project, 'node_modules', '.bin'), ...path].join(delimiter))
@@ -258,7 +258,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(codes(asked[0])).toContain('runs-apart')
     })
 
-    it('runs where the configuration says, which is shown and warned of', async () => {
+    it('runs in the configured folder, with a warning', async () => {
       const { project, run } = world()
       const { asked, ran } = await run({ ...entry, cwd: '${workspaceFolder}' })
       expect(asked[0]?.command).toMatch(new RegExp(`^cd ${project} && npx -y `))
@@ -269,7 +269,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(ran?.args).toEqual(entry.args)
     })
 
-    it('runs apart as well where everything of the folder is started without asking', async () => {
+    it('also runs separately if the folder is allowed without asking', async () => {
       const { project, run } = world()
       const { asked, ran } = await run(entry, { startProjectServers: true })
       expect(asked).toEqual([])
@@ -277,7 +277,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(ran?.cwd).toContain('jackfield/servers')
     })
 
-    it('is not found in the folder, and the reason says what to do', async () => {
+    it('is not found in the folder, and the error says what to do', async () => {
       const { project, noted, path, run } = world()
       const own = tool(join(project, '.venv', 'bin', 'uvx'), noted)
       vi.stubEnv('PATH', [dirname(own), ...path].join(delimiter))
@@ -291,7 +291,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(named.ran).toMatchObject({ file: own })
     })
 
-    it('is the person’s own where the folder is their home folder', async () => {
+    it("is the user's own if the folder is their home folder", async () => {
       const { home, installed, run, project } = world()
       const { asked, ran } = await run(entry, { home: project })
       expect(ran).toMatchObject({
@@ -306,7 +306,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(codes(again.asked[0])).toEqual(['changed-elsewhere', 'runs-apart'])
     })
 
-    it.each(['user', 'named'] as const)('runs where it always did in a %s file', async (layer) => {
+    it.each(['user', 'named'] as const)('runs in its usual folder in a %s file', async (layer) => {
       const { run } = world()
       const { ran } = await run(entry, { layer })
       expect(ran).toMatchObject({ cwd: realpathSync(process.cwd()), args: entry.args })

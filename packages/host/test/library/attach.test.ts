@@ -27,7 +27,7 @@ function slowReads() {
 const unwatchable = { watch: () => Promise.reject(new Error('not here')) }
 
 describe('attaching many', () => {
-  test('fifty at once are fifty reads, eight at a time, and each failure is told of', async () => {
+  test('fifty at once are fifty reads, eight at a time, and each failure is reported', async () => {
     const { read, told, waiting } = slowReads()
     const uris = Array.from({ length: 50 }, (_, n) => `note://${n}`)
     const library = createLibrary(
@@ -56,7 +56,7 @@ describe('attaching many', () => {
     ])
   })
 
-  test('what is too much is refused or told of', async () => {
+  test('excess resources are rejected or reported', async () => {
     const read = async (_: string, uri: string) => ({ contents: [{ uri, text: 'x'.repeat(1_000_001) }] })
     const library = createLibrary(listed({}, { read, ...unwatchable }), () => {})
     const { failed } = await library.attach('talk', [ref('a://b')])
@@ -65,7 +65,7 @@ describe('attaching many', () => {
     await expect(library.attach('talk', uris)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  test('a cancelled gesture reads no more', async () => {
+  test('a cancelled selection reads no more', async () => {
     const { read, told, waiting } = slowReads()
     const library = createLibrary(listed({}, { read, ...unwatchable }), () => {})
     const stop = new AbortController()
@@ -88,7 +88,7 @@ describe('attaching many', () => {
 describe.each(eras)('copies on %s', (revision) => {
   const connect = { revisions: [revision] }
 
-  test('go stale when the server says so, show what changed, and are fresh once attached again', async () => {
+  test('become outdated when the server says so, show the changes, and are current after another attach', async () => {
     let text = 'The fox jumps over the dog'
     const { url, server } = await shelf({
       resources: { one: note('note://one', () => text), two: note('note://two', () => 'calm') },
@@ -127,7 +127,7 @@ describe.each(eras)('copies on %s', (revision) => {
     await expect(library.diff('talk', ref('note://three'))).rejects.toThrow('is not attached')
   })
 
-  test('share one watch, which ends with the last of them', async () => {
+  test('share one subscription, which ends with the last of them', async () => {
     const { url } = await shelf({
       resources: { one: note('note://one', () => 'a'), two: note('note://two', () => 'b') },
     })
@@ -148,7 +148,7 @@ describe.each(eras)('copies on %s', (revision) => {
     await until(() => open() === 0, 'no watch for what could not be read')
   })
 
-  test('are watched again after the connection was made anew, and what changed meanwhile is noticed', async () => {
+  test('are watched again after a reconnect, and changes meanwhile are noticed', async () => {
     let text = 'before'
     const { url, server } = await shelf({
       resources: { one: note('note://one', () => text), two: note('note://two', () => 'b') },
@@ -166,7 +166,7 @@ describe.each(eras)('copies on %s', (revision) => {
   })
 })
 
-test('a server that tells of no changes leaves copies unwatched', async () => {
+test('a server without change notifications leaves copies unwatched', async () => {
   const library = createLibrary(
     listed({}, { read: async (_, uri) => ({ contents: [{ uri, text: 'x' }] }), ...unwatchable }),
     () => {},

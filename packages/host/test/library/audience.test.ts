@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { forModel, isForPersonOnly } from '../../src/shared/audience.ts'
 
-test('only an audience of the person and nobody else keeps something from models', () => {
+test('only an audience of the user alone hides content from models', () => {
   expect(isForPersonOnly({ audience: ['user'] })).toBe(true)
   for (const annotations of [undefined, {}, { audience: [] }, { audience: ['user', 'assistant'] }] as const) {
     expect(
@@ -10,7 +10,7 @@ test('only an audience of the person and nobody else keeps something from models
   }
 })
 
-test('a result loses what is for the person alone, and says so', () => {
+test('content for the user alone is removed from a result, with a note', () => {
   const secret = { type: 'text' as const, text: '{"pin":1234}', annotations: { audience: ['user' as const] } }
   const open = { type: 'text' as const, text: 'done', annotations: { audience: ['assistant' as const] } }
   expect(forModel({ content: [open] })).toEqual({ content: [open] })

@@ -13,7 +13,7 @@ const field = (value: string, more: Partial<CompletionField> = {}): CompletionFi
   ...more,
 })
 
-describe('suggestions', () => {
+describe('completions', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -39,7 +39,7 @@ describe('suggestions', () => {
     return { asked, library }
   }
 
-  test('are asked for at most once in 150 ms: the first key at once, then the last one typed', async () => {
+  test('are requested at most once in 150 ms: for the first key at once, then for the last one', async () => {
     const { asked, library } = typing()
     const answers = []
     for (const value of ['b', 'be', 'ber', 'berg', 'berge', 'bergen']) {
@@ -62,7 +62,7 @@ describe('suggestions', () => {
     ])
   })
 
-  test('are kept for a minute, apart for what else was chosen', async () => {
+  test('are cached for a minute, separately by the other arguments', async () => {
     const { asked, library } = typing()
     const ask = async (chosen: Record<string, string>): Promise<void> => {
       const answer = library.complete(field('b', { chosen }))
@@ -79,7 +79,7 @@ describe('suggestions', () => {
     expect(asked).toHaveLength(3)
   })
 
-  test('say where a list is only a part, and stay bounded', async () => {
+  test('mark incomplete lists, and stay bounded', async () => {
     const { library } = typing((value) =>
       value === 'total'
         ? { values: ['a', 'a', 'b'], total: 9 }
@@ -92,7 +92,7 @@ describe('suggestions', () => {
     expect((await many)?.values).toHaveLength(100)
   })
 
-  test('of a server that has none are empty; another failure is told of and not kept', async () => {
+  test('of a server without them are empty; another failure is reported and not cached', async () => {
     let code: number = ErrorCode.MethodNotFound
     const { library, asked } = typing(() => {
       throw new RpcError(code, 'no')
@@ -109,7 +109,7 @@ describe('suggestions', () => {
 })
 
 test.each(['2025-11-25', '2026-07-28'] as const)(
-  'a server on %s hears of the arguments chosen before',
+  'a server on %s receives the arguments chosen before',
   async (revision) => {
     const { url } = await shelf({ resources: { byCity } })
     const host = await started({ servers: { s: { url } }, connect: { revisions: [revision] } })
@@ -125,7 +125,7 @@ test.each(['2025-11-25', '2026-07-28'] as const)(
 
 describe('templates', () => {
   const library = createLibrary(listed({}), () => {})
-  test('tell their variables and are filled in', () => {
+  test('list their variables and are expanded', () => {
     expect(library.fields('weather://{country}/{city:3}{/days*}{?unit,lang}')).toEqual([
       { name: 'country', required: true },
       { name: 'city', required: true },
@@ -141,7 +141,7 @@ describe('templates', () => {
     expect(uri).toBe('weather://no/%C3%85%20B/1/2')
   })
 
-  test('name what is missing and what they do not have', () => {
+  test('name missing and unknown variables', () => {
     expect(() => library.expand('weather://{country}/{city}{?unit}', { city: '', contry: 'no' })).toThrow(
       'needs country, city, and does not have contry; it takes country, city, unit',
     )

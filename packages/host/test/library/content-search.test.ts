@@ -17,8 +17,8 @@ const marked = (match: LibraryMatch | undefined): string =>
 
 const harbour = 'Minutes of the board.\n\nThe harbour crane is repaired in spring; Čapek pays for it.'
 
-describe('searching what was read', () => {
-  test('finds a text by its words after it was read, and shows where', async () => {
+describe('searching read contents', () => {
+  test('finds a text by its words after it was read, with a snippet', async () => {
     const { url } = await shelf({
       resources: {
         one: note('note://one', () => harbour),
@@ -43,7 +43,7 @@ describe('searching what was read', () => {
     expect(found(host, 'crane', { server: 'other' })).toEqual([])
   })
 
-  test('prefers what has all words, in its name and its text together', async () => {
+  test('ranks entries with all words first, in name and text together', async () => {
     const { url } = await shelf({
       resources: {
         one: note('note://budget', () => 'Lunch'),
@@ -55,7 +55,7 @@ describe('searching what was read', () => {
     expect(found(host, 'travel budget')).toEqual(['note://travel'])
   })
 
-  test('finds resources that no list names, in the same store later, and the text that was read last', async () => {
+  test('finds unlisted resources, in the same store later, with the text that was read last', async () => {
     let text = 'Bergen is rainy'
     const { url } = await shelf({ resources: { byCity, n: note('note://n', () => text) } })
     const store = join(folder(), 'store.sqlite')
@@ -84,7 +84,7 @@ describe('searching what was read', () => {
     expect(found(host, '京東')).toEqual([])
   })
 
-  test('survives every query', async () => {
+  test('accepts every query', async () => {
     const { url } = await shelf({ resources: { n: note('note://n', () => 'near "quoted" text*') } })
     const host = await started({ servers: { shelf: { url } } })
     await host.read('shelf', 'note://n')
@@ -107,8 +107,8 @@ describe('searching what was read', () => {
   })
 })
 
-describe('what is not found', () => {
-  test('is a secret: neither one that was known at the read nor one that became known later', async () => {
+describe('search does not find', () => {
+  test('a secret: neither one that was known at the read nor one that became known later', async () => {
     const { url } = await shelf({
       resources: {
         one: note('note://one', () => 'The password is tulip-4711 today'),
@@ -135,7 +135,7 @@ describe('what is not found', () => {
     expect(matches.map(uriOf)).toEqual(['note://two'])
   })
 
-  test('is what another account read, or a server that is no longer configured', async () => {
+  test('texts of another account, or of a server that is no longer configured', async () => {
     const { url } = await shelf({ resources: { n: note('note://n', () => 'The crane is broken') } })
     const store = join(folder(), 'store.sqlite')
     const mine = { url, headers: { 'X-User': 'ann-is-me' } }
@@ -154,7 +154,7 @@ describe('what is not found', () => {
     expect(found(await started({ servers: { shelf: mine }, store }), 'crane')).toEqual(['note://n'])
   })
 
-  test('is what is disabled, and what was pruned; what is for the person alone says so', async () => {
+  test('disabled or pruned resources; those for the user alone are marked', async () => {
     const { url } = await shelf({
       resources: {
         n: note('note://n', () => 'The crane is broken', { annotations: { audience: ['user'] } }),
@@ -181,7 +181,7 @@ describe('what is not found', () => {
     expect(raw.prepare('SELECT count(*) AS n FROM resource_words').get()?.['n']).toBe(0)
   })
 
-  test('is what was read with `searchable: false`', async () => {
+  test('texts read with `searchable: false`', async () => {
     const { url } = await shelf({ resources: { n: note('note://n', () => 'The crane is broken') } })
     const host = await started({ servers: { shelf: { url } } })
     await host.read('shelf', 'note://n', { searchable: false })
@@ -208,7 +208,7 @@ describe('the table of texts', () => {
       .map(({ uri }) => uri)
       .sort()
 
-  test('removes the oldest where there are too many, too much, or they are too old', () => {
+  test('removes the oldest texts if there are too many, they are too large, or too old', () => {
     let time = 1_000_000
     const { table, database } = opened({ bytes: 100, texts: 3, ageMs: 1_000 }, () => time)
     for (const n of [1, 2, 3, 4]) table.put(textOf(`u${n}`, `same word${n}`, time + n))
@@ -228,7 +228,7 @@ describe('the table of texts', () => {
   })
 })
 
-test('a snippet is short, is cut between words, and marks every match in it', () => {
+test('a snippet is short, is cut between words, and marks every match', () => {
   const text = `${'lorem '.repeat(400)}the crane\nand the  harbour ${'ipsum '.repeat(400)}crane`
   const pieces = snippetOf(text, ['crane', 'harbour']) ?? []
   const whole = pieces.map((piece) => piece.text).join('')

@@ -20,9 +20,9 @@ function over(resources: CatalogResource[], sizes: Record<string, number> = {}) 
   return { library: createLibrary(listed({ resources }, { read, ...unwatchable }), () => {}), reads }
 }
 
-describe('what servers mean for a model', () => {
+describe('resources that servers mark for a model', () => {
   const both = ['user', 'assistant']
-  test('is included by priority and then by its last change, each with the reason', async () => {
+  test('are included by priority and then by modification time, each with the reason', async () => {
     const { library } = over([
       meant('a://old', { audience: both, priority: 0.5, lastModified: '2024-01-01T00:00:00Z' }),
       meant('a://new', { audience: both, priority: 0.5, lastModified: '2026-01-01T00:00:00Z' }),
@@ -44,7 +44,7 @@ describe('what servers mean for a model', () => {
     ])
   })
 
-  test('is included from the least priority that was asked for', async () => {
+  test('are included from the minimum priority', async () => {
     const { library, reads } = over([
       meant('a://first', { audience: both, priority: 0.8 }),
       meant('a://second', { audience: both, priority: 0.7 }),
@@ -59,7 +59,7 @@ describe('what servers mean for a model', () => {
     expect(reads).toEqual(['a://first'])
   })
 
-  test('what does not fit or cannot be read is left out with the reason; a size that is too large is not even read', async () => {
+  test('that do not fit or cannot be read are left out with the reason; too large ones are not even read', async () => {
     const { library, reads } = over(
       [
         meant('a://huge', { audience: both, priority: 1 }, { size: 1_000_000 }),
@@ -81,7 +81,7 @@ describe('what servers mean for a model', () => {
     expect(tokens).toBe(included[0]?.tokens)
   })
 
-  test('never costs more than the budget, whatever there is and however often it is asked for', async () => {
+  test('never cost more than the budget, for any list and any repetition', async () => {
     const entry = fc.record({
       size: fc.integer({ min: 0, max: 4_000 }),
       told: fc.option(fc.integer({ min: 0, max: 4_000 }), { nil: undefined }),
@@ -117,7 +117,7 @@ describe('what servers mean for a model', () => {
     )
   })
 
-  test('is taken away in one call and stays away; what the person chose stays', async () => {
+  test('are removed in one call and stay removed; those chosen by the user stay', async () => {
     const { library } = over([
       meant('a://one', { audience: both }),
       meant('a://two', { audience: both }),
@@ -137,7 +137,7 @@ describe('what servers mean for a model', () => {
   })
 })
 
-test('what is for the person alone is neither read nor attached, nor are members of such a template', async () => {
+test('but for the user alone are neither read nor attached, nor are those of such a template', async () => {
   const { url } = await shelf({
     resources: { diary: note('diary://today', () => 'dear diary', { annotations: { audience: ['user'] } }) },
   })

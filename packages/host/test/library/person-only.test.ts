@@ -7,7 +7,7 @@ import { note, shelf } from './shelf.ts'
 
 const pin = 'PIN 4711'
 
-test('no way leads what is for the person alone to a model; the person keeps it', async () => {
+test('content for the user alone reaches no model in any way, and the user keeps it', async () => {
   const { url } = await shelf({
     tools: {
       pin: tool({

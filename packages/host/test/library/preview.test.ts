@@ -41,7 +41,7 @@ test.each<[string, string, string | undefined]>([
   if (mimeType !== undefined) expect(tokens).toBeGreaterThanOrEqual(Math.ceil((320 * 240) / 750))
 })
 
-test('texts, Markdown, JSON, sounds and bytes each have their form', async () => {
+test('texts, Markdown, JSON, audio and bytes each have their form', async () => {
   expect((await seen({ text: 'a text of more than 20 characters' })).first).toEqual({
     type: 'text',
     uri: 'a://b',
@@ -87,7 +87,7 @@ test('texts, Markdown, JSON, sounds and bytes each have their form', async () =>
   })
 })
 
-test('a JSON tree of any size stays small and says how much there is', async () => {
+test('a JSON tree of any size is cut and has its total size', async () => {
   const list = Array.from({ length: 100_000 }, (_, n) => n)
   const { first } = await seen({ text: JSON.stringify(list), mimeType: 'application/json' })
   const sizeOf = (node: { children?: readonly object[] }): number =>
@@ -99,7 +99,7 @@ test('a JSON tree of any size stays small and says how much there is', async () 
   expect(['json', 'text']).toContain((await seen({ text: deep, mimeType: 'application/json' })).first.type)
 })
 
-test('any bytes under any type give a preview', async () => {
+test('any bytes of any type have a preview', async () => {
   const starts = [png, gif, jpeg, webp, bmp].map((one) => Buffer.from(one, 'base64'))
   await fc.assert(
     fc.asyncProperty(

@@ -12,7 +12,7 @@ async function twoShelves() {
 }
 
 describe('prompts', () => {
-  test('of two servers with one name are both there, under names that last', async () => {
+  test('with the same name on two servers have stable names', async () => {
     const servers = await twoShelves()
     const first = await started({ servers })
     const again = await started({ servers: { other: servers.other, one: servers.one } })
@@ -25,7 +25,7 @@ describe('prompts', () => {
     )
   })
 
-  test('are shown as they are said, and said as they are shown or changed', async () => {
+  test('are sent as previewed or edited', async () => {
     const host = await started({ servers: await twoShelves() })
     const preview = await host.library.prompt('one.greet', { name: 'Ada' })
     expect(preview.messages).toEqual([
@@ -64,7 +64,7 @@ describe('prompts', () => {
     expect(model.requests[1]?.messages.at(-1)).toEqual(edited)
   })
 
-  test('without a required argument, or with one too many, name it before the server is asked', async () => {
+  test('with missing or unknown arguments are rejected before the server is asked', async () => {
     const host = await started({ servers: await twoShelves() })
     await expect(host.library.prompt('one.greet', {})).rejects.toThrow('The prompt one.greet needs name')
     await expect(host.library.prompt('one.greet', { nmae: 'Ada' })).rejects.toThrow(
@@ -73,7 +73,7 @@ describe('prompts', () => {
     expect(host.activity({ kind: 'prompt' })).toEqual([])
   })
 
-  test('have commands that nobody else can have, whatever servers call them', () => {
+  test('have unique commands, whatever servers call them', () => {
     const prompts = [
       ['a', 'b.c'],
       ['a.b', 'c'],

@@ -34,7 +34,7 @@ describe('searching', () => {
   const found = (query: string, options = {}): string[] =>
     library.search(query, options).matches.map(({ entry }) => uriOf(entry))
 
-  test('finds by title, description, type, URI and beginnings of words, with slips of the pen', () => {
+  test('finds by title, description, type, URI and word prefixes, tolerating misspellings', () => {
     expect(found('salary week 4242')[0]).toBe('file:///archive/42/salary-4242.md')
     expect(found('incdent 1004', { limit: 1 })[0]).toContain('incident-1004')
     expect(found('logs of a d')).toEqual(['log://{day}/{level}'])
@@ -42,7 +42,7 @@ describe('searching', () => {
     expect(library.search('json', { limit: 1 }).total).toBe(2_000)
   })
 
-  test('puts a URI or a command that is written out first', () => {
+  test('ranks an exact URI or command first', () => {
     expect(found('file:///archive/0/holiday-3.md')[0]).toBe('file:///archive/0/holiday-3.md')
     expect(found('/desk.review')[0]).toBe('desk.review')
     expect(found('desk__review')[0]).toBe('desk.review')
@@ -51,14 +51,14 @@ describe('searching', () => {
     expect(best && uriOf(best.entry)).toBe('a://notes')
   })
 
-  test('keeps to a server and to kinds', () => {
+  test('filters by server and kind', () => {
     const { matches, total } = library.search('roadmap', { server: 'server1', kinds: ['resource'], limit: 3 })
     expect(matches.map(({ entry }) => entry.server)).toEqual(['server1', 'server1', 'server1'])
     expect(total).toBeLessThan(1_250)
     expect(found('roadmap', { kinds: ['prompt'] })).toEqual([])
   })
 
-  test('asks for the lists again only when they may have changed, and reads only what is new', () => {
+  test('fetches the lists only if they may have changed, and indexes only changes', () => {
     const before = host.listings
     for (const key of ['b', 'bu', 'bud', 'budg']) library.search(key)
     expect(host.listings).toBe(before)
@@ -75,7 +75,7 @@ describe('searching', () => {
     expect(index.search('a://3').matches.map(({ entry }) => uriOf(entry))[0]).toBe('a://3')
   })
 
-  test('gives no more than is asked for, whatever is typed', () => {
+  test('returns no more than requested, for any query', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), fc.integer(), (query, limit) => {
         const { matches, total } = library.search(query, { limit })

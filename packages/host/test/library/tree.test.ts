@@ -10,8 +10,8 @@ const drawn = (nodes: readonly LibraryNode[], depth = 0): string[] =>
     ...drawn(node.children, depth + 1),
   ])
 
-describe('the tree', () => {
-  test('has a place for each server and each segment, and counts what is beneath', () => {
+describe('the resource tree', () => {
+  test('has a node for each server and each segment, and counts resources below', () => {
     const library = createLibrary(
       listed({
         resources: [
@@ -43,7 +43,7 @@ describe('the tree', () => {
     ])
   })
 
-  test('loses nothing and stays shallow, whatever servers write', () => {
+  test('contains everything and stays shallow, for any URIs', () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -51,8 +51,8 @@ async function signedIn(one: World, options: Partial<HostOptions> = {}): Promise
   return host
 }
 
-describe('a server that wants the person signed in', () => {
-  it('says so at once; the page is opened when they agree, and then it is ready', async () => {
+describe('a server that requires a login', () => {
+  it('reports it at once; the page is opened after consent, and then it is ready', async () => {
     const one = await world()
     one.challenge = 'Bearer scope="read write"'
     const { opened, openPage } = browser()
@@ -61,7 +61,7 @@ describe('a server that wants the person signed in', () => {
     expect(host.connections.get('s')).toMatchObject({
       state: 'needs-sign-in',
       reason: expect.stringContaining(one.as.origin),
-      fix: 'Sign in with: jackfield login s',
+      fixes: [{ action: 'sign-in', server: 's' }],
     })
     await until(() => asked.length === 1, 'the question')
     expect(asked[0]).toMatchObject({
@@ -99,30 +99,27 @@ describe('a server that wants the person signed in', () => {
         return { scopes: ['read', 'admin'] }
       },
     ],
-  ])(
-    'has its page opened only as they agreed to it, and is asked about anew where it is one %s by then',
-    async (_, changes) => {
-      const one = await world()
-      one.challenge = 'Bearer scope="read"'
-      const { opened, openPage } = browser()
-      const { asked, surface } = face('later')
-      const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
-      await until(() => asked.length === 1, 'the question')
-      const changed = await changes(one)
-      host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'person')
-      await until(() => asked.length === 2 || opened.length > 0, 'the second question')
-      expect(opened).toEqual([])
-      expect(asked[1]).toMatchObject(changed)
-      host.inbox.answer(asked[1]?.id ?? '', { verdict: 'deny' }, 'person')
-      await until(
-        () => host.activity({ kind: 'login' }).some(({ outcome }) => outcome === 'denied'),
-        'the answer',
-      )
-      expect(opened).toEqual([])
-    },
-  )
+  ])('opens only the approved page, and asks again if it is meanwhile %s', async (_, changes) => {
+    const one = await world()
+    one.challenge = 'Bearer scope="read"'
+    const { opened, openPage } = browser()
+    const { asked, surface } = face('later')
+    const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
+    await until(() => asked.length === 1, 'the question')
+    const changed = await changes(one)
+    host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'person')
+    await until(() => asked.length === 2 || opened.length > 0, 'the second question')
+    expect(opened).toEqual([])
+    expect(asked[1]).toMatchObject(changed)
+    host.inbox.answer(asked[1]?.id ?? '', { verdict: 'deny' }, 'person')
+    await until(
+      () => host.activity({ kind: 'login' }).some(({ outcome }) => outcome === 'denied'),
+      'the answer',
+    )
+    expect(opened).toEqual([])
+  })
 
-  it('is not asked about any more where they signed in with another program, which opens the only page', async () => {
+  it('is not asked about any more after a login in another program, which opens the only page', async () => {
     const one = await world()
     const shared = { store: join(folder(), 'store.db'), credentials: memoryStore() }
     const servers = { s: { url: one.url } }
@@ -139,7 +136,7 @@ describe('a server that wants the person signed in', () => {
     expect([here.opened, asked.length]).toEqual([[], 1])
   })
 
-  it('is asked about again where the tokens of another program are not to be had here', async () => {
+  it("is asked about again if another program's tokens are not available here", async () => {
     const one = await world()
     const store = join(folder(), 'store.db')
     const here = browser()
@@ -151,7 +148,7 @@ describe('a server that wants the person signed in', () => {
     expect(here.opened).toEqual([])
   })
 
-  it('is asked about once, and no longer once the server is connected', async () => {
+  it('is asked about once, and not after it is connected', async () => {
     const one = await world()
     const credentials = memoryStore()
     const { asked, surface } = face('later')
@@ -169,7 +166,7 @@ describe('a server that wants the person signed in', () => {
     expect(host.events.filter(({ type }) => type === 'warning')).toEqual([])
   })
 
-  it('is left alone when they do not want it, until they connect anew', async () => {
+  it('is not asked about after a refusal, until the user reconnects', async () => {
     const one = await world()
     const { opened, openPage } = browser()
     const { asked, surface } = face('deny')
@@ -182,7 +179,7 @@ describe('a server that wants the person signed in', () => {
     expect(one.as.at('/token')).toEqual([])
   })
 
-  it('asks nobody where nobody is, and signs in when that is asked for', async () => {
+  it('asks nobody without a surface, and logs in on request', async () => {
     const one = await world()
     const { opened, openPage } = browser()
     const host = await started({ servers: { s: { url: one.url } }, openPage, rules })
@@ -197,7 +194,7 @@ describe('a server that wants the person signed in', () => {
     expect(textOf(await host.call('s__x', {}, { caller: 'cli' }))).toBe('done')
   })
 
-  it('tells a person who does not come back, or cannot be reached, what happened', async () => {
+  it('reports an abandoned login, or an unreachable user', async () => {
     const one = await world()
     one.as.callback = { error: 'access_denied', code: undefined }
     const host = await started({ servers: { s: { url: one.url } }, openPage: browser().openPage })
@@ -206,7 +203,7 @@ describe('a server that wants the person signed in', () => {
     expect(host.activity({ kind: 'login' })).toMatchObject([{ outcome: 'error' }])
   })
 
-  it('does not ask where the configuration brings credentials along, or wants none', async () => {
+  it('does not ask if the configuration has credentials, or disables the login', async () => {
     const one = await world()
     const { asked, surface } = face('allow')
     const host = await started({
@@ -220,13 +217,16 @@ describe('a server that wants the person signed in', () => {
       expect(host.connections.get(name)).toMatchObject({
         state: 'failed',
         error: { code: 'UNAUTHORIZED' },
-        fix: expect.stringContaining('headers'),
+        fixes: [
+          { action: 'configure', server: name, setting: 'headers' },
+          { action: 'diagnose', server: name },
+        ],
       })
     }
     expect([asked, one.as.seen]).toEqual([[], []])
   })
 
-  it('is not served by a client id that does not say where it belongs', async () => {
+  it('rejects a client id without its issuer', async () => {
     const one = await world()
     const host = await started({ servers: { s: { url: one.url, auth: { clientId: 'mine' } } } })
     expect(host.connections.get('s')).toMatchObject({
@@ -237,7 +237,7 @@ describe('a server that wants the person signed in', () => {
   })
 })
 
-it('an agreement to one login is over with it, whatever began and ended meanwhile', async () => {
+it('consent to one login ends with it, whatever else starts and ends meanwhile', async () => {
   const one = await world()
   const asked: string[] = []
   const { opened, openPage } = browser()
@@ -262,8 +262,8 @@ it('an agreement to one login is over with it, whatever began and ended meanwhil
   expect([asked, opened]).toEqual([[one.as.origin], []])
 })
 
-describe('signing out', () => {
-  it('forgets the tokens, what the server listed and the texts that were read there', async () => {
+describe('a logout', () => {
+  it("removes the tokens, the server's lists and the texts that were read there", async () => {
     const one = await world()
     const credentials = memoryStore()
     const store = join(folder(), 'store.db')
@@ -285,7 +285,7 @@ describe('signing out', () => {
     expect(again.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
   })
 
-  it('has the tokens revoked, and goes on where that fails, which the log and the caller hear', async () => {
+  it('revokes the tokens, and continues if that fails, with a reported reason', async () => {
     const one = await world()
     one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
     const host = await signedIn(one)
@@ -311,7 +311,7 @@ describe('signing out', () => {
     expect(JSON.stringify([rows, failed, host.events])).not.toMatch(/(access|refresh)-\d+-secret/)
   })
 
-  it('shows no secret that this client was registered with, whoever says it', async () => {
+  it("redacts the client's registration secret everywhere", async () => {
     const one = await world()
     const secret = 'registered-with-this-one'
     one.as.metadata = {
@@ -348,7 +348,7 @@ describe('signing out', () => {
     expect(JSON.stringify([next.activity(), next.events])).not.toContain(secret)
   })
 
-  it('is refused where there is nobody to sign out', async () => {
+  it('is rejected without a login', async () => {
     const host = hostOf({ servers: { s: { command: 'x' }, h: { url: 'http://127.0.0.1:9', auth: false } } })
     await expect(host.logins.signOut('s')).rejects.toThrow('is a program')
     await expect(host.logins.signOut('h')).rejects.toThrow('by its configuration')
@@ -367,7 +367,7 @@ describe('tokens', () => {
     expect(one.as.at('/authorize')).toHaveLength(1)
   })
 
-  it('that were revoked for good make the server want a new login, and the call is not lost silently', async () => {
+  it('that were revoked require a new login, and the call is not lost silently', async () => {
     const one = await world()
     const host = await signedIn(one)
     one.as.expireAll()
@@ -381,7 +381,7 @@ describe('tokens', () => {
     expect(textOf(await host.call('s__x', {}, { caller: 'chat' }))).toBe('done')
   })
 
-  it('with too few scopes are replaced by ones with more, when the person agrees, and the call goes on', async () => {
+  it('with too few scopes are replaced by ones with more after consent, and the call continues', async () => {
     const one = await world()
     one.challenge = 'Bearer scope="read"'
     one.allows = (token, { method }) => {

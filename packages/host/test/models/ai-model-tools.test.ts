@@ -4,7 +4,7 @@ import { claude, first, gpt, hello, local, request, weather } from './asked-mode
 import { anthropic, chat, google, openai, provider } from './provider.ts'
 
 describe('tools', () => {
-  test('are offered under names every provider accepts, and called back under their own', async () => {
+  test('are offered under names that every provider accepts, and mapped back', async () => {
     await using server = await provider(
       anthropic.message(
         [
@@ -34,7 +34,7 @@ describe('tools', () => {
     })
   })
 
-  test('are called in a streamed answer too', async () => {
+  test('are called in a streamed reply too', async () => {
     await using server = await provider(
       anthropic.stream(['Looking.'], {
         tool: { id: 'tu_1', name: 'weather__get_forecast_v2', json: ['{"city":', '"Oslo"}'] },
@@ -72,7 +72,7 @@ describe('tools', () => {
   ]
 
   test.each(['{"city":', '[1]', '"Oslo"'])(
-    'are marked where their arguments cannot be read: %s',
+    'are marked if their arguments are invalid: %s',
     async (written) => {
       const call = { id: 'a', type: 'function', function: { name: 'weather', arguments: written } }
       await using server = await provider(chat.completion({ tool_calls: [call] }, 'tool_calls'))
@@ -83,7 +83,7 @@ describe('tools', () => {
     },
   )
 
-  test('are marked in a streamed answer of Anthropic too', async () => {
+  test('are marked in a streamed reply of Anthropic too', async () => {
     const written = '{"city": Oslo'
     const called = { tool: { id: 'a', name: 'weather', json: [written] } }
     const tools = [{ ...weather, name: 'weather' }]
@@ -95,7 +95,7 @@ describe('tools', () => {
     })
   })
 
-  test('give results that Anthropic gets with their images', async () => {
+  test('return results that Anthropic gets with their images', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
     await claude(server).generate(request({ messages: exchange, tools: [weather] }))
     expect(server.received[0]?.body.messages).toMatchObject([
@@ -117,7 +117,7 @@ describe('tools', () => {
     ])
   })
 
-  test('give failures that the model can tell from results', async () => {
+  test('return failures that the model can distinguish from results', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
     const failed = structuredClone(exchange)
     failed[2] = {
@@ -139,7 +139,7 @@ describe('tools', () => {
     ])
   })
 
-  test('give results that OpenAI gets as function call outputs', async () => {
+  test('return results that OpenAI gets as function call outputs', async () => {
     await using server = await provider(openai.response([openai.text('ok')]))
     await gpt(server).generate(request({ messages: exchange, tools: [weather] }))
     expect(server.received[0]?.body.input).toMatchObject([
@@ -154,7 +154,7 @@ describe('tools', () => {
     ])
   })
 
-  test('carry the thinking before a call back to Anthropic unchanged, and never into the answer', async () => {
+  test('return the reasoning before a call to Anthropic unchanged, and never show it', async () => {
     await using server = await provider(
       anthropic.message(
         [
@@ -182,7 +182,7 @@ describe('tools', () => {
   })
 })
 
-test('what Gemini marks a call with goes back to it, and to nobody else', async () => {
+test("return Gemini's call signature to it, and to no other provider", async () => {
   const part = {
     functionCall: { name: 'weather__get_forecast_v2', args: { city: 'Oslo' } },
     thoughtSignature: 'sig-g',

@@ -7,7 +7,7 @@ import { ModelError } from '../../src/models/model-error.ts'
 import { claude, first, gpt, local, request } from './asked-models.ts'
 import { anthropic, chat, openai, provider } from './provider.ts'
 
-describe('a text answer', () => {
+describe('a text reply', () => {
   test('comes from Anthropic with its model, usage and stop reason', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'Hi.' }]))
     const reply = await claude(server).generate(
@@ -33,7 +33,7 @@ describe('a text answer', () => {
     expect(JSON.stringify(server.received[0]?.body.system)).toContain('Be short.')
   })
 
-  test('comes from OpenAI, which is told not to store the conversation', async () => {
+  test('comes from OpenAI, which is asked not to store the conversation', async () => {
     await using server = await provider(openai.response([openai.text('Hi.')]))
     const reply = await gpt(server).generate(request({ system: 'Be short.' }))
     expect(reply).toMatchObject({
@@ -60,7 +60,7 @@ describe('a text answer', () => {
     ['Anthropic', claude, anthropic.stream(['He', 'llo', '!'])],
     ['OpenAI', gpt, openai.stream(['He', 'llo', '!'])],
     ['a compatible server', local, chat.stream(['He', 'llo', '!'])],
-  ] as const)('streams from %s piece by piece and arrives whole', async (_, model, answer) => {
+  ] as const)('streams from %s piece by piece and is complete', async (_, model, answer) => {
     await using server = await provider(answer)
     const heard: string[] = []
     const reply = await model(server).generate(request({ onText: (delta) => heard.push(delta) }))
@@ -84,7 +84,7 @@ describe('stop reasons', () => {
     expect((await claude(server).generate(request())).stopReason).toBe(ours)
   })
 
-  test('OpenAI running out of tokens is maxTokens', async () => {
+  test('the OpenAI token limit is maxTokens', async () => {
     await using server = await provider(
       openai.response([openai.text('x')], {
         status: 'incomplete',
@@ -94,7 +94,7 @@ describe('stop reasons', () => {
     expect((await gpt(server).generate(request())).stopReason).toBe('maxTokens')
   })
 
-  test('text from a server that ignores the token limit is cut to it', async () => {
+  test('text from a server that ignores the token limit is cut', async () => {
     await using server = await provider(chat.completion({ content: 'x'.repeat(1000) }, 'stop', 200))
     const reply = await local(server).generate(request({ maxTokens: 50 }))
     expect(reply.content).toEqual([{ type: 'text', text: 'x'.repeat(250) }])
@@ -102,7 +102,7 @@ describe('stop reasons', () => {
   })
 })
 
-test('aborting ends the request at the provider and rejects with the reason', async () => {
+test('aborting cancels the request at the provider and rejects with the reason', async () => {
   await using server = await provider(anthropic.stream(['He'], { hang: true }))
   const stop = new AbortController()
   const reason = new Error('the person pressed Ctrl+C')
@@ -111,8 +111,8 @@ test('aborting ends the request at the provider and rejects with the reason', as
   await server.abandoned
 })
 
-describe('failures say what happened and what to do', () => {
-  test('a "load" that gives no language model', async () => {
+describe('failures have a reason and a fix', () => {
+  test('a "load" that returns no language model', async () => {
     const model = aiModel({ id: 'mine/one', load: async () => JSON.parse('{ "modelId": "one" }') })
     const failed = model.generate(request())
     await expect(failed).rejects.toBeInstanceOf(ModelError)
@@ -155,7 +155,7 @@ describe('failures say what happened and what to do', () => {
     expect(String(failure)).not.toContain('key-a')
   })
 
-  test('a provider that is briefly out of order is asked again', async () => {
+  test('a temporarily failing provider is retried', async () => {
     await using server = await provider(
       anthropic.error(529, 'overloaded_error', 'Overloaded', { 'retry-after-ms': '1' }),
       anthropic.message([{ type: 'text', text: 'Hi.' }]),
@@ -164,7 +164,7 @@ describe('failures say what happened and what to do', () => {
     expect(server.received).toHaveLength(2)
   })
 
-  test('a provider that stays out of order is named', async () => {
+  test('a provider that keeps failing is named', async () => {
     await using server = await provider(
       anthropic.error(529, 'overloaded_error', 'Overloaded', { 'retry-after-ms': '1' }),
     )
@@ -174,14 +174,14 @@ describe('failures say what happened and what to do', () => {
     })
   })
 
-  test('a stream that breaks off is no answer', async () => {
+  test('a stream that breaks off is a failure', async () => {
     const whole = anthropic.stream(['He', 'llo'])
     const answer = 'events' in whole ? { events: whole.events.slice(0, 3) } : whole
     await using server = await provider(answer)
     await expect(claude(server).generate(request({ onText: () => {} }))).rejects.toBeInstanceOf(ModelError)
   })
 
-  test('nobody listening at the address is said', async () => {
+  test('a closed port at the address is reported', async () => {
     const model = first({ OPENAI_COMPATIBLE_BASE_URL: `http://${nowhere}`, OPENAI_COMPATIBLE_MODEL: 'x' })
     await expect(model.generate(request())).rejects.toMatchObject({
       kind: 'unavailable',
@@ -189,7 +189,7 @@ describe('failures say what happened and what to do', () => {
     })
   }, 20_000)
 
-  test('an answer that cannot be read is not taken for a refusal', async () => {
+  test('an unreadable response is not mistaken for a refusal', async () => {
     await using server = await provider({ json: { type: 'message', content: 'Hi.' } })
     await expect(claude(server).generate(request())).rejects.toMatchObject({
       kind: 'other',
@@ -197,7 +197,7 @@ describe('failures say what happened and what to do', () => {
     })
   })
 
-  test.each([false, true])('an answer without an end is cut off (streamed: %s)', async (streams) => {
+  test.each([false, true])('an endless response is cut off (streamed: %s)', async (streams) => {
     const piece = Buffer.alloc(1_000_000, ' ')
     const type = streams ? 'text/event-stream' : 'application/json'
     let sent = 0
@@ -234,14 +234,17 @@ describe('failures say what happened and what to do', () => {
       'key-o',
       { status: 401, json: { error: { message: 'Incorrect API key: key-o', type: 't' } } },
     ],
-  ] as const)('the key of %s is in no failure, also where it is repeated', async (_, model, key, answer) => {
-    await using server = await provider(answer)
-    const failure = await model(server).generate(request()).catch(String)
-    expect(failure).toContain('Incorrect API key: [API key]')
-    expect(failure).not.toContain(key)
-  })
+  ] as const)(
+    'the key of %s is in no failure, also if the response repeats it',
+    async (_, model, key, answer) => {
+      await using server = await provider(answer)
+      const failure = await model(server).generate(request()).catch(String)
+      expect(failure).toContain('Incorrect API key: [API key]')
+      expect(failure).not.toContain(key)
+    },
+  )
 
-  test('no other place is told the key, wherever the provider sends on to', async () => {
+  test('the key is sent to no other host, whatever the provider redirects to', async () => {
     await using other = await provider(anthropic.message([{ type: 'text', text: 'Hi.' }]))
     await using server = await provider({
       status: 307,
@@ -255,7 +258,7 @@ describe('failures say what happened and what to do', () => {
     expect(other.received).toEqual([])
   })
 
-  test.each([-1, 1.5, 1e300])('%d tokens are none that a budget can count', async (tokens) => {
+  test.each([-1, 1.5, 1e300])('%d tokens are not counted', async (tokens) => {
     await using server = await provider(chat.completion({ content: 'Hi.' }, 'stop', tokens))
     const reply = await local(server).generate(request({ maxTokens: 100 }))
     expect(reply).toMatchObject({ content: [{ type: 'text', text: 'Hi.' }] })

@@ -9,7 +9,7 @@ describe('models from the environment', () => {
     expect(modelsFromEnvironment({})[0]?.isLanguageModel).toBe(false)
   })
 
-  test('each key brings its provider with a default model, and the offline planner comes last', () => {
+  test('each key adds its provider with a default model, and the offline planner is last', () => {
     expect(
       ids({ OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c', OLLAMA_HOST: 'd' }),
     ).toEqual([
@@ -21,11 +21,11 @@ describe('models from the environment', () => {
     ])
   })
 
-  test('an empty variable counts as not set', () => {
+  test('an empty variable counts as unset', () => {
     expect(ids({ OPENAI_API_KEY: ' ', JACKFIELD_MODEL: '' })).toEqual(['offline'])
   })
 
-  test('JACKFIELD_MODEL puts its choice first', () => {
+  test('JACKFIELD_MODEL puts its model first', () => {
     expect(
       ids({ ANTHROPIC_API_KEY: 'b', OPENAI_API_KEY: 'a', JACKFIELD_MODEL: 'openai/org/model-x' })[0],
     ).toBe('openai/org/model-x')
@@ -42,22 +42,22 @@ describe('models from the environment', () => {
     ['mistral/large', /no provider "mistral".*anthropic, openai, google/],
     ['openai/gpt', /needs OPENAI_API_KEY, which is not set/],
     ['anthropic/', /names no model/],
-  ])('JACKFIELD_MODEL=%s is refused with the reason', (wanted, words) => {
+  ])('JACKFIELD_MODEL=%s is rejected with the reason', (wanted, words) => {
     expect(() => ids({ ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: wanted })).toThrow(words)
   })
 
-  test('a compatible server without a model says which variable is missing', () => {
+  test('a compatible server without a model names the missing variable', () => {
     const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1' }
     expect(() => ids(env)).toThrow(/OPENAI_COMPATIBLE_MODEL/)
     expect(ids({ ...env, JACKFIELD_MODEL: 'compatible/qwen' })).toEqual(['compatible/qwen', 'offline'])
   })
 
-  test('a model of Ollama that is named is asked of this machine where no address is set', () => {
+  test('a named model of Ollama uses this machine if no address is set', () => {
     expect(ids({ JACKFIELD_MODEL: 'ollama/qwen3' })[0]).toBe('ollama/qwen3')
     expect(ids({ JACKFIELD_MODEL: 'offline' })).toEqual(['offline'])
   })
 
-  test('an Ollama address that is none is refused', () => {
+  test('an invalid Ollama address is rejected', () => {
     expect(() => ids({ OLLAMA_HOST: 'http://' })).toThrow(/OLLAMA_HOST/)
   })
 })

@@ -76,7 +76,7 @@ function expectNoBytesAsText(body: unknown): void {
   for (const part of bytes) expect(textsOf(body)).not.toContain(part)
 }
 
-describe('a PDF that is attached to a message', () => {
+describe('a PDF attached to a message', () => {
   const contents = [{ uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf }]
   const attached = [...textBlock(contents), ...hello]
 
@@ -100,7 +100,7 @@ describe('a PDF that is attached to a message', () => {
     }
   })
 
-  test('is replaced by a note where a model takes no documents', async () => {
+  test('is replaced by a note if a model accepts no documents', async () => {
     await using server = await provider(ollama.show(['completion']), chat.completion({ content: 'ok' }))
     await llama(server).generate(request({ messages: attached }))
     const body = server.received.at(-1)?.body
@@ -159,7 +159,7 @@ describe('a tool result with an image, audio and a document', () => {
     expectNoBytesAsText(body)
   })
 
-  test.each(['gemini-3-flash', 'gemini-2.5-flash'])('reaches Google whole: %s', async (model) => {
+  test.each(['gemini-3-flash', 'gemini-2.5-flash'])('reaches Google completely: %s', async (model) => {
     await using server = await provider(google.answer([{ text: 'ok' }]))
     await gemini(server, model).generate(request({ messages: withResult(), tools: [weather] }))
     const { body } = server.received[0] ?? {}
@@ -199,7 +199,7 @@ describe('a tool result with an image, audio and a document', () => {
     expectNoBytesAsText(body)
   })
 
-  test('that failed keeps its image, and the model is told of the failure', async () => {
+  test('that failed keeps its image, and the failure is marked for the model', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
     const messages = withResult(
       [result[0], result[1]].filter((block) => block !== undefined),
@@ -212,7 +212,7 @@ describe('a tool result with an image, audio and a document', () => {
     expectNoBytesAsText(server.received[0]?.body)
   })
 
-  test('of an image alone still has words, and text in bytes is read as text', async () => {
+  test('of an image alone has a text too, and text in bytes is decoded', async () => {
     await using server = await provider(chat.completion({ content: 'ok' }))
     const csv = Buffer.from('city,snow\nOslo,yes').toString('base64')
     const messages = withResult([
@@ -232,13 +232,13 @@ describe('a tool result with an image, audio and a document', () => {
   })
 })
 
-describe('an image and audio that the person sends', () => {
+describe('an image and audio sent by the user', () => {
   test.each([
     ['Anthropic', claude, anthropic.message([{ type: 'text', text: 'ok' }]), false],
     ['OpenAI', gpt, openai.response([openai.text('ok')]), false],
     ['Google', gemini, google.answer([{ text: 'ok' }]), true],
     ['a compatible server', local, chat.completion({ content: 'ok' }), true],
-  ] as const)('reach %s, or a note says what was left out', async (_, model, answer, hears) => {
+  ] as const)('reach %s, or a note names what was left out', async (_, model, answer, hears) => {
     await using server = await provider(answer)
     await model(server).generate(request({ messages: said }))
     expect(server.received).toHaveLength(1)
@@ -249,7 +249,7 @@ describe('an image and audio that the person sends', () => {
     expectNoBytesAsText(server.received[0]?.body)
   })
 
-  test('of a type that no provider reads are replaced by a note', async () => {
+  test('of an unsupported type are replaced by a note', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
     const messages: SamplingMessage[] = [
       { role: 'user', content: { type: 'image', data: png, mimeType: 'image/tiff' } },
@@ -261,8 +261,8 @@ describe('an image and audio that the person sends', () => {
   })
 })
 
-describe('what a model of Ollama takes is asked of Ollama', () => {
-  test('images, where the model has vision', async () => {
+describe('media accepted by a model of Ollama are queried from Ollama', () => {
+  test('images, if the model has vision', async () => {
     await using server = await provider(
       ollama.show(['completion', 'tools', 'vision']),
       chat.completion({ content: 'ok' }),
@@ -275,7 +275,7 @@ describe('what a model of Ollama takes is asked of Ollama', () => {
     expectNoBytesAsText(body)
   })
 
-  test('text alone, where it has none', async () => {
+  test('text only, if it has none', async () => {
     await using server = await provider(
       ollama.show(['completion', 'tools']),
       chat.completion({ content: 'ok' }),
@@ -293,8 +293,8 @@ describe('what a model of Ollama takes is asked of Ollama', () => {
   })
 })
 
-describe('a compatible server that refuses an image', () => {
-  test('is asked again with a note in its place, and from then on at once', async () => {
+describe('a compatible server that rejects an image', () => {
+  test('gets the request again with a note instead, and later requests directly so', async () => {
     await using server = await provider(refusal, chat.completion({ content: 'ok' }))
     const model = local(server)
     const image: SamplingMessage[] = [
@@ -309,7 +309,7 @@ describe('a compatible server that refuses an image', () => {
     }
   })
 
-  test('keeps its images where it refuses audio and documents only', async () => {
+  test('keeps its images if it rejects audio and documents only', async () => {
     await using server = await provider(
       { status: 400, json: { error: { message: 'input_audio is not supported' } } },
       chat.completion({ content: 'ok' }),
@@ -319,17 +319,17 @@ describe('a compatible server that refuses an image', () => {
     expect(textsOf(server.received[1]?.body)).toContain('audio of 40 kB (audio/wav) was left out')
   })
 
-  test('is not asked again where the request itself is wrong', async () => {
+  test('gets no second request if the request itself is invalid', async () => {
     await using server = await provider({ status: 400, json: { error: { message: 'bad tools' } } })
     await expect(local(server).generate(request())).rejects.toMatchObject({ kind: 'request' })
     expect(server.received).toHaveLength(1)
   })
 })
 
-describe('Anthropic is told what to keep in its cache', () => {
+describe('Anthropic gets cache points', () => {
   const ephemeral = { type: 'ephemeral' }
 
-  test('the tools, the system prompt, the end of this request and that of the one before', async () => {
+  test('for the tools, the system prompt, the end of this request and of the one before', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
     const tools = [{ ...weather, name: 'first' }, weather]
     await claude(server).generate(request({ system: 'Be short.', messages: withResult(), tools }))
@@ -342,7 +342,7 @@ describe('Anthropic is told what to keep in its cache', () => {
     expect(JSON.stringify(body).match(/"cache_control"/g)).toHaveLength(4)
   })
 
-  test('no other provider gets the marks', async () => {
+  test('no other provider gets cache points', async () => {
     await using server = await provider(chat.completion({ content: 'ok' }))
     await local(server).generate(request({ system: 'Be short.', messages: withResult(), tools: [weather] }))
     expect(JSON.stringify(server.received[0]?.body)).not.toContain('cache')

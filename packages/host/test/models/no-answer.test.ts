@@ -34,28 +34,25 @@ function beginning(answer: Answer): Answer {
 }
 
 describe.each(providers)('%s', (_, model, variable, whole) => {
-  test('says that the connection ended where a stream is cut in the middle', async () => {
+  test('reports a connection that ended in the middle of a stream', async () => {
     await using server = await provider(beginning(whole))
     expect(await failure(model(server), true)).toMatch(
       /: the connection ended before the answer was complete\. Try again\.$/,
     )
   })
 
-  test.each([true, false])(
-    'says that a web page was given in place of an answer, streamed %s',
-    async (streamed) => {
-      await using server = await provider({ type: 'text/html; charset=utf-8', body: '<html>Sign in</html>' })
-      expect(await failure(model(server), streamed)).toMatch(
-        new RegExp(`answered with a web page, not with a model's answer: check ${variable}\\.$`),
-      )
-    },
-  )
+  test.each([true, false])('reports a web page instead of a response, streamed %s', async (streamed) => {
+    await using server = await provider({ type: 'text/html; charset=utf-8', body: '<html>Sign in</html>' })
+    expect(await failure(model(server), streamed)).toMatch(
+      new RegExp(`answered with a web page, not with a model's answer: check ${variable}\\.$`),
+    )
+  })
 
   test.each([
     [true, 'text/event-stream', 'data: {not json\n\ndata: 12\n\n'],
     [false, 'application/json', '{not json'],
     [false, 'application/json', '12'],
-  ])('says that garbage is no answer, streamed %s: %s %j', async (streamed, type, body) => {
+  ])('reports an invalid response, streamed %s: %s %j', async (streamed, type, body) => {
     await using server = await provider({ type, body })
     expect(await failure(model(server), streamed)).toMatch(
       new RegExp(`answered with something that is not a model's answer: check ${variable}\\.$`),
@@ -63,7 +60,7 @@ describe.each(providers)('%s', (_, model, variable, whole) => {
   })
 })
 
-test('a web page in place of an answer of Google is named too', async () => {
+test('a web page instead of a response of Google is named too', async () => {
   await using server = await provider({ type: 'text/html', body: '<html></html>' })
   expect(await failure(google(server), true)).toContain('check GOOGLE_GENERATIVE_AI_BASE_URL')
 })

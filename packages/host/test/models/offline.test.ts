@@ -33,7 +33,7 @@ function usesOf(reply: ModelReply): ToolUseContent[] {
   return blocks.filter((block) => block.type === 'tool_use')
 }
 
-describe('what a person says about a trip', () => {
+describe("parsing a user's trip", () => {
   const today = new Date('2026-11-21T12:00:00Z')
   test.each([
     [
@@ -128,7 +128,7 @@ describe('what a person says about a trip', () => {
     expect(readTrip([text], today)).toMatchObject({ destination: 'Rome', start, end })
   })
 
-  test('on a Monday, "next Friday" is that of the week after, and the assumption is stated', () => {
+  test('on a Monday, "next Friday" is in the following week, and the assumption is stated', () => {
     const monday = new Date('2026-11-23T00:00:00Z')
     expect(readTrip(['to Rome next Friday'], monday)).toMatchObject({
       start: '2026-12-04',
@@ -147,12 +147,12 @@ describe('what a person says about a trip', () => {
     'I want to go to Rome from Oslo next Friday',
     'Show me flights to Rome next Friday leaving from Oslo',
     'get me to rome from oslo next friday',
-  ])('%s names both places and the day', (text) => {
+  ])('%s contains both places and the day', (text) => {
     const { origin, destination, start } = readTrip([text], today)
     expect([origin?.toLowerCase(), destination?.toLowerCase(), start]).toEqual(['oslo', 'rome', '2026-11-27'])
   })
 
-  test('the answer to a question may be a place alone, a length alone, or the day of the return', () => {
+  test('the answer to a question may be only a place, a duration, or the day of return', () => {
     const first = 'book the best flight to Barcelona next month'
     expect(readTrip([first], today)).toMatchObject({
       destination: 'Barcelona',
@@ -172,7 +172,7 @@ describe('what a person says about a trip', () => {
     expect(readTrip([first, 'yes please'], today).origin).toBeUndefined()
   })
 
-  test('a later text wins over an earlier one', () => {
+  test('a later text overrides an earlier one', () => {
     expect(readTrip(['to Rome on 2027-05-01 for 3 days from Oslo', 'no, 5 days'], today)).toMatchObject({
       destination: 'Rome',
       origin: 'Oslo',
@@ -181,7 +181,7 @@ describe('what a person says about a trip', () => {
     })
   })
 
-  test('any text is read in no time and without failing', async () => {
+  test('any text is parsed quickly and without errors', async () => {
     vi.useRealTimers()
     fc.assert(
       fc.property(fc.string({ maxLength: 5_000 }), (text) => {
@@ -274,7 +274,7 @@ describe('a trip', () => {
   const wish =
     'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days, budget $3000, morning departure. I like food. Write to team@work.com.'
 
-  test('is planned step by step to its end, and every text says who speaks', async () => {
+  test('is planned step by step to its end, and every text names its source', async () => {
     const { calls, said } = await conversation(wish)
     expect(calls.map(({ name, input }) => [name, input])).toEqual([
       ['read_resource', { server: 'travel', uri: 'calendar://events/2027' }],
@@ -314,7 +314,7 @@ describe('a trip', () => {
     expect(said.at(-1)).toContain('Itinerary: Saved barcelona.md')
   })
 
-  test('starts with questions about what was not said', async () => {
+  test('starts with questions about missing data', async () => {
     const { calls, said, messages } = await conversation('Plan a vacation in Barcelona')
     expect(calls).toEqual([])
     expect(said[0]).toContain('where you leave from, and on which date')
@@ -323,7 +323,7 @@ describe('a trip', () => {
     expect(more.calls.map((call) => call.name)).toContain('travel__bookVacation')
   })
 
-  test('asks for what is missing with the day it understood, and goes on with a bare answer', async () => {
+  test('asks for missing data with the understood date, and accepts a short answer', async () => {
     const { said, messages } = await conversation('book the best flight to Barcelona next month')
     expect(said[0]).toContain('A trip to Barcelona on 2026-12-15 ("next month" means 2026-12-15).')
     expect(said[0]).toContain('where you leave from, and for how many days')
@@ -380,7 +380,7 @@ describe('a trip', () => {
     expect(refused.said.at(-1)).toBe(`${sign} Nothing was booked.`)
   })
 
-  test('is not disturbed by thanks', async () => {
+  test('ignores thanks', async () => {
     const { messages } = await conversation(wish)
     messages.push({ role: 'user', content: { type: 'text', text: 'Thank you very much!' } })
     const { calls, said } = await goOn(messages)
@@ -388,7 +388,7 @@ describe('a trip', () => {
     expect(said[0]).toContain('You are welcome.')
   })
 
-  test('is not read from what the host tells a model', async () => {
+  test('ignores messages of the host to a model', async () => {
     const { calls, said } = await goOn([
       {
         role: 'user',
@@ -406,7 +406,7 @@ describe('a trip', () => {
     expect(said[0]).toContain('Try:')
   })
 
-  test('does not read what the person added already', async () => {
+  test('does not read attached resources again', async () => {
     const messages: SamplingMessage[] = [
       { role: 'user', content: { type: 'text', text: '[resource calendar://events/2027]\n[]' } },
       {
@@ -419,7 +419,7 @@ describe('a trip', () => {
     expect(calls[0]?.name).toBe('travel__searchFlights')
   })
 
-  test('stops where the person does not confirm, and tries again when asked to', async () => {
+  test('stops without confirmation, and retries on request', async () => {
     const declined = {
       ...results,
       travel__bookVacation: { texts: ['Not confirmed.', '{"status":"declined"}'] },
@@ -434,7 +434,7 @@ describe('a trip', () => {
   })
 
   test.each(['travel__searchFlights', 'travel__bookVacation'])(
-    'stops where %s fails, with its words',
+    'stops if %s fails, with its message',
     async (tool) => {
       const { calls, said } = await conversation(wish, {
         ...results,
@@ -446,14 +446,14 @@ describe('a trip', () => {
   )
 
   test.each(['travel__findBestFlight', 'travel__createCalendarEvent', 'travel__saveItinerary'])(
-    'goes on where %s fails',
+    'continues if %s fails',
     async (tool) => {
       const { calls } = await conversation(wish, { ...results, [tool]: { texts: ['No.'], isError: true } })
       expect(calls.at(-1)?.name).toBe('travel__sendEmail')
     },
   )
 
-  test('that is only about flights books nothing', async () => {
+  test('with only flights books nothing', async () => {
     const { calls, said } = await conversation('Show me flights from Oslo to Rome on 2027-06-15')
     expect(calls.map((call) => call.name)).not.toContain('travel__bookVacation')
     expect(said.at(-1)).toContain('Say "book it"')
@@ -474,7 +474,7 @@ describe('a trip', () => {
   })
 })
 
-describe('a question to rank flights', () => {
+describe('a request to rank flights', () => {
   const question = [
     'Analyze these flight options and recommend the best choice:',
     'id | price | times | route | stops | duration | airlines',
@@ -491,7 +491,7 @@ describe('a question to rank flights', () => {
     return recommendations.map((entry: { id: string }) => entry.id)
   }
 
-  test('is answered with the JSON it asks for, three at most, each reason saying who ranked', async () => {
+  test('is answered with the requested JSON, at most three, each reason naming the planner', async () => {
     const reply = await ask(`${question}\nUser preferences: none given\n${jsonOnly}`)
     const { recommendations } = JSON.parse(textOf(reply))
     expect(recommendations).toHaveLength(3)
@@ -502,7 +502,7 @@ describe('a question to rank flights', () => {
     expect(reply.model).toBe('jackfield-offline-planner')
   })
 
-  test('with more flights than fit a screen is answered all the same', async () => {
+  test('with more flights than fit a screen is answered too', async () => {
     const rows = Array.from(
       { length: 300 },
       (_, n) => `X${n}@2027 | $${9_000 - n} | 09:00 → 20:00 | A–B | nonstop | 9 h | Air`,
@@ -513,7 +513,7 @@ describe('a question to rank flights', () => {
     expect(JSON.parse(textOf(reply)).recommendations[0].id).toBe('X299@2027')
   })
 
-  test('follows what the person prefers', async () => {
+  test("follows the user's preferences", async () => {
     expect((await ranked('none given'))[0]).toBe('C3@2027-06-15')
     expect((await ranked('direct'))[0]).toBe('A1@2027-06-15')
     expect((await ranked('evening departure'))[0]).toBe('B2@2027-06-15')
@@ -521,8 +521,8 @@ describe('a question to rank flights', () => {
   })
 })
 
-describe('anything else', () => {
-  test('is answered with what it is and how to get a model', async () => {
+describe('any other request', () => {
+  test('is answered with what the planner is and how to get a model', async () => {
     const reply = await ask('What is the capital of France?')
     expect(textOf(reply)).toMatch(
       /^\[offline planner — not a language model\] I cannot answer this.*ANTHROPIC_API_KEY/,
@@ -531,7 +531,7 @@ describe('anything else', () => {
   })
 
   test.each(['hello', 'Hi there!', 'Hey', 'help', 'Good morning', 'What can you do?', 'who are you?'])(
-    '%s is answered with what it can do and an example that works',
+    '%s is answered with its abilities and a working example',
     async (text) => {
       const said = textOf(await ask(text, { tools }))
       expect(said).toContain('I follow rules and plan trips')
@@ -550,7 +550,7 @@ describe('anything else', () => {
     },
   )
 
-  test('with tools that are not about travelling calls none of them', async () => {
+  test('with unrelated tools calls none of them', async () => {
     const reply = await ask('Plan a trip to Rome', {
       tools: [{ name: 'shop__buy', inputSchema: { type: 'object' } }],
     })
@@ -558,7 +558,7 @@ describe('anything else', () => {
     expect(textOf(reply)).toContain('I can only plan trips')
   })
 
-  test('keeps to the token limit and to stop sequences', async () => {
+  test('applies the token limit and stop sequences', async () => {
     const short = await ask('Hello', { maxTokens: 5 })
     expect(textOf(short).length).toBeLessThanOrEqual(15)
     expect(short.stopReason).toBe('maxTokens')

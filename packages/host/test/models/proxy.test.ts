@@ -49,8 +49,8 @@ const providers = [
   ['ollama', { OLLAMA_HOST: url, JACKFIELD_MODEL: 'ollama/m' }, chat.stream(['Hel', 'lo'])],
 ] as const
 
-describe('through the proxy that the environment names', () => {
-  test.each(providers)('%s answers', async (name, settings, answer) => {
+describe('through the proxy from the environment', () => {
+  test.each(providers)('%s responds', async (name, settings, answer) => {
     const { env, asked } = await proxy(answer)
     const onText = name === 'google' ? {} : { onText: () => {} }
     const reply = await first({ ...settings, ...env }).generate(request(onText))
@@ -63,7 +63,7 @@ describe('through the proxy that the environment names', () => {
     expect(asked).toEqual([expect.stringContaining('http://models.example')])
   })
 
-  test('a request that is aborted in the middle of its answer ends with the reason', async () => {
+  test('a request aborted during its response ends with the reason', async () => {
     const { env } = await proxy(anthropic.stream(['Hel'], { hang: true }))
     const ending = new AbortController()
     const settings = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, ...env }
@@ -79,7 +79,7 @@ describe('through the proxy that the environment names', () => {
     expect(asked).toEqual(['http://models.example:11434/api/tags'])
   })
 
-  test('a registry and a bundle on a loopback address are reached directly', async () => {
+  test('a registry and a bundle on a loopback address are contacted directly', async () => {
     const { env, asked } = await proxy(undefined)
     const away = { url: 'http://127.0.0.1:9/x.mcpb', hash: '' }
     await expect(fetchBundle(away, { env })).rejects.toThrow('127.0.0.1:9 cannot be reached')
@@ -90,7 +90,7 @@ describe('through the proxy that the environment names', () => {
   })
 })
 
-test('a proxy that does not answer is named with its variable, and it is not asked again', async () => {
+test('a proxy that does not respond is named with its variable, without a retry', async () => {
   const waits: string[] = []
   const settings = { OPENAI_COMPATIBLE_BASE_URL: `${url}/v1`, OPENAI_COMPATIBLE_MODEL: 'm' }
   const asking = first({ ...settings, http_proxy: 'http://127.0.0.1:9' }).generate(

@@ -112,7 +112,7 @@ function ask(model: Model, more: Partial<ModelRequest> = {}) {
 }
 
 describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited, calls }) => {
-  test('streams its text as it comes', async () => {
+  test('streams its text as it arrives', async () => {
     await using server = await provider(stream)
     const heard: string[] = []
     const { reply } = ask(modelOf(env(server)), { onText: (delta) => heard.push(delta) })
@@ -121,7 +121,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
     expect(heard.length).toBeGreaterThan(1)
   })
 
-  test('asks for several calls at once', async () => {
+  test('requests several calls at once', async () => {
     await using server = await provider(calls)
     const { reply } = ask(modelOf(env(server)), { tools: [weather] })
     expect(await reply).toMatchObject({
@@ -133,7 +133,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
     })
   })
 
-  test('over its limit is asked again when it says, and the wait is told', async () => {
+  test('over its limit is retried when it says, and the wait is reported', async () => {
     await using server = await provider(limited({ 'retry-after': '0' }), text)
     const { reply, waits } = ask(modelOf(env(server)))
     expect(await reply).toMatchObject({ content: [{ text: 'Hi.' }] })
@@ -141,7 +141,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
     expect(waits[0]?.why).toMatch(/over its limit \(HTTP 429\).*Slow down/)
   })
 
-  test('is not waited for longer than a minute', async () => {
+  test('is not awaited longer than a minute', async () => {
     await using server = await provider(limited({ 'retry-after': '600' }), text)
     const { reply, waits } = ask(modelOf(env(server)))
     await expect(reply).rejects.toMatchObject({
@@ -152,26 +152,26 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
     expect(server.received).toHaveLength(1)
   })
 
-  test('cuts its stream off, which is a failure and never a whole answer', async () => {
+  test('cuts its stream off, which is a failure and never a complete reply', async () => {
     const events = 'events' in stream ? stream.events : []
     await using server = await provider({ events: events.slice(0, events.length > 2 ? -2 : -1) })
     const { reply } = ask(modelOf(env(server)), { onText: () => {} })
     await expect(reply).rejects.toBeInstanceOf(ModelError)
   })
 
-  test('sends what is no JSON in its stream, which is a failure', async () => {
+  test('sends invalid JSON in its stream, which is a failure', async () => {
     await using server = await provider({ events: [{ data: '{"choices": [' }, { data: 'garbage' }] })
     const { reply } = ask(modelOf(env(server)), { onText: () => {} })
     await expect(reply).rejects.toBeInstanceOf(ModelError)
   })
 })
 
-describe('asking again', () => {
+describe('a retry', () => {
   const overloaded = new ModelError('unavailable', 'm', 'm is out of order.')
   const failure = (error: unknown): ModelError =>
     error instanceof ModelError ? error : new ModelError('other', 'm', String(error))
 
-  test('waits longer each time, four times at most', async () => {
+  test('waits longer each time, at most four times', async () => {
     const slept: number[] = []
     const sleep = async (ms: number): Promise<void> => void slept.push(ms)
     const work = async (): Promise<never> => {
@@ -181,7 +181,7 @@ describe('asking again', () => {
     expect(slept).toEqual([1_000, 2_000, 4_000])
   })
 
-  test('ends at once when the person stops it', async () => {
+  test('ends at once when the user stops it', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const stop = new AbortController()
@@ -192,7 +192,7 @@ describe('asking again', () => {
     await expect(withRetries({ signal: stop.signal, onWait }, work, failure)).rejects.toThrow('stopped')
   })
 
-  test('is not done once some of the answer was shown', async () => {
+  test('does not happen after a part of the reply was shown', async () => {
     let asked = 0
     const work = async (onText: ModelRequest['onText']): Promise<never> => {
       asked += 1
@@ -203,7 +203,7 @@ describe('asking again', () => {
     expect(asked).toBe(1)
   })
 
-  test('is not done where nothing will be different', async () => {
+  test('does not happen if the result would be the same', async () => {
     let asked = 0
     const work = async (): Promise<never> => {
       asked += 1
@@ -215,7 +215,7 @@ describe('asking again', () => {
 })
 
 describe('an Ollama', () => {
-  test('that answers is found with its models, the latest first', async () => {
+  test('that responds is found with its models, the latest first', async () => {
     await using server = await provider({
       json: {
         models: [
@@ -232,14 +232,14 @@ describe('an Ollama', () => {
   })
 
   test.each([{ json: { models: [] } }, { json: 'no' }, { status: 500, json: {} }])(
-    'that holds nothing is none: %j',
+    'without models is ignored: %j',
     async (answer) => {
       await using server = await provider(answer)
       expect(await findOllama({ OLLAMA_HOST: server.url })).toBeUndefined()
     },
   )
 
-  test('where nobody listens, or at no address, is none', async () => {
+  test('at a closed port, or without an address, is ignored', async () => {
     expect(await findOllama({ OLLAMA_HOST: `http://${nowhere}` })).toBeUndefined()
     expect(await findOllama({ OLLAMA_HOST: 'http://' })).toBeUndefined()
   })

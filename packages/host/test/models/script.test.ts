@@ -20,7 +20,7 @@ function ask(model: Model, more: Partial<ModelRequest> = {}): Promise<ModelReply
   })
 }
 
-test('a script gives its answers in turn, piece by piece, with calls and usage', async () => {
+test('a script returns its replies in order, in pieces, with calls and usage', async () => {
   const usage = { inputTokens: 5, outputTokens: 2 }
   const call = [{ name: 'look', arguments: { at: 'it' } }, { name: 'wait' }]
   const file = script({ contextTokens: 500, turns: [{ say: 'Let me see.', call, usage }, { say: 'Done.' }] })
@@ -42,7 +42,7 @@ test('a script gives its answers in turn, piece by piece, with calls and usage',
   expect(await ask(model)).toMatchObject({ content: [{ text: 'The script has nothing more to say.' }] })
 })
 
-test('a script keeps an answer with calls for later where no call is wanted', async () => {
+test('a script keeps a reply with calls for later if calls are not allowed', async () => {
   const model = scriptModel(script({ turns: [{ call: [{ name: 'look' }] }] }))
   expect(await ask(model, { toolChoice: 'none' })).toMatchObject({ stopReason: 'endTurn' })
   expect(await ask(model)).toMatchObject({ stopReason: 'toolUse' })
@@ -55,6 +55,6 @@ test.each([
   [{ turns: [{ call: [{ arguments: {} }] }] }, /turn 1 is not understood/],
   [{ turns: [{ usage: { inputTokens: 1 } }] }, /turn 1 is not understood/],
   [{ turns: [], contextTokens: 'many' }, /"contextTokens" must be a number/],
-])('what is no script is refused: %j', (json, words) => {
+])('an invalid script is rejected: %j', (json, words) => {
   expect(() => scriptModel(script(json))).toThrow(words)
 })

@@ -29,7 +29,7 @@ describe('a model that its provider does not have', () => {
       (url: string) => ({ OPENAI_COMPATIBLE_BASE_URL: `${url}/v1` }),
     ],
     ['Ollama', 'ollama/gpt-6-sool', (url: string) => ({ OLLAMA_HOST: url })],
-  ] as const)('of %s is named with those of near names', async (_, wanted, env) => {
+  ] as const)('of %s is reported with similar names', async (_, wanted, env) => {
     await using server = await provider(
       list('/v1/models', 'whisper', 'gpt-6-sol', 'gpt-6-sol-mini', 'text-embedding'),
       notFound,
@@ -42,7 +42,7 @@ describe('a model that its provider does not have', () => {
     expect(message).not.toContain('whisper')
   })
 
-  test('of Anthropic and Google, whose lists have other forms', async () => {
+  test('of Anthropic and Google, with other list formats', async () => {
     await using server = await provider(
       list('/v1/models?limit=1000', 'claude-sonnet-5-5', 'claude-haiku-4-5'),
       { path: '/v1beta/models?pageSize=1000', json: { models: [{ name: 'models/gemini-flash-latest' }] } },
@@ -58,7 +58,7 @@ describe('a model that its provider does not have', () => {
 })
 
 describe('a server that lacks the path of a request', () => {
-  test('and offers chat completions where /responses was asked is named with the setting for it', async () => {
+  test('and offers chat completions instead of /responses is reported with the setting for it', async () => {
     await using server = await provider(list('/v1/models', 'qwen'), notFound)
     const { kind, message } = await failure({
       OPENAI_API_KEY: 'k',
@@ -88,7 +88,7 @@ describe('a server that lacks the path of a request', () => {
     expect(message).toContain('set OPENAI_BASE_URL and OPENAI_API_KEY in place of OPENAI_COMPATIBLE_BASE_URL')
   })
 
-  test('at all, since the address is incomplete, is named with the variable that has it', async () => {
+  test('at all, since the address is incomplete, is reported with the variable of the address', async () => {
     await using server = await provider(notFound)
     const { message } = await failure({
       OPENAI_COMPATIBLE_BASE_URL: server.url,
@@ -109,14 +109,14 @@ describe('failures name the variable that was used', () => {
       { OPENAI_COMPATIBLE_API_KEY: 'k', OPENAI_COMPATIBLE_MODEL: 'm' },
       'OPENAI_COMPATIBLE_BASE_URL',
     ],
-  ] as const)('%s, where it is refused', async (name, env, base) => {
+  ] as const)('%s, if it is rejected', async (name, env, base) => {
     await using server = await provider(refused)
     const { kind, message } = await failure({ ...env, [base]: server.url })
     expect(kind).toBe('key')
     expect(message).toContain(`Check ${name}`)
   })
 
-  test('that of a key which is missing', async () => {
+  test('the variable of a missing key', async () => {
     await using server = await provider(refused)
     const { message } = await failure({
       OPENAI_COMPATIBLE_BASE_URL: server.url,
@@ -128,13 +128,13 @@ describe('failures name the variable that was used', () => {
   test.each([
     ['OPENAI_BASE_URL', { OPENAI_API_KEY: 'k' }],
     ['OLLAMA_HOST', {}],
-  ] as const)('%s, where nothing answers', async (name, env) => {
+  ] as const)('%s, if nothing responds', async (name, env) => {
     const { message } = await failure({ ...env, [name]: `http://${nowhere}` })
     expect(message).toContain(`Check the network and ${name}`)
   })
 })
 
-describe('a choice that cannot be had', () => {
+describe('an unavailable selection', () => {
   const choose = (wanted: string, setting?: string) => () =>
     modelsFromEnvironment({ ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: wanted }, setting)
 
@@ -146,15 +146,15 @@ describe('a choice that cannot be had', () => {
     ['claude-opus', 'Did you mean anthropic/claude-opus?'],
     ['gemini-flash', 'Did you mean google/gemini-flash?'],
     ['ofline', 'Did you mean offline?'],
-  ])('%s is refused with the setting it came from', (wanted, words) => {
+  ])('%s is rejected with the setting it came from', (wanted, words) => {
     expect(choose(wanted, '--model')).toThrow(words)
   })
 
-  test('is told of as JACKFIELD_MODEL where that is where it came from', () => {
+  test('is reported with JACKFIELD_MODEL if it came from there', () => {
     expect(choose('openai/gpt')).toThrow('JACKFIELD_MODEL=openai/gpt needs OPENAI_API_KEY')
   })
 
-  test('has a server that answers for all others', async () => {
+  test('has a server that responds for all others', async () => {
     await using server = await provider(chat.completion({ content: 'ok' }))
     const env = { OPENAI_COMPATIBLE_BASE_URL: `${server.url}/v1`, JACKFIELD_MODEL: 'compatible/any' }
     expect(await first(env).generate(request())).toMatchObject({ stopReason: 'endTurn' })

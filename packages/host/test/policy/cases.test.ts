@@ -226,7 +226,7 @@ const cases = [
 ]
 
 describe('the policy', () => {
-  it('is tried by at least 300 cases', () => {
+  it('has at least 300 cases', () => {
     expect(cases.length).toBeGreaterThanOrEqual(300)
   })
 

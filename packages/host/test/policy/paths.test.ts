@@ -67,22 +67,22 @@ describe('a path inside a folder', () => {
     ['a file URI of another machine', () => `file://elsewhere${good}/a.txt`],
     ['a file URI with a hidden slash', () => `${pathToFileURL(good).href}/..%2fbad`],
     ['a path that two readings lead to different places', () => `${good}/out-sub/../a.txt`],
-  ])('cannot be told for %s', (_name, path) => {
+  ])('is undecidable for %s', (_name, path) => {
     expect(inGood(path())).toBeUndefined()
   })
 
-  it('counts ~ as home and as a name', () => {
+  it('resolves ~ as home and as a name', () => {
     expect(isInside('~/x', [homedir()], good)).toBeUndefined()
     expect(isInside('~/x', [homedir()], homedir())).toBe(true)
     expect(isInside('~/x', [bad], good)).toBe(false)
   })
 
-  it('cannot be told for a relative path where nobody knows the folder', () => {
+  it('is undecidable for a relative path without a known folder', () => {
     expect(isInside('a', [good], undefined)).toBeUndefined()
     expect(isInside(join(good, 'a'), ['good'], good)).toBeUndefined()
   })
 
-  it('never is where following the path leads elsewhere', () => {
+  it('is outside if the path leads elsewhere', () => {
     const steps = fc.constantFrom(
       'sub',
       'out',
@@ -114,7 +114,7 @@ describe('a path inside a folder', () => {
   })
 })
 
-describe('what nobody can tell', () => {
+describe('an undecidable path', () => {
   it('allows nothing and forbids what it may be', () => {
     const tests = [{ at: '/path', inside: [good] }]
     const args = { path: join(good, 'loop-a') }
@@ -122,7 +122,7 @@ describe('what nobody can tell', () => {
     expect(testsHold(tests, args, 'any', undefined)).toBe(true)
   })
 
-  it('includes pointers at too many values', () => {
+  it('includes pointers with too many values', () => {
     const args = { list: Array.from({ length: 10_001 }, () => 'x') }
     const tests = [{ at: '/list/*', equals: 'x' }]
     expect(testsHold(tests, args, 'every', undefined)).toBe(false)
@@ -130,7 +130,7 @@ describe('what nobody can tell', () => {
   })
 })
 
-describe('calls like this one', () => {
+describe('patterns for similar calls', () => {
   it('are these arguments, this folder, this host, and any', () => {
     const args = { path: join(good, 'a.txt'), url: 'https://example.org/a?b', n: 1 }
     expect(argumentPatternsOf(args, undefined)).toEqual([
@@ -146,7 +146,7 @@ describe('calls like this one', () => {
     expect(argumentPatternsOf({}, undefined)).toEqual([{ label: 'any arguments' }])
   })
 
-  it('are not offered where they would not cover the call, or too much', () => {
+  it('are not offered if they would not match the call, or match too much', () => {
     const labels = (args: Record<string, unknown>) =>
       argumentPatternsOf(args, undefined).map(({ label }) => label)
     expect(labels({ path: '/nowhere' })).toEqual(['exactly these arguments', 'any arguments'])
@@ -160,7 +160,7 @@ describe('calls like this one', () => {
     ])
   })
 
-  it('always cover the call they were made from', () => {
+  it('always match the call they were made from', () => {
     const value = fc.oneof(
       fc.webUrl(),
       fc.constantFrom('/tmp/a', '/a/b/c', 'x', ''),

@@ -103,7 +103,7 @@ describe('rules', () => {
     expect(policyOf([], 'allow').decide(subject('s', tool('x'))).decision.verdict).toBe('allow')
   })
 
-  it('give the strictest matching verdict for any set of rules', () => {
+  it('return the strictest matching verdict for any set of rules', () => {
     const anyRule = fc.record({
       id: fc.string(),
       verdict: fc.constantFrom<Verdict>('allow', 'ask', 'deny'),
@@ -120,7 +120,7 @@ describe('rules', () => {
     )
   })
 
-  it('let the person type what they would be asked about, and nothing that is denied', () => {
+  it('allow typed calls instead of asking, except denied ones', () => {
     const verdicts = fc.constantFrom<Verdict>('allow', 'ask', 'deny')
     fc.assert(
       fc.property(fc.array(verdicts, { maxLength: 4 }), verdicts, (given, fallback) => {
@@ -147,7 +147,7 @@ describe('rules', () => {
 })
 
 describe('globs', () => {
-  it('agree with a plain definition', () => {
+  it('agree with a reference implementation', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 })
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?', '.'), maxLength: 6 })
     fc.assert(
@@ -161,13 +161,13 @@ describe('globs', () => {
     )
   })
 
-  it('take no time even if made to', async () => {
+  it('match adversarial input quickly', async () => {
     const hard = (): void => expect(matchesGlob('*a'.repeat(30), 'a'.repeat(20_000).concat('b'))).toBe(false)
     expect(await cpuMsOf(hard)).toBeLessThan(500)
   })
 })
 
-describe('remembered answers', () => {
+describe('grants', () => {
   const remembering = (
     scope: 'conversation' | 'always',
     verdict: 'allow' | 'deny' = 'allow',
@@ -179,14 +179,14 @@ describe('remembered answers', () => {
     return { policy, kept, decide: (of = asked) => policy.decide(of).decision }
   }
 
-  it.each(['conversation', 'always'] as const)('stand in for the question (%s)', (scope) => {
+  it.each(['conversation', 'always'] as const)('replace the question (%s)', (scope) => {
     const { decide } = remembering(scope)
     expect(decide()).toMatchObject({ verdict: 'allow', rule: `remembered:${scope}` })
     const refused = remembering(scope, 'deny')
     expect(refused.decide()).toMatchObject({ verdict: 'deny', rule: `remembered:${scope}` })
   })
 
-  it('never weaken a rule that denies, and refuse what a rule allows', () => {
+  it('never override a deny rule, and refuse what a rule allows', () => {
     const store = openStore(':memory:')
     const common = {
       grants: createGrants(store.grants, undefined),
@@ -205,7 +205,7 @@ describe('remembered answers', () => {
     expect(careful.decide(x)).toMatchObject({ decision: { verdict: 'ask', rule: 'ask' }, remember: [] })
   })
 
-  it('last as long as the rule that asked lets them', () => {
+  it('last as long as the asking rule allows', () => {
     expect(remembering('always', 'allow', [rule('ask')])).toMatchObject({ kept: undefined })
     const session = remembering('always', 'allow', [rule('ask', { scope: 'conversation' })])
     expect(session.kept).toBe('conversation')
@@ -230,7 +230,7 @@ describe('remembered answers', () => {
     expect(decide(subject('s', tool('x', change))).verdict).toBe('ask')
   })
 
-  it('are overridden by what the person types', () => {
+  it('are overridden by a typed call', () => {
     const { policy } = remembering('always', 'deny')
     expect(policy.decide(subject('s', tool('x')), true).decision).toMatchObject({
       verdict: 'allow',
@@ -252,7 +252,7 @@ describe('remembered answers', () => {
     ).toBe('allow')
   })
 
-  it('belong to the server by what it is, not by its name', () => {
+  it("belong to the server's identity, not to its name", () => {
     const { decide } = remembering('always')
     expect(decide(subject('s', tool('x'), 'another')).verdict).toBe('ask')
     expect(decide(subject('renamed', tool('x'), 'id of s')).verdict).toBe('allow')
@@ -260,7 +260,7 @@ describe('remembered answers', () => {
 })
 
 describe('labelled data', () => {
-  it('is asked about every time, whatever an ask rule about the label lets be remembered', () => {
+  it('is asked about every time, whatever grants a rule about the label allows', () => {
     const policy = policyOf([rule('ask', { label: 'private', scope: 'always' })])
     const of = subject('web', tool('post'))
     expect(policy.decide(of).remember).toEqual(['conversation', 'always'])
@@ -270,7 +270,7 @@ describe('labelled data', () => {
     expect(policy.remember(of, 'allow', { scope: 'always' }, ruling)).toBeUndefined()
   })
 
-  it('flows where the person typed the call', () => {
+  it('flows if the user typed the call', () => {
     const policy = policyOf([])
     policy.noteLabels(undefined, 'diary', ['private'])
     expect(policy.decide(subject('web', tool('post'))).decision.rule).toBe('label')
@@ -278,7 +278,7 @@ describe('labelled data', () => {
   })
 })
 
-describe('what a server is', () => {
+describe("a server's identity", () => {
   const base: ServerConfig = { command: 'node', args: ['a.js'], env: { TOKEN: '1' }, cwd: '/srv' }
   it.each<[string, ServerConfig]>([
     ['command', { ...base, command: 'nod' }],

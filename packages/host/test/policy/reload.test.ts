@@ -14,8 +14,8 @@ async function oneTool(host: Watched): Promise<string> {
   return tool.name
 }
 
-describe('rules that are read again', () => {
-  it('decide from then on, without a server being started anew, and an event and a row tell of it', async () => {
+describe('reloaded rules', () => {
+  it('apply from then on, without restarting a server, with an event and a row', async () => {
     const servers = { s: session().config }
     const host = await started({ servers, rules: [allow] })
     const tool = await oneTool(host)
@@ -42,7 +42,7 @@ describe('rules that are read again', () => {
     expect(await host.call(tool, { text: 'x' }, chat)).toMatchObject({ denied: true })
   })
 
-  it('hold for a call that waits for its answer', async () => {
+  it('apply to a call that waits for its answer', async () => {
     const { config, ran } = session()
     const servers = { s: config }
     const face = person({
@@ -58,7 +58,7 @@ describe('rules that are read again', () => {
     expect(ran()).toEqual([])
   })
 
-  it('keep what was remembered', async () => {
+  it('keep grants', async () => {
     const servers = { s: session().config }
     const face = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
     const host = await started({ servers, surface: face })
@@ -69,7 +69,7 @@ describe('rules that are read again', () => {
     expect(face.asked).toHaveLength(1)
   })
 
-  it('that cannot be followed change nothing at all', async () => {
+  it('that are invalid change nothing', async () => {
     const servers = { s: session().config }
     const host = await started({ servers, rules: [deny] })
     const broken = { id: 'bad', verdict: 'ask' as const, arguments: [{ at: 'no pointer', equals: 1 }] }
@@ -81,7 +81,7 @@ describe('rules that are read again', () => {
     expect(await host.call(await oneTool(host), { text: 'x' }, chat)).toMatchObject({ denied: true })
   })
 
-  it('are refused with the file and the line where they are wrong', () => {
+  it('are rejected with file and line of the error', () => {
     const text =
       '{\n  "mcpServers": {},\n  "jackfield": {\n    "rules": [\n      { "verdict": "perhaps" }\n    ]\n  }\n}'
     let error: unknown

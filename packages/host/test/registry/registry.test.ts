@@ -56,7 +56,7 @@ describe('a client of the registry', () => {
     ['{"server":{"name":"io.github.eve/other","version":"1.0.0"}}', 200, 'another server'],
     ['x'.repeat(4_100_000), 200, 'more than'],
     [`{"server":${'['.repeat(9_000)}${']'.repeat(9_000)}}`, 200, 'nested too deeply'],
-  ])('does not take anything for an answer (%#)', async (body, status, why) => {
+  ])('rejects invalid responses (%#)', async (body, status, why) => {
     const server = createServer((_request, response) => response.writeHead(status).end(body))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void server.close())
@@ -66,7 +66,7 @@ describe('a client of the registry', () => {
     await expect(client.show(weather.name)).rejects.toThrow(why)
   })
 
-  it('says so where an answer breaks off', async () => {
+  it('reports a response that breaks off', async () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) })
     const client = createRegistry({ fetch: async () => new Response(body) })
     await expect(client.search('x')).rejects.toMatchObject({
@@ -75,7 +75,7 @@ describe('a client of the registry', () => {
     })
   })
 
-  it('speaks to nobody without encryption, and says whom it cannot reach', async () => {
+  it('contacts no registry without encryption, and names an unreachable one', async () => {
     expect(() => createRegistry({ url: 'http://example.org' })).toThrow('https')
     await expect(createRegistry({ url: 'http://127.0.0.1:9' }).search('x')).rejects.toThrow(
       'cannot be reached',
@@ -86,8 +86,8 @@ describe('a client of the registry', () => {
   })
 })
 
-describe('what would be installed', () => {
-  it('is the exact command in the exact version, with what it asks for', () => {
+describe('an installation plan', () => {
+  it('has the exact command in the exact version, with its inputs', () => {
     const plan = planFrom(weather)
     expect(plan).toMatchObject({
       name: 'weather',
@@ -146,11 +146,11 @@ describe('what would be installed', () => {
     ['oci', 'ghcr.io/ann/weather:1.x', undefined],
     ['oci', 'ghcr.io/ann/weather:stable', undefined],
     ['oci', 'ghcr.io:443/ann/weather', undefined],
-  ])('is nothing that may be another version tomorrow: %s %s %s', (type, identifier, version) => {
+  ])('rejects anything that may be another version tomorrow: %s %s %s', (type, identifier, version) => {
     expect(() => planFrom(packed(type, identifier, version))).toThrow('one exact version')
   })
 
-  it.each(['--eval=evil', '-c', 'a b'])('is no option in the place of a package: %s', (identifier) => {
+  it.each(['--eval=evil', '-c', 'a b'])('rejects an option in place of a package: %s', (identifier) => {
     expect(() => planFrom(packed('npm', identifier, '1.0.0'))).toThrow('cannot be one')
   })
 
@@ -167,7 +167,7 @@ describe('what would be installed', () => {
     ['pypi', 'one[extra]', '1.0.0'],
     ['nuget', 'https://evil.example/one', '1.0.0'],
     ['oci', 'https://evil.example/one', '1.0.0'],
-  ])('is the name of a package in a registry, and nothing else that could be fetched: %s %s', (...given) => {
+  ])('accepts only a package name of a registry: %s %s', (...given) => {
     expect(() => planFrom(packed(...given))).toThrow(/cannot be one.*(Ask its publisher|add it by hand)/)
   })
 
@@ -197,7 +197,7 @@ describe('what would be installed', () => {
     ['nuget', '--add-source', 'https://evil.example'],
     ['oci', '--runtime', 'evil'],
     ['oci', '--context', 'evil'],
-  ])('takes no option that changes what is fetched or run: %s %s', (type, name, value) => {
+  ])('rejects options that change what is fetched or run: %s %s', (type, name, value) => {
     const runtimeArguments = [{ type: 'named', name, ...(value !== undefined && { value }) }]
     const at = name.split('=')[0] ?? ''
     const plan = (): unknown => planFrom(withMore(type, { runtimeArguments }))
@@ -209,12 +209,12 @@ describe('what would be installed', () => {
     ['npm', 'evil@1.0.0'],
     ['pypi', 'evil==1.0.0'],
     ['oci', 'evil/image:1.0.0'],
-  ])('is the package that it names, and none that stands before it: %s', (type, value) => {
+  ])('uses the named package, and none before it: %s', (type, value) => {
     const runtimeArguments = [{ type: 'positional', value }]
     expect(() => planFrom(withMore(type, { runtimeArguments }))).toThrow('is not the package it publishes')
   })
 
-  it('takes options that only say how it runs', () => {
+  it('accepts options that do not change what runs', () => {
     const named = (name: string, value?: string) => [{ type: 'named', name, ...(value && { value }) }]
     expect(planFrom(withMore('npm', { runtimeArguments: named('--quiet') })).command).toBe(
       'npx --quiet -y one@1.2.3',
@@ -228,7 +228,7 @@ describe('what would be installed', () => {
     )
   })
 
-  it('gives the arguments of a package to the package, also where its launcher would read options among them', () => {
+  it("passes the package's arguments to the package, not to its launcher", () => {
     const packageArguments = [{ type: 'named', name: '--add-source', value: 'https://evil.example' }]
     expect(planFrom(withMore('nuget', { packageArguments })).command).toBe(
       'dnx one@1.2.3 --yes -- --add-source https://evil.example',
@@ -256,7 +256,7 @@ describe('what would be installed', () => {
     expect(plan).toThrow('cannot be installed')
   })
 
-  it('sets variables that change nothing about what runs', () => {
+  it('sets variables without an effect on what runs', () => {
     const environmentVariables = [
       { name: 'PYTHONUNBUFFERED', value: '1' },
       { name: 'LOG_LEVEL', value: 'debug' },
@@ -268,7 +268,7 @@ describe('what would be installed', () => {
     ])
   })
 
-  it('is fetched from where it was published, or not at all', () => {
+  it("fetches from the publisher's registry, or not at all", () => {
     expect(planFrom(withMore('npm', { registryBaseUrl: 'https://registry.npmjs.org' })).command).toBe(
       'npx -y one@1.2.3',
     )
@@ -277,11 +277,11 @@ describe('what would be installed', () => {
     )
   })
 
-  it('is nothing whose published checksum could not be compared', () => {
+  it('rejects a published checksum that cannot be compared', () => {
     expect(() => planFrom(withMore('npm', { fileSha256: 'a'.repeat(64) }))).toThrow('checksum')
   })
 
-  it('is one exact version also where an argument reads like one', () => {
+  it('has one exact version even if an argument looks like one', () => {
     const [entry] = packed('npm', 'weather', 'latest').packages
     const packageArguments = [{ type: 'positional', value: 'other@1.0.0' }]
     const published = { ...packed('npm', 'weather'), packages: [{ ...entry, packageArguments }] }
@@ -289,7 +289,7 @@ describe('what would be installed', () => {
   })
 
   it.each(['mcpServers', 'servers', 'mcp_servers', 'context_servers'])(
-    'is what its packages say, and nothing that stands under %s',
+    'uses the packages of the document, and ignores anything under %s',
     (member) => {
       const servers = {
         files: {
@@ -308,13 +308,13 @@ describe('what would be installed', () => {
     },
   )
 
-  it('is nothing that is nested so deeply that it could not be written down', () => {
+  it('rejects nesting that is too deep to be stored', () => {
     const deep = JSON.parse('['.repeat(5_000) + ']'.repeat(5_000))
     expect(() => planFrom({ ...packed('npm', 'weather', '1.2.3'), deep })).toThrow('nested too deeply')
   })
 
   it.each([`\${env:AWS_SECRET}`, `\${file:/etc/passwd}`, `\${secret:other}`, `\${PATH}`, `\${odd:thing}`])(
-    'takes nothing of this machine by itself: %s',
+    'reads nothing of this machine: %s',
     (text) => {
       const remotes = [{ type: 'streamable-http', url: `https://evil.example/${text}` }]
       expect(() => planFrom({ name: 'io.github.eve/one', version: '1.0.0', remotes })).toThrow()
@@ -322,7 +322,7 @@ describe('what would be installed', () => {
   )
 })
 
-describe('a server that is packed in a bundle', () => {
+describe('a server published as a bundle', () => {
   const bytes = Buffer.from('a bundle')
   const hash = createHash('sha256').update(bytes).digest('hex')
   const published = async (fileSha256: string | undefined) => {
@@ -336,7 +336,7 @@ describe('a server that is packed in a bundle', () => {
     return bundleIn({ name: 'io.github.ann/one', version: '1.0.0', packages })
   }
 
-  it('is fetched where it is the very bundle that was published', async () => {
+  it('is downloaded if it is exactly the published one', async () => {
     const bundle = await published(hash)
     expect(Buffer.from(await fetchBundle(bundle ?? { url: '', hash: '' }))).toEqual(bytes)
     const other = await published('0'.repeat(64))
@@ -345,7 +345,7 @@ describe('a server that is packed in a bundle', () => {
     await expect(fetchBundle({ url: 'http://example.org/x.mcpb', hash })).rejects.toThrow('https')
   })
 
-  it('is fetched over a few redirects, none of which leads out of encryption or into this machine', async () => {
+  it('is downloaded through a few redirects, only with encryption and outside this machine', async () => {
     const asked: string[] = []
     const from = (places: Readonly<Record<string, string>>) =>
       fetchBundle(
@@ -378,7 +378,7 @@ describe('a server that is packed in a bundle', () => {
     expect(asked).toHaveLength(6)
   })
 
-  it('says so where it breaks off', async () => {
+  it('reports an interrupted download', async () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) })
     const fetching = fetchBundle(
       { url: 'https://a.example/x', hash },
@@ -387,11 +387,11 @@ describe('a server that is packed in a bundle', () => {
     await expect(fetching).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
   })
 
-  it.each(['__proto__', 'constructor', 'toString'])('cannot be of the kind %s', (kind) => {
+  it.each(['__proto__', 'constructor', 'toString'])('rejects the type %s', (kind) => {
     expect(() => planFrom(packed(kind, 'one', '1.0.0'))).toThrow('cannot be installed')
   })
 
-  it('is taken from elsewhere where it is packed in other ways too', () => {
+  it('uses another package if there is one', () => {
     expect(bundleIn(weather)).toBeUndefined()
     expect(bundleIn({ packages: [{ registryType: 'mcpb' }, { registryType: 'npm' }] })).toBeUndefined()
   })

@@ -79,7 +79,7 @@ describe('a result of five million characters', () => {
     expect(results.get(idIn(blocks))?.result).toEqual(result)
   })
 
-  it('is read again whole, in parts', () => {
+  it('can be read in full, in parts', () => {
     const { results } = kept()
     const whole = Array.from({ length: 500_000 }, (_, n) => `line ${n} 𝄞`).join('\n')
     const id = idIn(results.fit(text(whole), { characters: 20_000 }))
@@ -95,8 +95,8 @@ describe('a result of five million characters', () => {
   })
 })
 
-describe('what a model gets', () => {
-  it('is a result as it is, where that is not too long', () => {
+describe("the model's version of a result", () => {
+  it('is unchanged if it is short enough', () => {
     const { results, count } = kept()
     const result: CallToolResult = {
       content: [
@@ -108,7 +108,7 @@ describe('what a model gets', () => {
     expect(count()).toBe(0)
   })
 
-  it('is every image, recording and document that a provider takes; of larger ones it is told the kind and size', () => {
+  it('has every image, recording and document that a provider accepts; of larger ones type and size', () => {
     const { results } = kept()
     const media = (data: string): ContentBlock[] => [
       { type: 'image', data, mimeType: 'image/png' },
@@ -123,7 +123,7 @@ describe('what a model gets', () => {
     expect(textOf(shown)).not.toContain('AAAA')
   })
 
-  it('says of JSON what stands where', () => {
+  it('describes the structure of JSON', () => {
     const { results } = kept()
     const structuredContent = { items: Array(9_000).fill(1), note: 'short', page: { next: 2 } }
     const blocks = results.fit({ content: [], structuredContent }, { characters: 5_000 })
@@ -132,7 +132,7 @@ describe('what a model gets', () => {
     )
   })
 
-  it('ends at a whole character, and never at more than was asked for', () => {
+  it('ends at a whole character, within the limit', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', minLength: 50, maxLength: 400 }),
@@ -148,7 +148,7 @@ describe('what a model gets', () => {
     )
   })
 
-  it('can be read on in the conversation, and in no other', async () => {
+  it('can be continued only in the conversation', async () => {
     const whole = JSON.stringify({
       items: Array.from({ length: 5_000 }, (_, n) => ({ n, name: `item ${n}` })),
     })
@@ -212,8 +212,8 @@ describe('what a model gets', () => {
   })
 })
 
-describe('a kept result and forks of its conversation', () => {
-  it('is read on by every fork, near and far, and by nobody else', async () => {
+describe('a stored result and forks of its conversation', () => {
+  it('is readable by every fork, and by no other conversation', async () => {
     const server = await eraHttp('2025-11-25')
     const whole = `${'y'.repeat(50_000)} the end`
     server.before = (heard, response) => {
@@ -291,11 +291,11 @@ describe('a path', () => {
     ['.text | keys', 'has no keys'],
     ['.["\\x"]', 'is not a string as JSON has them'],
     ['.["a\u000fb"]', 'is not a string as JSON has them'],
-  ])('%s is refused, with what there is instead', ([path, why]) => {
+  ])('%s is rejected, with the existing members', ([path, why]) => {
     expect(() => valuesAt(document, path ?? '')).toThrow(why)
   })
 
-  it('finds every place of any document', () => {
+  it('finds every value of any document', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const visit = (at: unknown, pointer: string, path: string): void => {
@@ -312,7 +312,7 @@ describe('a path', () => {
     )
   })
 
-  it('of whatever letters takes no time to speak of', () => {
+  it('is evaluated quickly for any text', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -332,7 +332,7 @@ describe('a path', () => {
   })
 })
 
-describe('kept results', () => {
+describe('stored results', () => {
   it('make room for newer ones, by number, size and age', () => {
     let now = 0
     const { results, count } = kept({ characters: 10_000, results: 5, ageMs: 1_000 }, () => now)

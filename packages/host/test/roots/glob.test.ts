@@ -18,6 +18,6 @@ it.each([
   ['/srv/deep/private/x', '**/private', true],
   ['/', '/', true],
   ['/srv', '/', true],
-])('%s is meant by %s: %s', (path, pattern, answer) => {
+])('%s is matched by %s: %s', (path, pattern, answer) => {
   expect(isMeant(path, pattern)).toBe(answer)
 })

@@ -62,8 +62,8 @@ function changes(): Pick<HostOptions, 'connect'> & { count: (server?: string) =>
   }
 }
 
-describe('the folders that are open', () => {
-  it('are the one the person works in, its repository, and those of the configuration', async () => {
+describe('the open folders', () => {
+  it('are the working folder, its repository, and those of the configuration', async () => {
     const [repository, other] = [fresh(), fresh()]
     mkdirSync(join(repository, '.git'))
     const workspace = inside(repository, 'packages', 'one')
@@ -76,21 +76,21 @@ describe('the folders that are open', () => {
     expect(await told(host)).toEqual([uri(other), uri(workspace), uri(repository)])
   })
 
-  it('do not grow to the home folder because it is a repository', async () => {
+  it('do not include the home folder because it is a repository', async () => {
     const home = fresh()
     mkdirSync(join(home, '.git'))
     const host = hostOf({ workspace: inside(home, 'project'), home })
     expect((await host.roots.list()).map(({ from }) => from)).toEqual(['workspace'])
   })
 
-  it('are told of to a server of the own configuration of the person too', async () => {
+  it("are offered to servers of the user's own configuration too", async () => {
     const workspace = fresh()
     const from = { file: join(fresh(), 'config.json'), layer: 'user' as const }
     const host = await world({ workspace, surface: someone() }, { ...session().config, from })
     expect(await told(host)).toEqual([uri(workspace)])
   })
 
-  it('have what is wrong with them said', async () => {
+  it('have their warnings', async () => {
     const [workspace, elsewhere, home] = [fresh(), fresh(), fresh()]
     const link = join(fresh(), 'link')
     symlinkSync(elsewhere, link)
@@ -122,7 +122,7 @@ describe('the folders that are open', () => {
     ])
   })
 
-  it('are kept for the folder that the person works in', async () => {
+  it('are stored for the working folder', async () => {
     const [store, one, other, added] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh()]
     const first = hostOf({ store, workspace: one })
     await first.roots.add(added, 'more')
@@ -138,7 +138,7 @@ describe('the folders that are open', () => {
   })
 })
 
-describe('a folder that a person opens', () => {
+describe('an added folder', () => {
   it.each([
     'file:///srv/../etc',
     'file:///srv/%2e%2e/etc',
@@ -146,13 +146,13 @@ describe('a folder that a person opens', () => {
     'https://example.com/',
     'relative',
     '/no/such/folder',
-  ])('is refused: %s', async (place) => {
+  ])('is rejected: %s', async (place) => {
     const host = hostOf({})
     await expect(host.roots.add(place)).rejects.toMatchObject({ code: 'INVALID' })
     expect(await host.roots.list()).toEqual([])
   })
 
-  it('is refused where a link in an open folder leads out of it', async () => {
+  it('is rejected if a link in an open folder leads out of it', async () => {
     const [workspace, outside] = [fresh(), fresh()]
     symlinkSync(outside, join(workspace, 'data'))
     const host = hostOf({ workspace })
@@ -163,7 +163,7 @@ describe('a folder that a person opens', () => {
     })
   })
 
-  it('is left out as long as a pattern says so', async () => {
+  it('is excluded while a pattern matches it', async () => {
     const above = fresh()
     const [one, two] = [inside(above, 'one'), inside(above, 'deep', 'secret', 'two')]
     const host = await world({ roots: [{ uri: uri(one) }, { uri: uri(two) }], surface: someone() })
@@ -186,7 +186,7 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
     return { url: server.url }
   }
 
-  it('is asked for once with what the server would see, and kept', async () => {
+  it('is asked for once with what the server would see, and stored', async () => {
     const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
     inside(workspace, 'src')
     inside(workspace, '.ssh')
@@ -231,7 +231,7 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
     ])
   })
 
-  it('is asked for again when there are more folders, and says which are new', async () => {
+  it('is asked for again when there are more folders, with the new ones marked', async () => {
     const [workspace, more] = [fresh(), fresh()]
     const surface = someone()
     const host = await world({ workspace, surface }, await configOf())
@@ -255,7 +255,7 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
     expect(surface.asked).toHaveLength(1)
   })
 
-  it('that is refused leaves the server with none, and a row that says so', async () => {
+  it('that is refused leaves the server without roots, with a row', async () => {
     const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
     const config = await configOf()
     const surface = someone(() => ({ verdict: 'deny' }))
@@ -273,7 +273,7 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
     expect(surface.asked).toHaveLength(2)
   })
 
-  it('does not cover what a folder was swapped for', async () => {
+  it('does not apply to a replaced folder', async () => {
     const above = fresh()
     const [project, target] = [inside(above, 'project'), inside(above, 'target')]
     const surface = someone()
@@ -309,7 +309,7 @@ describe('one question per server and workspace', () => {
     expect(surface.asked).toHaveLength(1)
   })
 
-  it('asks again only about folders of the second server that the question was not about', async () => {
+  it('asks again only about folders that were not in the question of the other server', async () => {
     const [one, two] = [fresh(), fresh()]
     const answer = Promise.withResolvers<HostAnswers['roots']>()
     const surface = person({ roots: () => answer.promise })
@@ -329,7 +329,7 @@ describe('one question per server and workspace', () => {
     )
   })
 
-  it('outlives the request that led to it while another one waits', async () => {
+  it('outlives its request while another one waits', async () => {
     const workspace = fresh()
     const answer = Promise.withResolvers<HostAnswers['roots']>()
     const surface = person({ roots: () => answer.promise })
@@ -375,7 +375,7 @@ describe('one question per server and workspace', () => {
     expect(signals[1]?.aborted).toBe(true)
   })
 
-  it('is not put again after a restart of the server or the host, nor for the same folder written otherwise', async () => {
+  it('is not repeated after a restart of the server or the host, nor for another spelling of the folder', async () => {
     const [store, workspace, home, more] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh()]
     const { config } = session()
     const surface = someone()
@@ -390,7 +390,7 @@ describe('one question per server and workspace', () => {
     expect(surface.asked).toHaveLength(1)
   })
 
-  it('is not put again for folders that are open only in some runs', async () => {
+  it('is not repeated for folders that are open only in some runs', async () => {
     const [store, workspace, home, one, two] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh(), fresh()]
     const { config } = session()
     const surface = someone()
@@ -411,8 +411,8 @@ describe('one question per server and workspace', () => {
   })
 })
 
-describe('what one server is told', () => {
-  it('is nothing where its configuration says none, which it is not even asked about', async () => {
+describe('the roots of a server', () => {
+  it('are empty if its configuration disables them, without a question', async () => {
     const surface = someone()
     const host = await world({ workspace: fresh(), surface }, { ...session().config, roots: false })
     const said = returned(await host.call('s__client', {}, cli))
@@ -420,7 +420,7 @@ describe('what one server is told', () => {
     expect(await host.roots.servers()).toMatchObject([{ state: 'off', roots: [], asks: [] }])
   })
 
-  it('is its own, and other servers never learn of it', async () => {
+  it('are separate from those of other servers', async () => {
     const [workspace, forA] = [fresh(), fresh()]
     const { connect, count } = changes()
     const surface = someone()
@@ -448,7 +448,7 @@ describe('what one server is told', () => {
     expect(count('b')).toBe(0)
   })
 
-  it('follows what the person chooses, at once', async () => {
+  it("follow the user's decisions at once", async () => {
     const [workspace, more] = [fresh(), fresh()]
     const { connect, count } = changes()
     const host = await world({
@@ -469,7 +469,7 @@ describe('what one server is told', () => {
 })
 
 describe('the official file server', () => {
-  it('picks up a folder that is added and loses one that is removed', async () => {
+  it('sees added folders and loses removed ones', async () => {
     const [workspace, more] = [fresh(), fresh()]
     writeFileSync(join(more, 'note'), 'hello')
     // It starts with another folder, so that the workspace is there once it has taken up its first roots: it may take up
@@ -492,7 +492,7 @@ describe('the official file server', () => {
 describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), () => {
   const prying = new URL('../fixtures/prying-server.ts', import.meta.url).pathname
 
-  it('reads the folders that the person agreed to tell it of, and writes none of them', async () => {
+  it('can read allowed roots in a sandbox, and write none', async () => {
     const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
     const file = join(workspace, 'file')
     writeFileSync(file, 'contents')

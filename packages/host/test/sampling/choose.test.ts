@@ -41,7 +41,7 @@ describe('the model for a request', () => {
     expect(chosen(...hints)).toMatchObject({ model, why })
   })
 
-  it('is the best by what the server prefers, by rough ranks where the person told nothing', () => {
+  it("is the best by the server's priorities, with rough ranks for models without settings", () => {
     expect(chooseModel(models, { intelligencePriority: 1 })).toMatchObject({
       model: 'anthropic/claude-sonnet',
       why: 'it scores best (0.75) for intelligence 1',
@@ -50,20 +50,20 @@ describe('the model for a request', () => {
     expect(chooseModel(models, { costPriority: 1 }).model).toBe('ollama/llama')
   })
 
-  it('is no planner by rules while there is a language model, unless the server names it', () => {
+  it('is not the offline planner if there is a language model, unless the server names it', () => {
     const offline = { ...scripted('offline'), isLanguageModel: false }
     const all = [...models, offline]
     expect(chooseModel(all, { costPriority: 1, speedPriority: 1 }).ranking.at(-1)?.model).toBe('offline')
     expect(chooseModel(all, { hints: [{ name: 'offline' }] }).model).toBe('offline')
   })
 
-  it('is the planner by rules where the person put that first, unless a hint fits another', () => {
+  it('is the offline planner if the user configured it first, unless a hint matches another', () => {
     const all = [{ ...scripted('offline'), isLanguageModel: false }, ...models]
     expect(chooseModel(all, { intelligencePriority: 1 }).model).toBe('offline')
     expect(chooseModel(all, { hints: [{ name: 'claude' }] }).model).toBe('anthropic/claude-sonnet')
   })
 
-  it('has room for the request where that is known, whatever the hints', () => {
+  it('has enough context for the request if known, whatever the hints', () => {
     const facts = [{ id: 'openai/gpt-mini', contextTokens: 1_000 }]
     const choice = chooseModel(models, { hints: [{ name: 'gpt' }] }, { facts, tokens: 2_000 })
     expect(choice).toMatchObject({
@@ -73,7 +73,7 @@ describe('the model for a request', () => {
     expect(choice.ranking.at(-1)).toMatchObject({ model: 'openai/gpt-mini', hint: 'gpt' })
   })
 
-  it('is not compared by price where some have none or the currencies differ', () => {
+  it('is not compared by price if some have none or the currencies differ', () => {
     const priced = (id: string, input: number, currency?: string): ModelFacts => ({
       id,
       cost: { input, output: input },
@@ -86,7 +86,7 @@ describe('the model for a request', () => {
     expect(cheapest([priced('x/large-one', 1)])).toBe('x/small-one')
   })
 
-  it('says so where there is none', () => {
+  it('is an error if there is none', () => {
     expect(() => chooseModel([])).toThrow('There is no model')
   })
 })
@@ -111,7 +111,7 @@ describe('the ranking of four models', () => {
     expect(ranking.map(({ model }) => 'ABCD'[facts.findIndex(({ id }) => id === model)]).join('')).toBe(order)
   })
 
-  it('holds every model once and the chosen one first, whatever a server prefers', () => {
+  it('has every model once and the chosen one first, for any preferences', () => {
     const anything = fc.oneof(fc.double(), fc.string(), fc.constant(null))
     fc.assert(
       fc.property(fc.array(fc.string()), anything, anything, (hints, cost, speed) => {

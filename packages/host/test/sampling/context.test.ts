@@ -34,8 +34,8 @@ const sent = ({ requests }: ReturnType<typeof scripted>): string => JSON.stringi
 const mine = 'echo {"text":"about tea"} of s gave:\n{"text":"about tea"}'
 const others = 'echo {"text":"about rum"} of other gave:\n{"text":"about rum"}'
 
-describe('the context a server asks for', () => {
-  it('is shown to the person and not sent, unless they say so', async () => {
+describe('the context requested by a server', () => {
+  it('is shown to the user and not sent, unless they add it', async () => {
     const { host, surface, model } = await talked('thisServer', {})
     expect(surface.asked[0]).toMatchObject({
       params: { includeContext: 'thisServer' },
@@ -45,7 +45,7 @@ describe('the context a server asks for', () => {
     expect(host.activity({ kind: 'sampling' })[1]?.detail).toMatchObject({ contextIgnored: 'thisServer' })
   })
 
-  it('is added exactly as shown where they say so: of this server alone', async () => {
+  it('is added exactly as shown: of this server only', async () => {
     const { host, surface, model } = await talked('thisServer', { context: true })
     const added = { role: 'user', content: [{ type: 'text', text: mine }] }
     expect(sent(model)).toBe(JSON.stringify([added, ...request.messages]))
@@ -58,21 +58,21 @@ describe('the context a server asks for', () => {
     })
   })
 
-  it('is of every server of the conversation where the server asks for all', async () => {
+  it('is of every server of the conversation if the server asks for all', async () => {
     const { surface, model } = await talked('allServers', { context: true })
     expect(surface.asked[0]).toMatchObject({ context: { texts: [{ text: mine }, { text: others }] } })
     expect(sent(model)).toContain('about rum')
     expect(sent(model)).not.toContain('another talk')
   })
 
-  it('is nothing where it is not known which conversation the request belongs to', async () => {
+  it("is empty if the request's conversation is unknown", async () => {
     const { call, surface, model } = await talked('allServers', { context: true }, 'talk-3')
     expect(textOf(call)).toContain('I am m')
     expect(surface.asked[0]).toMatchObject({ context: { wanted: 'allServers', texts: [] } })
     expect(sent(model)).toBe(JSON.stringify(request.messages))
   })
 
-  it('is not spoken of where the server asks for none', async () => {
+  it('is not shown if the server asks for none', async () => {
     const { surface } = await talked('none', { context: true })
     expect(surface.asked[0]).not.toHaveProperty('context')
   })

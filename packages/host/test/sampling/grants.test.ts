@@ -9,8 +9,8 @@ const often = { requestsPerMinute: 1_000 }
 const remembering = (remember: 'conversation' | 'always') =>
   agreeing({ request: { remember }, result: { remember } })
 
-describe.each(eras)('what the person lets pass from now on (%s)', (era) => {
-  it('passes without asking, is shown, and can be taken back', async () => {
+describe.each(eras)('a sampling grant (%s)', (era) => {
+  it('skips the review, is listed, and can be revoked', async () => {
     const surface = remembering('always')
     const host = await hostIn(era, { surface, models: [scripted('m')], sampling: { limits: often } })
     await sample(host)
@@ -34,7 +34,7 @@ describe.each(eras)('what the person lets pass from now on (%s)', (era) => {
     expect(surface.asked).toHaveLength(4)
   })
 
-  it('passes in its conversation only, where that is what they said', async () => {
+  it('applies in its conversation only, if so chosen', async () => {
     const surface = remembering('conversation')
     const host = await hostIn(era, { surface, models: [scripted('m')], sampling: { limits: often } })
     await sample(host, request, { conversation: 'one' })
@@ -45,7 +45,7 @@ describe.each(eras)('what the person lets pass from now on (%s)', (era) => {
     expect(surface.asked).toHaveLength(4)
   })
 
-  it('asks again once the budget for it is used up', async () => {
+  it('asks again once its budget is used up', async () => {
     const surface = remembering('always')
     const model = replying('m', { usage: { inputTokens: 60, outputTokens: 40 } })
     const limits = { ...often, autoTokensPerDay: 250 }
@@ -60,8 +60,8 @@ describe.each(eras)('what the person lets pass from now on (%s)', (era) => {
   })
 })
 
-describe('what passes without asking', () => {
-  it('outlives the program, and ends when the server is another one or called otherwise', async () => {
+describe('a lasting sampling grant', () => {
+  it("outlives the program, and ends when the server's identity or name changes", async () => {
     const store = join(folder(), 'store.db')
     const { config } = session()
     const rules = [{ id: 'all', verdict: 'allow' as const }]
@@ -85,7 +85,7 @@ describe('what passes without asking', () => {
     expect(surface.asked).toHaveLength(4)
   })
 
-  it('needs nobody there where the config says so for this server, within its budget', async () => {
+  it('needs no user if the configuration has it for this server, within its budget', async () => {
     const model = replying('m', { usage: { inputTokens: 60, outputTokens: 40 } })
     const sampling: SamplingSettings = {
       limits: { ...often, autoTokensPerDay: 250 },
@@ -115,7 +115,7 @@ describe('what passes without asking', () => {
     ])
   })
 
-  it('does not skip the look at answers because requests pass', async () => {
+  it('for requests does not skip the review of results', async () => {
     const surface = agreeing({ request: { remember: 'always' } })
     const host = await hostIn('session', { surface, models: [scripted('m')] })
     await sample(host)
@@ -128,8 +128,8 @@ describe('what passes without asking', () => {
   })
 })
 
-describe('with nobody there', () => {
-  it.each(eras)('a request is an error of the protocol and reaches no model (%s)', async (era) => {
+describe('without a user', () => {
+  it.each(eras)('a request is a protocol error and reaches no model (%s)', async (era) => {
     const model = scripted('m')
     const host = await hostIn(era, { models: [model] })
     const leave = host.attach(

@@ -11,7 +11,7 @@ import { agreeing, eras, hostIn, replying, request, sample } from './support.ts'
 const often = { requestsPerMinute: 1_000 }
 
 describe.each(eras)('the limits of a server (%s)', (era) => {
-  it('refuse the sixth request of a minute: no model is asked, and server and log are told', async () => {
+  it('reject the sixth request of a minute: no model is called, and server and log get the reason', async () => {
     const model = scripted('m')
     const surface = agreeing()
     const host = await hostIn(era, { surface, models: [model] })
@@ -29,7 +29,7 @@ describe.each(eras)('the limits of a server (%s)', (era) => {
     })
   })
 
-  it('of tokens in a day count what models used, and say what is left', async () => {
+  it('of tokens in a day count model usage, and report the rest', async () => {
     const model = replying('m', { usage: { inputTokens: 300, outputTokens: 100 } })
     const limits = { ...often, tokensPerDay: 1_000 }
     const host = await hostIn(era, { surface: agreeing(), models: [model], sampling: { limits } })
@@ -43,7 +43,7 @@ describe.each(eras)('the limits of a server (%s)', (era) => {
     expect(textOf(await sample(host, { ...asked, maxTokens: 50 }))).toContain('"role"')
   })
 
-  it('cap an answer, whatever the server asks for', async () => {
+  it('cap a result, whatever the server requests', async () => {
     const model = scripted('m')
     const surface = agreeing({ request: {} })
     const sampling = { limits: { maxTokens: 100 }, servers: { s: { limits: { maxTokens: 30 } } } }
@@ -53,7 +53,7 @@ describe.each(eras)('the limits of a server (%s)', (era) => {
     expect(model.requests[0]?.maxTokens).toBe(30)
   })
 
-  it('are not used up by what the person refuses', async () => {
+  it('are not used up by refusals of the user', async () => {
     const surface = person({
       'sampling-request': () => ({ verdict: 'deny' }),
       'sampling-result': () => ({ verdict: 'deny' }),
@@ -78,21 +78,18 @@ describe('requests with tools', () => {
     maxTokens: 50,
   })
 
-  it.each(eras)(
-    'go round with the uses the model makes and the results the server gives (%s)',
-    async (era) => {
-      const use = { type: 'tool_use' as const, id: 'u0', name: 'look', input: { at: 'x' } }
-      const model = replying('m', { content: [use], stopReason: 'toolUse' }, {})
-      const host = await hostIn(era, { surface: agreeing(), models: [model] })
-      const first = await sample(host, round(0))
-      expect(returned(first)).toMatchObject({ answer: { content: use, stopReason: 'toolUse' } })
-      const second = await sample(host, round(1))
-      expect(returned(second)).toMatchObject({ answer: { content: { text: 'ok' }, stopReason: 'endTurn' } })
-      expect(model.requests[1]?.messages).toEqual(round(1).messages)
-    },
-  )
+  it.each(eras)('pass tool uses and results between model and server (%s)', async (era) => {
+    const use = { type: 'tool_use' as const, id: 'u0', name: 'look', input: { at: 'x' } }
+    const model = replying('m', { content: [use], stopReason: 'toolUse' }, {})
+    const host = await hostIn(era, { surface: agreeing(), models: [model] })
+    const first = await sample(host, round(0))
+    expect(returned(first)).toMatchObject({ answer: { content: use, stopReason: 'toolUse' } })
+    const second = await sample(host, round(1))
+    expect(returned(second)).toMatchObject({ answer: { content: { text: 'ok' }, stopReason: 'endTurn' } })
+    expect(model.requests[1]?.messages).toEqual(round(1).messages)
+  })
 
-  it.each(eras)('are limited by the rounds they show (%s)', async (era) => {
+  it.each(eras)('are limited by the rounds they contain (%s)', async (era) => {
     const model = scripted('m')
     const limits = { toolRounds: 3 }
     const host = await hostIn(era, { surface: agreeing(), models: [model], sampling: { limits } })
@@ -120,7 +117,7 @@ describe('a budget', () => {
     return { store, clock, admit, tally: () => store.sampling.tally('s', clock.now) }
   }
 
-  it('gives a place back a minute after it was taken, and says when', () => {
+  it('frees a request a minute after it was made, and says when', () => {
     const { admit, clock } = world({ requestsPerMinute: 2 })
     admit(1)
     clock.now += 20_000
@@ -134,7 +131,7 @@ describe('a budget', () => {
     expect(() => admit(1)).toThrow(OverLimit)
   })
 
-  it('keeps free what an answer under way may use, and counts what it used', () => {
+  it('reserves the maximum of a running request, and counts the actual usage', () => {
     const { admit, clock, tally } = world({ ...often, tokensPerDay: 1_000 })
     const first = admit(800)
     expect(() => admit(300)).toThrow('200 are left')
@@ -147,7 +144,7 @@ describe('a budget', () => {
     admit(1_000)
   })
 
-  it('counts every answer that is made anew', () => {
+  it('counts every regenerated result', () => {
     const { admit, tally } = world({ ...often, tokensPerDay: 1_000 })
     const use = admit(900)
     use.reserve({ tokens: 900, money: undefined })
@@ -161,7 +158,7 @@ describe('a budget', () => {
     expect(tally().tokens).toBe(700)
   })
 
-  it('of money wants a price, and holds it', () => {
+  it('of money requires a price, and is enforced', () => {
     const { admit, tally } = world({ ...often, costPerDay: 1 })
     expect(() => admit(10)).toThrow('no price')
     const use = admit(10, { cost: 0.7 })
@@ -171,7 +168,7 @@ describe('a budget', () => {
     expect(tally().cost['EUR']).toBeCloseTo(0.9)
   })
 
-  it('of money without asking wants a price, and asks once it is spent', () => {
+  it('of money without review requires a price, and asks once it is spent', () => {
     const { admit, tally } = world({ ...often, autoCostPerDay: 1 })
     expect(admit(10).passes()).toEqual({ why: 'the model has no price' })
     const use = admit(10, { cost: 0.7 })
@@ -182,7 +179,7 @@ describe('a budget', () => {
     expect(tally().autoCost).toEqual({ EUR: 0.9 })
   })
 
-  it('counts requests with tools by the call that led to them', () => {
+  it('counts requests with tools by the call that caused them', () => {
     const { admit } = world({ ...often, toolRounds: 2 })
     admit(1, { tools: true, cause: 7 })
     admit(1, { tools: true, cause: 7 })

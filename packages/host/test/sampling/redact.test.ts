@@ -16,7 +16,7 @@ const blanked = (text: string, rules: RedactionRule[] = []): string => {
 }
 const pem = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc==\n-----END RSA PRIVATE KEY-----'
 
-describe('what goes to a model', () => {
+describe('a request to a model', () => {
   it.each([
     ['key sk-proj-abcdefghijklmnop1234 end', 'key [redacted: api-key] end'],
     ['GITHUB=ghp_abcdefghijklmnopqrst0123456789', 'GITHUB=[redacted: api-key]'],
@@ -34,19 +34,19 @@ describe('what goes to a model', () => {
     expect(blanked(text)).toBe(expected)
   })
 
-  it('loses what the person named besides, and mail addresses where they say so', () => {
+  it('redacts what the user configured, and mail addresses if enabled', () => {
     const rules: RedactionRule[] = [{ name: 'ticket', pattern: 'T-\\d+' }, { builtin: 'email' }]
     expect(blanked('T-1 of ada.l+x@mail.example.org: T-22', rules)).toBe(
       '[redacted: ticket] of [redacted: email]: [redacted: ticket]',
     )
   })
 
-  it('keeps what the person took out of the rules', () => {
+  it('keeps what the user excluded from the rules', () => {
     const text = 'sk-abcdefghijklmnop1234'
     expect(blanked(text, [{ builtin: 'api-key', off: true }])).toBe(text)
   })
 
-  it('is blanked everywhere a model would read it, and what was blanked is counted by place', () => {
+  it('is redacted everywhere a model would read, and redactions are counted by place', () => {
     const secret = 'sk-abcdefghijklmnop1234'
     const params: CreateMessageParams = {
       systemPrompt: `use ${secret}`,
@@ -96,7 +96,7 @@ describe('what goes to a model', () => {
     expect(JSON.stringify(params)).toContain('abcdefghijklmnop')
   })
 
-  it('is untouched where there is nothing to blank', () => {
+  it('is unchanged without matches', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.json(), (text, json) => {
         const params: CreateMessageParams = {
@@ -112,17 +112,17 @@ describe('what goes to a model', () => {
   })
 })
 
-describe('patterns of the person', () => {
-  it.each(['(a)\\1', '(?<=a)b', '(', 'a{1,5000}'])('%s is refused', (pattern) => {
+describe('configured patterns', () => {
+  it.each(['(a)\\1', '(?<=a)b', '(', 'a{1,5000}'])('%s is rejected', (pattern) => {
     expect(patternProblem(pattern)).toBeTypeOf('string')
     expect(() => hostOf({ sampling: { redact: [{ name: 'x', pattern }] } })).toThrow(McpError)
   })
 
-  it.each(['', 'a*', '\\b'])('%j, which fits nothing as well, ends', (pattern) => {
+  it.each(['', 'a*', '\\b'])('%j, which also matches the empty text, terminates', (pattern) => {
     expect(blanked('baab', [{ name: 'x', pattern }])).toBe(pattern === 'a*' ? 'b[redacted: x]b' : 'baab')
   })
 
-  it('that would search too long keep the request from being sent', () => {
+  it('that would search too long prevent the request', () => {
     expect(() => blanked('a'.repeat(40_000), [{ name: 'x', pattern: 'a|a.*z' }])).toThrow('too long')
   })
 })

@@ -9,7 +9,7 @@ import { agreeing, eras, hostIn, request, sample } from './support.ts'
 const story = (host: Watched) => host.activity().map(({ kind, outcome, cause }) => [kind, outcome, cause])
 
 describe.each(eras)('sampling (%s)', (era) => {
-  it('shows the person the request and the result, and answers with the model', async () => {
+  it('shows the user the request and the result, and answers with the model', async () => {
     const model = scripted('test/one', 'Paris')
     const surface = person({
       'sampling-request': () => ({ verdict: 'allow' }),
@@ -44,7 +44,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     ])
   })
 
-  it('asks the model of the conversation, unless a hint of the server fits another one', async () => {
+  it('uses the model of the conversation, unless a hint of the server matches another one', async () => {
     const surface = agreeing()
     const host = await hostIn(era, { surface, models: [scripted('test/first'), scripted('test/second')] })
     const talk = createConversation({ host, model: scripted('test/first') })
@@ -105,7 +105,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     )
   })
 
-  it('never asks the model for more tokens than the server did', async () => {
+  it('never requests more tokens than the server did', async () => {
     const model = scripted('test/one')
     const surface = person({
       'sampling-request': ({ params }) => ({ verdict: 'allow', params: { ...params, maxTokens: 9_999 } }),
@@ -115,7 +115,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     expect(model.requests[0]?.maxTokens).toBe(50)
   })
 
-  it.each(['request', 'result'] as const)('is refused when the person refuses the %s', async (stage) => {
+  it.each(['request', 'result'] as const)('is refused when the user refuses the %s', async (stage) => {
     const model = scripted('test/one', 'secret')
     const answer = (at: 'request' | 'result') => ({
       verdict: at === stage ? ('deny' as const) : ('allow' as const),
@@ -134,7 +134,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     expect(host.activity({ kind: 'sampling' })[0]).toMatchObject({ outcome: 'denied', detail: { stage } })
   })
 
-  it('fails without an answer when a surface or the model fails, and tells the server nothing of why', async () => {
+  it('fails without an answer if a surface or the model fails, and hides the reason from the server', async () => {
     const model = {
       id: 'm',
       isLanguageModel: true,
@@ -154,7 +154,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     expect(surface.asked).toHaveLength(1)
   })
 
-  it('hands on tools the server offers and the calls the model makes of them', async () => {
+  it("forwards the server's tools and the model's calls of them", async () => {
     const tools = [{ name: 'lookup', inputSchema: { type: 'object' as const } }]
     const use = { type: 'tool_use', id: 'u1', name: 'lookup', input: { q: 'x' } } as const
     const requests: unknown[] = []
@@ -183,7 +183,7 @@ describe.each(eras)('sampling (%s)', (era) => {
       })
   })
 
-  it('writes what happened and why', async () => {
+  it('logs what happened and why', async () => {
     const surface = person({
       'sampling-request': ({ params }) => ({
         verdict: 'allow',
@@ -215,7 +215,7 @@ describe.each(eras)('sampling (%s)', (era) => {
 describe.each(eras)('the built-in offline planner (%s)', (era) => {
   const asks = { ...request, stopSequences: [] }
 
-  it('answers a server without a review; the event and the log say what answered', async () => {
+  it('answers a server without a review; the event and the log name it', async () => {
     const surface = agreeing()
     const host = await hostIn(era, { surface, models: [offlineModel] })
     expect(returned(await sample(host, asks))).toMatchObject({
@@ -235,7 +235,7 @@ describe.each(eras)('the built-in offline planner (%s)', (era) => {
     )
   })
 
-  it('needs nobody to be there, unless another model could be chosen', async () => {
+  it('needs no surface, unless another model could be chosen', async () => {
     const alone = await hostIn(era, { models: [offlineModel] })
     expect(returned(await sample(alone, asks))).toMatchObject({ answer: { role: 'assistant' } })
     const other = await hostIn(era, { models: [offlineModel, scripted('test/one')] })
@@ -243,7 +243,7 @@ describe.each(eras)('the built-in offline planner (%s)', (era) => {
   })
 
   it.each([{ reviewOffline: true }, { servers: { s: { reviewOffline: true } } }])(
-    'is reviewed where the settings say so: %j',
+    'is reviewed if configured: %j',
     async (sampling) => {
       const surface = agreeing()
       const host = await hostIn(era, { surface, models: [offlineModel], sampling })
@@ -253,7 +253,7 @@ describe.each(eras)('the built-in offline planner (%s)', (era) => {
     },
   )
 
-  it('is the only one: a language model, and another model of its id, keep both reviews', async () => {
+  it('is the only exception: a language model, and another model with its id, keep both reviews', async () => {
     for (const model of [scripted('test/one'), { ...scripted('offline'), isLanguageModel: false }]) {
       const surface = agreeing()
       const host = await hostIn(era, { surface, models: [model] })

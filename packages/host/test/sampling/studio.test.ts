@@ -10,8 +10,8 @@ const prices = [
   { id: 'b/small', cost: { input: 1, output: 5 }, speed: 0.9, intelligence: 0.3 },
 ]
 
-describe.each(eras)('the look at a request (%s)', (era) => {
-  it('shows which model of several and why, what it may cost, and what is blanked', async () => {
+describe.each(eras)('the review of a request (%s)', (era) => {
+  it('shows which model of several and why, the estimated cost, and redactions', async () => {
     const models = [scripted('a/large'), scripted('b/small')]
     const surface = agreeing()
     const host = await hostIn(era, { surface, models, sampling: { models: prices } })
@@ -48,7 +48,7 @@ describe.each(eras)('the look at a request (%s)', (era) => {
     })
   })
 
-  it('lets the person change tools, tool choice, temperature and stop sequences, and pick another model', async () => {
+  it('lets the user change tools, tool choice, temperature and stop sequences, and pick another model', async () => {
     const models = [scripted('a/large'), scripted('b/small')]
     const tools = [{ name: 'look', inputSchema: { type: 'object' as const } }]
     const edited: CreateMessageParams = {
@@ -88,7 +88,7 @@ describe.each(eras)('the look at a request (%s)', (era) => {
       },
       'answers no tool use',
     ],
-  ])('asks again, and says why, where the person left %s', async (_name, wrong, why) => {
+  ])('asks again with the reason if the user left %s', async (_name, wrong, why) => {
     let times = 0
     const model = scripted('m')
     const surface = person({
@@ -103,8 +103,8 @@ describe.each(eras)('the look at a request (%s)', (era) => {
   })
 })
 
-describe.each(eras)('the look at an answer (%s)', (era) => {
-  it('can ask again, another model too, before the server is told anything', async () => {
+describe.each(eras)('the review of a result (%s)', (era) => {
+  it('can generate again, with another model too, before the server gets anything', async () => {
     const models = [replying('a', { content: { type: 'text', text: 'first' } }), scripted('b', 'second')]
     const answers: HostAnswers['sampling-result'][] = [
       { verdict: 'regenerate' },
@@ -128,7 +128,7 @@ describe.each(eras)('the look at an answer (%s)', (era) => {
     expect(host.activity({ kind: 'model' })).toHaveLength(3)
   })
 
-  it('asks again where the person wrote an answer that does not fit its request', async () => {
+  it('asks again if the user wrote a result that does not match its request', async () => {
     const use = { type: 'tool_use' as const, id: 'u', name: 'unheard', input: {} }
     let times = 0
     const surface = person({
@@ -143,7 +143,7 @@ describe.each(eras)('the look at an answer (%s)', (era) => {
     expect(surface.asked[2]).toMatchObject({ problem: expect.stringContaining('"unheard"') })
   })
 
-  it('shows what the answer used', async () => {
+  it('shows the usage of the result', async () => {
     const surface = agreeing()
     const model = replying('a/large', { usage: { inputTokens: 100, outputTokens: 20 } })
     const host = await hostIn(era, { surface, models: [model], sampling: { models: prices } })
@@ -157,7 +157,7 @@ describe.each(eras)('the look at an answer (%s)', (era) => {
 
 describe('a refusal', () => {
   it.each(['sampling-request', 'sampling-result'] as const)(
-    'at %s ends a round of 2026-07-28: the server is not asked again',
+    'at %s ends a round of 2026-07-28: the server gets no retry',
     async (stage) => {
       const surface = person({
         'sampling-request': () => ({ verdict: stage === 'sampling-request' ? 'deny' : 'allow' }),
@@ -173,11 +173,11 @@ describe('a refusal', () => {
   )
 })
 
-describe('an answer of a model', () => {
+describe("a model's reply", () => {
   it.each([
     ['by its own count', { inputTokens: 5, outputTokens: 400 }],
     ['by the estimate, where it does not count', undefined],
-  ])('longer than allowed is cut and says so, %s', async (_name, usage) => {
+  ])('longer than allowed is cut and marked, %s', async (_name, usage) => {
     const text = 'word '.repeat(80)
     const model = replying('m', { content: { type: 'text', text }, ...(usage !== undefined && { usage }) })
     const host = await hostIn('session', { surface: agreeing(), models: [model] })
@@ -188,7 +188,7 @@ describe('an answer of a model', () => {
     expect(textOf(call)).not.toContain(JSON.stringify(text.slice(0, length + 1)).slice(0, -1))
   })
 
-  it('that says it was cut is not cut twice', async () => {
+  it('that is marked as cut is not cut twice', async () => {
     const cut = { content: { type: 'text' as const, text: 'x'.repeat(80) }, stopReason: 'maxTokens' }
     const model = replying('m', { ...cut, usage: { inputTokens: 1, outputTokens: 400 } })
     const host = await hostIn('session', { surface: agreeing(), models: [model] })

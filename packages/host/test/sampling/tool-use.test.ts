@@ -39,7 +39,7 @@ async function sampled(params: CreateMessageParams, config: ServerConfig = sessi
 }
 
 describe('a model that uses a tool', () => {
-  it('is not passed on where the server allowed none', async () => {
+  it('is rejected if the server offered no tools', async () => {
     const none = { ...request, toolChoice: { mode: 'none' as const } }
     const { call } = await sampled(none)
     expect(textOf(call)).not.toContain('tool_use')
@@ -49,12 +49,12 @@ describe('a model that uses a tool', () => {
     expect(textOf(other.call)).not.toContain('tool_use')
   })
 
-  it('is passed on where the server allowed it', async () => {
+  it('is passed on if the server offered tools', async () => {
     const { call } = await sampled({ ...request, toolChoice: { mode: 'auto' } }, await stateless())
     expect(returned(call)).toMatchObject({ answer: { content: use, stopReason: 'toolUse' } })
   })
 
-  it('never sees a request whose tool results are mixed or missing', async () => {
+  it('gets no request whose tool results are mixed or missing', async () => {
     const assistant = { role: 'assistant' as const, content: use }
     const result = { type: 'tool_result' as const, toolUseId: 'u1', content: [] }
     const text = { type: 'text' as const, text: 'and?' }

@@ -65,7 +65,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('keys and logins in an open 
       expect([secret, await read(join(at, secret))]).toEqual([secret, 'not there'])
   })
 
-  it('leave the rest of it readable, with what comes into its folders later', async () => {
+  it('leave the rest of it readable, with later additions to its folders', async () => {
     const at = home(['.netrc', '.config/app/settings', '.config/gh/hosts.yml', 'notes/one', 'plain'])
     symlinkSync('notes', join(at, 'alias'))
     const read = await reader({ read: ['~', '~/alias', '~/.config/gh'] })
@@ -77,24 +77,21 @@ describe.skipIf(withoutSandbox !== undefined)(named('keys and logins in an open 
     expect(await read(join(at, '.config/gh/hosts.yml'))).toBe('at first')
   })
 
-  it.each([['~'], ['~/..']])(
-    'are hidden where %s is open and they are links to elsewhere in it',
-    async (open) => {
-      const at = home(['dotfiles/ssh/id', 'dotfiles/vimrc', 'dotfiles/config/app/settings'])
-      symlinkSync(join(at, 'dotfiles/ssh'), join(at, '.ssh'))
-      symlinkSync('dotfiles/config', join(at, '.config'))
-      const read = await reader({ read: [open] })
-      write(join(at, 'dotfiles/config/gh/hosts.yml'), 'canary')
-      expect(await read(join(at, 'dotfiles/vimrc'))).toBe('at first')
-      expect(await read(join(at, '.config/app/settings'))).toBe('at first')
-      expect(await read(join(at, '.ssh/id'))).toBe('not there')
-      expect(await read(join(at, 'dotfiles/ssh/id'))).toBe('not there')
-      expect(await read(join(at, 'dotfiles/config/gh/hosts.yml'))).toBe('not there')
-      expect(await read(join(at, '.config/gh/hosts.yml'))).toBe('not there')
-    },
-  )
+  it.each([['~'], ['~/..']])('are hidden if %s is open and they are links elsewhere', async (open) => {
+    const at = home(['dotfiles/ssh/id', 'dotfiles/vimrc', 'dotfiles/config/app/settings'])
+    symlinkSync(join(at, 'dotfiles/ssh'), join(at, '.ssh'))
+    symlinkSync('dotfiles/config', join(at, '.config'))
+    const read = await reader({ read: [open] })
+    write(join(at, 'dotfiles/config/gh/hosts.yml'), 'canary')
+    expect(await read(join(at, 'dotfiles/vimrc'))).toBe('at first')
+    expect(await read(join(at, '.config/app/settings'))).toBe('at first')
+    expect(await read(join(at, '.ssh/id'))).toBe('not there')
+    expect(await read(join(at, 'dotfiles/ssh/id'))).toBe('not there')
+    expect(await read(join(at, 'dotfiles/config/gh/hosts.yml'))).toBe('not there')
+    expect(await read(join(at, '.config/gh/hosts.yml'))).toBe('not there')
+  })
 
-  it('are hidden where their variables say they are', async () => {
+  it('are hidden at the paths set by their variables', async () => {
     const at = home(['settings/gh/hosts.yml', 'settings/app', 'data/keyrings/login'])
     vi.stubEnv('XDG_CONFIG_HOME', join(at, 'settings'))
     vi.stubEnv('XDG_DATA_HOME', join(at, 'data'))
@@ -113,7 +110,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('keys and logins in an open 
     })
   })
 
-  it('are not looked for among more entries than can be mounted', async () => {
+  it('are not searched among more entries than can be mounted', async () => {
     const at = home([])
     for (let index = 0; index <= 500; index++) writeFileSync(join(at, `file-${index}`), '')
     expect(await stateOf({ read: ['~'] })).toMatchObject({

@@ -37,7 +37,7 @@ describe('a list of hosts', () => {
     [['example.org'], 'example.org:443/path', false],
     [['example.org'], 'example.org:0', false],
     [['example.org'], '', false],
-  ])('%j lets %s through: %s', (list, place, answer) => {
+  ])('%j allows %s: %s', (list, place, answer) => {
     expect(opens(list, place)).toBe(answer)
   })
 
@@ -52,11 +52,11 @@ describe('a list of hosts', () => {
     'example.org:0',
     'example.org:99999',
     '',
-  ])('refuses to be read: %s', (entry) => {
+  ])('is rejected: %s', (entry) => {
     expect(() => readHosts([entry])).toThrow(/is no host/)
   })
 
-  it('never lets through what is not on it, whatever is written', () => {
+  it('never allows an unlisted host, however it is written', () => {
     const list = readHosts(['example.org', '*.example.net:8443', '10.0.0.1:*'])
     fc.assert(
       fc.property(
@@ -102,7 +102,7 @@ describe('a listed name', () => {
     ['*.example.org', '2606:2800:220:1::1', true],
     ['localhost:8080', '127.0.0.1', true],
     ['127.0.0.1:8080', '127.0.0.1', true],
-  ])('%s may lead to %s: %s', (written, address, answer) => {
+  ])('%s may resolve to %s: %s', (written, address, answer) => {
     expect(mayLeadTo(address, entry(written))).toBe(answer)
   })
 })

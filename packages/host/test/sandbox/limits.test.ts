@@ -61,7 +61,7 @@ async function stateOf(sandbox: Sandbox): Promise<unknown> {
 }
 
 describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), () => {
-  it('gets nothing of a folder that its host was started with, by its descriptor', async () => {
+  it('inherits no file descriptor of its host', async () => {
     const at = folder()
     writeFileSync(join(at, 'secret'), 'canary')
     const inherited = openSync(at, 'r')
@@ -87,7 +87,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(existsSync(join(at, 'new'))).toBe(false)
   })
 
-  it('cannot fill the memory of the machine with files', async () => {
+  it("cannot fill the machine's memory with files", async () => {
     const server = `
       import { writeFileSync } from 'node:fs'
       for (const folder of ['/tmp', process.env.HOME, '/dev/shm', '/dev', '/']) {
@@ -105,7 +105,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(output.trim().split('\n')).toEqual([...expected, ...readOnly])
   })
 
-  it('has folders of a bounded size also where none is set', async () => {
+  it('has folders of bounded size by default', async () => {
     const server = `
       import { statfsSync } from 'node:fs'
       for (const at of ['/tmp', process.env.HOME, '/dev/shm']) {
@@ -115,7 +115,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(await written({ sandbox: {}, server })).toBe('true\ntrue\ntrue\n')
   })
 
-  it('is not started where its limit of processes cannot be enforced, and the reason says why', async () => {
+  it('is not started if its process limit cannot be enforced, with the reason', async () => {
     const reason =
       'reason' in limit
         ? expect.stringContaining(`sets "maxProcesses" and that cannot be enforced here: ${limit.reason}`)
@@ -146,7 +146,7 @@ describe.skipIf(unlimited !== undefined)(
     it.each([
       ['without a network', []],
       ['with a proxy', ['example.org']],
-    ])('are no more than are set, %s', async (_name, network) => {
+    ])('are no more than the limit, %s', async (_name, network) => {
       const output = await written({
         sandbox: { maxProcesses: 80, network },
         server: bomb,
@@ -156,7 +156,7 @@ describe.skipIf(unlimited !== undefined)(
       expect(Number(output)).toBeLessThan(80)
     })
 
-    it('are limited also where nothing is set, and nothing inside can raise that', async () => {
+    it('are limited by default, and the limit cannot be raised from inside', async () => {
       const server = `
         import { spawnSync } from 'node:child_process'
         import { readFileSync } from 'node:fs'

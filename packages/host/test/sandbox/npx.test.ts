@@ -86,7 +86,7 @@ describe.skipIf(without !== undefined)(
   `npx in a sandbox${without === undefined ? '' : ` [left out: it ${without}]`}`,
   { timeout: 90_000 },
   () => {
-    it('fetches its package through the proxy where its registry is listed, and runs it', async () => {
+    it('fetches its package through the proxy if its registry is listed, and runs it', async () => {
       home()
       const far = await registry()
       const config = fetched(far, { network: [far.place] })
@@ -101,7 +101,7 @@ describe.skipIf(without !== undefined)(
       ['no network', []],
       ['another host', ['example.org']],
     ])(
-      'that may reach %s says which host it needs, and which file it does not read',
+      'that may contact %s reports the host it needs, and the file it does not read',
       async (_name, network) => {
         const own = join(home(), '.npmrc')
         writeFileSync(own, '')

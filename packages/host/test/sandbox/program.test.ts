@@ -15,12 +15,12 @@ function file(home: string, path: string, text = ''): string {
 const foldersOf = (home: string, program: string, ...args: string[]): Promise<string[]> =>
   programFolders(program, args, { path: join(home, 'node', 'bin'), cwd: home, home })
 
-describe('what a program is made of', () => {
-  it('is nothing beside the system for a program of the system', async () => {
+describe('the files of a program', () => {
+  it('are only those of the system for a system program', async () => {
     expect(await foldersOf('/home/me', '/usr/bin/env')).toEqual([])
   })
 
-  it('is where it is installed, with its libraries', async () => {
+  it('are its installation, with its libraries', async () => {
     const home = realpathSync(folder())
     const node = file(home, 'node/bin/node')
     mkdirSync(join(home, 'node', 'lib'))
@@ -31,7 +31,7 @@ describe('what a program is made of', () => {
     expect(await foldersOf(home, python)).toEqual([join(home, 'project/.venv')])
   })
 
-  it('is the package of a script, with the packages that it uses', async () => {
+  it('are the package of a script, with its dependencies', async () => {
     const home = realpathSync(folder())
     const node = file(home, 'node/bin/node')
     const script = file(home, 'work/app/src/server.js')
@@ -49,7 +49,7 @@ describe('what a program is made of', () => {
     ])
   })
 
-  it('has the linked packages of its workspace that it depends on, and none outside of it', async () => {
+  it('are the linked workspace packages it depends on, and none outside the workspace', async () => {
     const home = realpathSync(folder())
     const node = file(home, 'node/bin/node')
     const script = file(home, 'work/servers/app/main.js')
@@ -78,7 +78,7 @@ describe('what a program is made of', () => {
     ])
   })
 
-  it('is the interpreter too, which the first line of a script names', async () => {
+  it("include the interpreter in a script's first line", async () => {
     const home = realpathSync(folder())
     file(home, 'node/bin/node')
     const script = file(home, 'work/node_modules/server/cli.js', '#!/usr/bin/env node\n')
@@ -88,7 +88,7 @@ describe('what a program is made of', () => {
     expect(await foldersOf(home, link)).toEqual([join(home, 'work/node_modules'), join(home, 'node/bin')])
   })
 
-  it('is never the home folder, whatever lies there', async () => {
+  it('never include the home folder', async () => {
     const home = realpathSync(folder())
     const node = file(home, 'node/bin/node')
     file(home, 'package.json')

@@ -33,13 +33,13 @@ async function asked(
   })
 }
 
-describe('the way out of a sandbox', () => {
-  it('passes on what a listed host answers', async () => {
+describe('the sandbox proxy', () => {
+  it('forwards responses of a listed host', async () => {
     const port = await listening(createServer((given, answer) => answer.end(`${given.url} is here`)))
     expect(await asked(port)).toEqual({ status: 200, text: '/x is here' })
   })
 
-  it('goes on through the proxy of the machine, for http and for CONNECT', async () => {
+  it("continues through the machine's proxy, for http and for CONNECT", async () => {
     const seen: string[] = []
     const machine = createServer((given, answer) => {
       seen.push(`${given.method} ${given.url}`)
@@ -78,7 +78,7 @@ describe('the way out of a sandbox', () => {
     ['HTTP/1.1 101 X\r\nupgrade: a\r\nconnection: upgrade\r\n\r\n', 'in another protocol than HTTP'],
     ['HTTP/1.1 200 OK\r\na b: c\r\n\r\n', 'Parse Error'],
     ['', 'socket hang up'],
-  ])('stays open whatever a listed host answers: %j', async (bytes, why) => {
+  ])('stays open for any response of a listed host: %j', async (bytes, why) => {
     const port = await listening(
       createTcpServer((socket) => {
         socket.on('error', () => {})

@@ -70,14 +70,14 @@ async function echo(): Promise<{ port: number; visits: () => number }> {
 }
 
 describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), () => {
-  it('works, and its state says where it is', async () => {
+  it('works, and its state names the sandbox', async () => {
     home()
     const host = await hostWith(boxed(true))
     expect(host.connections.get('s')).toMatchObject({ state: 'ready', sandboxed: true })
     expect(JSON.parse(await tried(host, 'user'))).toBeTypeOf('string')
   })
 
-  it('cannot read keys or anything else of the person', async () => {
+  it('cannot read keys or other files of the user', async () => {
     const at = home()
     const host = await hostWith(boxed(true))
     expect(await tried(host, 'read', { path: join(at, '.ssh', 'id_ed25519') })).toMatch(/ENOENT/)
@@ -85,7 +85,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(await tried(host, 'read', { path: '/etc/shadow' })).toMatch(/ENOENT/)
   })
 
-  it('sees keys in no folder that is open, unless they are named, whatever the folder is called', async () => {
+  it('sees keys in no open folder, unless they are named, whatever the folder is called', async () => {
     const at = home()
     const alias = join(folder(), 'alias')
     symlinkSync(at, alias)
@@ -99,19 +99,22 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(await tried(named, 'read', { path: join(at, '.ssh', 'id_ed25519') })).toBe('"canary"')
   })
 
-  it.each([[['/']], [['/home', '/opt', '/run']], [['/tmp']]])('starts whatever is open: %j', async (read) => {
-    home()
-    const { port } = await echo()
-    const host = await hostWith(boxed({ read, network: [`127.0.0.1:${port}`] }))
-    expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
-    const { HOME } = JSON.parse(await tried(host, 'environment'))
-    expect(await tried(host, 'list', { path: HOME })).toMatch(/^\[/)
-    expect(JSON.parse(await tried(host, 'processes')).length).toBeLessThan(8)
-    const text = `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\nhello`
-    expect(await tried(host, 'proxy', { text })).toContain('heard hello')
-  })
+  it.each([[['/']], [['/home', '/opt', '/run']], [['/tmp']]])(
+    'starts for any open folder: %j',
+    async (read) => {
+      home()
+      const { port } = await echo()
+      const host = await hostWith(boxed({ read, network: [`127.0.0.1:${port}`] }))
+      expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
+      const { HOME } = JSON.parse(await tried(host, 'environment'))
+      expect(await tried(host, 'list', { path: HOME })).toMatch(/^\[/)
+      expect(JSON.parse(await tried(host, 'processes')).length).toBeLessThan(8)
+      const text = `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\nhello`
+      expect(await tried(host, 'proxy', { text })).toContain('heard hello')
+    },
+  )
 
-  it('writes where it may and nowhere else', async () => {
+  it('writes only to writable folders', async () => {
     home()
     const [open, closed] = [folder(), folder()]
     const host = await hostWith(boxed({ read: [closed], write: [open] }))
@@ -126,7 +129,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(() => statSync('/tmp/new')).toThrow(/ENOENT/)
   })
 
-  it('has the variables it was given, which stand in no list of processes, and none of the person', async () => {
+  it('has its configured variables, which are in no process list, and none of the user', async () => {
     home()
     vi.stubEnv('JACKFIELD_CANARY', 'canary')
     vi.stubEnv('USER', 'ada')
@@ -152,13 +155,13 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(lines.some((line) => line.includes('bwrap') && line.includes(prying))).toBe(true)
   })
 
-  it('sees no process besides its own', async () => {
+  it('sees no outside process', async () => {
     home()
     const host = await hostWith(boxed(true))
     expect(JSON.parse(await tried(host, 'processes')).length).toBeLessThan(5)
   })
 
-  it('reaches no network, not even this machine', async () => {
+  it('has no network, not even this machine', async () => {
     home()
     const { port, visits } = await echo()
     const host = await hostWith(boxed(true))
@@ -202,7 +205,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(await ask('/path')).toMatch(/400 Bad Request/)
   })
 
-  it('has the whole network where that is wanted', async () => {
+  it('has the whole network if configured', async () => {
     home()
     const { port } = await echo()
     const host = await hostWith(boxed({ network: true }))
@@ -212,7 +215,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
   it.each([
     ['without a proxy', []],
     ['with a proxy', ['example.org']],
-  ] as const)('leaves nothing behind when it is closed, %s', async (_name, network) => {
+  ] as const)('leaves nothing behind when closed, %s', async (_name, network) => {
     home()
     const beats = folder()
     const host = await hostWith(boxed({ network: [...network], write: [beats] }))
@@ -228,7 +231,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     ['in no sandbox', false],
     ['without a proxy', []],
     ['with a proxy', ['example.org']],
-  ] as const)('is asked to end before it is killed, %s', async (_name, network) => {
+  ] as const)('gets SIGTERM before it is killed, %s', async (_name, network) => {
     home()
     const out = folder()
     const file = join(out, 'said')
@@ -239,7 +242,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(readFileSync(file, 'utf8')).toBe('input closed, asked to end, saved')
   })
 
-  it('is killed where it does not end when it is asked to', async () => {
+  it('is killed if it ignores SIGTERM', async () => {
     home()
     const out = folder()
     const file = join(out, 'said')
@@ -249,7 +252,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(readFileSync(file, 'utf8')).toBe('input closed, asked to end, ')
   })
 
-  it('says why it ended', async () => {
+  it('reports why it ended', async () => {
     home()
     const host = await hostWith(boxed(true, { args: ['-e', 'process.exit(3)'] }))
     expect(host.connections.get('s')).toMatchObject({
@@ -259,14 +262,14 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
   })
 })
 
-describe('a sandbox that cannot be made', () => {
+describe('an unavailable sandbox', () => {
   const failed = async (config: StdioServerConfig): Promise<unknown> => {
     const host = hostOf({ servers: { s: config } })
     await host.start()
     return host.connections.get('s')
   }
 
-  it('keeps the server from being started, and says what to install', async () => {
+  it('prevents the start of the server, and says what to install', async () => {
     const marker = join(folder(), 'started')
     vi.stubEnv('PATH', folder())
     onTestFinished(() => {
@@ -281,7 +284,7 @@ describe('a sandbox that cannot be made', () => {
     expect(() => statSync(marker)).toThrow(/ENOENT/)
   })
 
-  it('says which entry is wrong', async () => {
+  it('names the wrong entry', async () => {
     expect(await failed(boxed({ network: ['http://example.org/'] }))).toMatchObject({
       state: 'failed',
       reason: expect.stringContaining('"http://example.org/"'),
@@ -297,7 +300,7 @@ describe('a sandbox that cannot be made', () => {
 })
 
 describe.skipIf(withoutSandbox !== undefined)(named('approvals'), () => {
-  it('are the same with a sandbox and without', async () => {
+  it('are the same with and without a sandbox', async () => {
     home()
     const verdicts = async (sandbox: boolean): Promise<unknown> => {
       const surface = person({ approval: () => ({ verdict: 'deny' }) })
@@ -322,7 +325,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('approvals'), () => {
     expect(await verdicts(true)).toEqual(await verdicts(false))
   })
 
-  it('that were remembered without a sandbox stand in one', async () => {
+  it('that were stored without a sandbox apply in one', async () => {
     home()
     const store = join(folder(), 'store.db')
     const surface = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })

@@ -25,7 +25,7 @@ function crowd(names: Iterable<string>, settings: Partial<ServerConfig> = {}) {
 // Twenty processes are started.
 vi.setConfig({ testTimeout: 120_000 })
 
-test('twenty servers with five hundred tools stay within a model’s reach', async () => {
+test('twenty servers with five hundred tools are usable by a model', async () => {
   const { servers, starts } = crowd(corpus.keys())
   const host = await started({
     servers,
@@ -63,7 +63,7 @@ test('twenty servers with five hundred tools stay within a model’s reach', asy
   expect(starts().toSorted()).toEqual([...corpus.keys()].toSorted())
 })
 
-test('the person narrows what a server offers, and pins what models always see', async () => {
+test("the user restricts a server's tools, and pins those that models always get", async () => {
   const { servers } = crowd(['github'], {
     tools: { only: ['*_issue', 'create_*'], without: ['close_issue'], always: ['create_release'] },
   })
@@ -81,7 +81,7 @@ test('the person narrows what a server offers, and pins what models always see',
   await expect(host.call('github__close_issue', {}, { caller: 'chat' })).rejects.toThrow('no tool named')
 })
 
-test('searching wakes nobody, and calling what was found does', async () => {
+test('a search starts no server, and calling a found tool does', async () => {
   const { servers, starts } = crowd(['github', 'weather', 'maps'], { lazy: true })
   const options = {
     servers,

@@ -12,7 +12,7 @@ const named = (of: ToolSearchService, query: string, limit?: number): string[] =
   of.search(query, limit === undefined ? {} : { limit }).matches.map(({ tool }) => tool.name)
 
 describe('searching among five hundred tools', () => {
-  test('finds the right one among the first five for nine of ten wishes', () => {
+  test('finds the right one among the first five for nine of ten queries', () => {
     expect(queries).toHaveLength(200)
     const missed = queries.filter(
       ({ server, tool, query }) =>
@@ -23,32 +23,32 @@ describe('searching among five hundred tools', () => {
     expect(missed.length, missed.map(({ query }) => query).join('\n')).toBeLessThanOrEqual(20)
   })
 
-  test('puts a pasted name first, alone and among other words', () => {
+  test('ranks an exact name first, alone and among other words', () => {
     for (const { name } of corpusTools.filter((_, n) => n % 10 === 0)) {
       expect(named(scale, name, 1)).toEqual([name])
       expect(named(scale, `please use ${name} for this delete list`, 1)).toEqual([name])
     }
   })
 
-  test("puts a tool's own name first", () => {
+  test("ranks a tool's own name first", () => {
     for (const { tool } of corpusTools.filter((_, n) => n % 10 === 5)) {
       expect(scale.search(tool.name, { limit: 1 }).matches[0]?.tool.tool.name).toBe(tool.name)
     }
   })
 
-  test('bears slips of the pen and other endings', () => {
+  test('tolerates misspellings and word endings', () => {
     expect(named(scale, 'kubernets deploymnt replicas', 5)).toContain('kubernetes__get-deployment')
     expect(named(scale, 'creating invoices', 3)).toContain('stripe__create_invoice')
   })
 
-  test('keeps to one server where that is wanted, and says how many there are', () => {
+  test('filters by server, and returns the total number', () => {
     const found = scale.search('create', { server: 'jira', limit: 3 })
     expect(found.matches.map(({ tool }) => tool.server)).toEqual(['jira', 'jira', 'jira'])
     expect(found.total).toBeGreaterThan(3)
     expect(scale.search('create', { server: 'nobody' })).toEqual({ matches: [], total: 0 })
   })
 
-  test('holds for any words', () => {
+  test('works for any words', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.integer(), (query, limit) => {
         const { matches, total } = scale.search(query, { limit })
@@ -73,14 +73,14 @@ describe('searching among the tools of popular servers', () => {
   const within = (count: number): number =>
     places.filter(({ wanted, found }) => found.slice(0, count).includes(wanted)).length / places.length
 
-  test('the queries are at least 200, over at least 40 servers, and each names a tool there is', () => {
+  test('has at least 200 queries, over at least 40 servers, each for an existing tool', () => {
     expect(popularQueries.length).toBeGreaterThanOrEqual(200)
     expect(new Set(popularQueries.map(({ server }) => server)).size).toBeGreaterThanOrEqual(40)
     const names = new Set(tools.map(({ name }) => name))
     expect(places.filter(({ wanted }) => !names.has(wanted))).toEqual([])
   })
 
-  test('puts the right one first for eight of ten wishes, and among the first three for nine', () => {
+  test('ranks the right one first for eight of ten queries, and among the first three for nine', () => {
     const missed = places
       .filter(({ wanted, found }) => found[0] !== wanted)
       .map(({ query, wanted, found }) => `${query}: wanted ${wanted}, found ${found.join(', ')}`)
@@ -90,14 +90,14 @@ describe('searching among the tools of popular servers', () => {
   })
 })
 
-describe('the index follows the tools', () => {
+describe('the index follows tools', () => {
   const tool = (name: string, description: string): CatalogTool => ({
     name: `shop__${name}`,
     server: 'shop',
     tool: { name, description, inputSchema: { type: 'object' } },
   })
 
-  test('that come, go and change', () => {
+  test('that are added, removed and changed', () => {
     let tools = [tool('sell', 'Sells a teapot')]
     const shop = createToolSearch(() => tools)
     expect(named(shop, 'teapot')).toEqual(['shop__sell'])
@@ -110,7 +110,7 @@ describe('the index follows the tools', () => {
     expect(named(shop, 'kettle')).toEqual([])
   })
 
-  test('with names and schemas that a hostile server would choose', () => {
+  test('with hostile names and schemas', () => {
     const odd = [tool('__proto__', 'odd one'), tool('constructor', 'odd two'), tool('', 'odd three')]
     const strange = { ...tool('long', 'odd '.repeat(100_000)), always: true as const }
     const shop = createToolSearch(() => [
@@ -136,8 +136,8 @@ describe('the index follows the tools', () => {
   })
 })
 
-describe('the meter', () => {
-  test('weighs every server and tool, the dearest first, and says why it defers', () => {
+describe('the token meter', () => {
+  test('counts every server and tool, the largest first, with the reason for search', () => {
     const meter = scale.meter()
     expect(meter).toMatchObject({ tools: 500, deferred: true, contextTokens: 128_000 })
     expect(meter.why).toContain('500 tools, more than the 40')

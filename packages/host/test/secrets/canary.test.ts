@@ -122,7 +122,7 @@ async function told(host: Watched): Promise<string> {
 }
 
 describe('a secret', () => {
-  it('that a server quotes in what it says of itself is told to nobody, and its resource is read all the same', async () => {
+  it("quoted in a server's definitions is shown to nobody, and its resource can be read", async () => {
     const one = await house(listing, {
       instructions: `Use ${canary.header} to sign in.`,
       description: `Books with ${canary.header}.`,
@@ -151,7 +151,7 @@ describe('a secret', () => {
     expect(again.trust.server('s').items.every(({ state }) => state === 'pinned')).toBe(true)
   })
 
-  it('in what a server says is compared letter by letter: another one is a change', async () => {
+  it('in a definition is compared exactly: another one is a change', async () => {
     const says: Says = { description: `Books with ${canary.header}.` }
     const one = await house(() => text('x'), says)
     await (await one.host()).close()
@@ -161,7 +161,7 @@ describe('a secret', () => {
     expect(host.trust.server('s').items).toMatchObject([{ what: 'tool', state: 'quarantined' }])
   })
 
-  it('is in no error that comes of a call, a read or a completion', async () => {
+  it('is in no error of a call, a read or a completion', async () => {
     const one = await house(() => ({ code: -32603, message: `Not with ${canary.header}` }))
     const host = await one.host()
     const call = await host.call('s__book', {}, cli)
@@ -181,7 +181,7 @@ describe('a secret', () => {
     expect(secretsIn(await told(host))).toEqual([])
   })
 
-  it('that is typed into a form reaches the server and nothing else', async () => {
+  it('typed into a form reaches the server only', async () => {
     const one = await house(({ inputResponses }, nth) =>
       nth === 1
         ? asksBack({ q: question })
@@ -202,7 +202,7 @@ describe('a secret', () => {
     expect(leaksIn(one.state)).toEqual([])
   })
 
-  it('that is typed into a form in another program reaches the one that waits, sealed for it alone', async () => {
+  it('typed into a form in another program reaches only the waiting one, sealed for it', async () => {
     const one = await house(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ q: question }) : text(inputResponses?.['q']),
     )
@@ -219,7 +219,7 @@ describe('a secret', () => {
       expect(statSync(name).mode & 0o077).toBe(0)
   })
 
-  it('among the arguments of a parked call is kept by its name or sealed, and is there when it is taken up', async () => {
+  it('among the arguments of a suspended call is stored by name or sealed, and restored on resume', async () => {
     const one = await house(({ inputResponses }, nth) =>
       nth === 1
         ? asksBack(
@@ -253,7 +253,7 @@ describe('a secret', () => {
     expect(leaksIn(one.state)).toEqual([])
   })
 
-  it('that is gone when its call is taken up is named, and the call stays', async () => {
+  it('that is missing on resume is named, and the call stays', async () => {
     const one = await house((_, nth) => (nth === 1 ? asksBack({ q: question }) : text('done')))
     const first = await one.host()
     await first.secrets.set('office', canary.named)
@@ -264,13 +264,16 @@ describe('a secret', () => {
     const second = await one.host()
     await second.secrets.remove('office')
     second.inbox.answer(id, filled, 'me')
-    await expect(second.inbox.resumed(id)).rejects.toThrow('jackfield secret set')
+    await expect(second.inbox.resumed(id)).rejects.toMatchObject({
+      message: expect.stringContaining('"office"'),
+      fixes: [{ action: 'set-secret', name: 'office' }],
+    })
     await second.secrets.set('office', canary.named)
     expect(textOf((await second.inbox.resumed(id)) ?? (await call))).toBe('"done"')
     expect(one.server.calls[1]).toMatchObject({ arguments: { token: canary.named } })
   })
 
-  it('that was typed for a call that nobody could take up yet is asked for again by the program that does', async () => {
+  it('typed for a call that could not be resumed yet is asked for again by the resuming program', async () => {
     const seat = {
       message: 'Which seat?',
       requestedSchema: { type: 'object' as const, properties: { seat: { type: 'string' as const } } },
@@ -299,7 +302,7 @@ describe('a secret', () => {
     expect(leaksIn(one.state)).toEqual([])
   })
 
-  it('is not kept for other programs where nothing could seal it', async () => {
+  it('is not stored for other programs if nothing could seal it', async () => {
     const one = await house(() => asksBack({ q: question }))
     const first = await one.host({}, false)
     const call = first.call('s__book', { key: canary.header }, cli)
@@ -311,7 +314,7 @@ describe('a secret', () => {
     expect(second.inbox.get(id)?.state).toBe('lost')
   })
 
-  it('is shown to no face that is asked about a call, and sent as it is when the person edits around it', async () => {
+  it('is hidden on surfaces in an approval, and sent unchanged after an edit around it', async () => {
     const one = await house(() => text('done'))
     const face = person({
       approval: ({ arguments: given }) => ({ verdict: 'allow', arguments: { ...given, more: true } }),
@@ -324,7 +327,7 @@ describe('a secret', () => {
     expect(secretsIn(await told(host))).toEqual([])
   })
 
-  it('does not reach a model, whatever a server says, gives back or asks', async () => {
+  it('does not reach a model through any text, result or question of a server', async () => {
     const one = await house(() => text(`given ${canary.header}`), {
       instructions: `Say ${canary.header}`,
       description: `Knows ${canary.header}`,
@@ -350,7 +353,7 @@ describe('a secret', () => {
     expect(secretsIn(JSON.stringify(requests))).toEqual([])
   })
 
-  it('given to a program stands in no command line of the system', async () => {
+  it('given to a program is in no command line of the system', async () => {
     const one = folder()
     const script = sessionProgram()
     const host = hostOf({

@@ -22,7 +22,7 @@ describe('a redactor', () => {
   })
 
   it.each(['base64', 'base64url'] as const)(
-    'finds any secret in %s, wherever in a text it begins',
+    'finds any secret in %s, at any position of a text',
     (encoding) => {
       expect(Buffer.from('key>>>???~~~').toString('base64')).toMatch(/\+.*\//)
       fc.assert(
@@ -42,7 +42,7 @@ describe('a redactor', () => {
     },
   )
 
-  it('redacts values and names in any structure, and leaves others as they are', () => {
+  it('redacts values and names in any structure, and leaves others unchanged', () => {
     const redactor = createSecretRedactor()
     redactor.add('abcdef-secret', 'K')
     const clean = { a: [1, null, { b: 'x' }] }
@@ -53,13 +53,13 @@ describe('a redactor', () => {
     })
   })
 
-  it('leaves what is too short to be told from other text', () => {
+  it('ignores values that are too short to be distinguished from other text', () => {
     const redactor = createSecretRedactor()
     redactor.add('12345', 'PIN')
     expect(redactor.text('12345')).toBe('12345')
   })
 
-  it('shows no secret, however a text is cut into pieces, and loses nothing else', () => {
+  it('shows no secret, for any chunk boundaries, and loses nothing else', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.constant('abcdef-secret'), fc.string({ maxLength: 12 })), { maxLength: 8 }),

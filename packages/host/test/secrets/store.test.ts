@@ -11,7 +11,7 @@ const kinds: [string, (at: string) => SecretKey][] = [
 
 describe('secrets', () => {
   it.each(kinds)(
-    'sealed with %s are there again for the next program, and in no file as they are',
+    'sealed with %s are readable by the next program, and in no file as plain text',
     async (_, key) => {
       const at = folder()
       const first = sealedSecrets(at, key(at))
@@ -32,7 +32,7 @@ describe('secrets', () => {
     },
   )
 
-  it('are not read with another passphrase', async () => {
+  it('cannot be read with another passphrase', async () => {
     const at = folder()
     await sealedSecrets(at, { kind: 'passphrase', text: 'correct horse battery' }).set('a', 'x'.repeat(9))
     const other = sealedSecrets(at, { kind: 'passphrase', text: 'wrong horse battery' })

@@ -39,7 +39,7 @@ const { value: json } = fc.letrec((tie) => ({
 }))
 
 describe('a value without its secrets', () => {
-  it('holds none of them, and is the same again with them back in their places', async () => {
+  it('contains none of them, and is restored exactly', async () => {
     await fc.assert(
       fc.asyncProperty(json, async (given) => {
         // As it comes out of the store.
@@ -57,7 +57,7 @@ describe('a value without its secrets', () => {
     )
   })
 
-  it('fills in only what was taken out: a reference that somebody wrote is a text', async () => {
+  it('restores only what was removed: an equal reference in a text stays text', async () => {
     const reference = `$${'{'}secret:office}`
     const held = extractSecrets({ given: reference, token: named }, redactor())
     if (held === undefined) throw new Error('nothing was taken out')
@@ -70,7 +70,7 @@ describe('a value without its secrets', () => {
 })
 
 describe('marks of secrets', () => {
-  it('are put back where the person left them', () => {
+  it('are replaced where the user kept them', () => {
     const given = { a: `Bearer ${bare}`, b: [named] }
     const known = redactor()
     const shown = known.value(given)
@@ -78,13 +78,13 @@ describe('marks of secrets', () => {
     expect(restoreMarks({ ...shown, c: 'more' }, marksIn(given, known))).toEqual({ ...given, c: 'more' })
   })
 
-  it('that were not in what was shown mean themselves', () => {
+  it('that were not shown are literal', () => {
     expect(restoreMarks('[office]', marksIn({ a: bare }, redactor()))).toBe('[office]')
   })
 })
 
-describe('a text that is sealed for one program', () => {
-  it('is opened by that program alone, for the question it is about, and only as it was sealed', () => {
+describe('a sealed text', () => {
+  it('is opened only by its program, for its question, and unchanged', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (given, about) => {
         const [me, other] = [createSealRecipient(), createSealRecipient()]
@@ -100,7 +100,7 @@ describe('a text that is sealed for one program', () => {
     )
   })
 
-  it('that is none is not opened', () => {
+  it('that is invalid is not opened', () => {
     for (const text of ['', '.', 'x.y', 'AAAA.AAAA'])
       expect(createSealRecipient().open(text, 'q')).toBeUndefined()
   })
@@ -109,7 +109,7 @@ describe('a text that is sealed for one program', () => {
 describe('an error', () => {
   const shown = (error: unknown): string => inspect(redactedError(error, redactor()), { depth: 20 })
 
-  it('holds no secret in anything that is printed of it, its causes included', () => {
+  it('has no secret in any printed part, its causes included', () => {
     const far = new Error(`far ${bare}`)
     for (const error of [
       new Error(`with ${bare}`),
@@ -126,7 +126,7 @@ describe('an error', () => {
     }
   })
 
-  it('is the same one, with its cause, where there is no secret in it', () => {
+  it('is unchanged, with its cause, without a secret', () => {
     const error = new McpError('HTTP', 'plain', { cause: new Error('near') })
     expect(redactedError(error, redactor())).toBe(error)
     expect(redactedError(new McpError('HTTP', bare, { cause: error }), redactor())).toMatchObject({
@@ -137,8 +137,8 @@ describe('an error', () => {
   })
 })
 
-describe('a value that is too short to be looked for everywhere', () => {
-  it('is replaced where it stands alone in a member of its name', () => {
+describe('a value that is too short to be searched for', () => {
+  it('is replaced as the whole value of a member with its name', () => {
     const known = createSecretRedactor()
     known.addMember('pin', 4711)
     expect(known.value({ pin: 4711, deep: [{ pin: '4711' }], other: 4711, text: 'pin 4711' })).toEqual({

@@ -61,7 +61,7 @@ async function configured(text: string, files: Readonly<Record<string, string>> 
 }
 
 describe('the configuration of a host', () => {
-  test('is explained with file and line of each value, and no secret', async () => {
+  test('has file and line of each value, and no secret', async () => {
     const { configuration, file } = await configured(ownText)
     const view = await configuration.view()
     expect(view.files.filter(({ exists }) => exists)).toMatchObject([{ file, layer: 'user', isOwn: true }])
@@ -83,7 +83,7 @@ describe('the configuration of a host', () => {
     expect(JSON.stringify(await configuration.entry('files'))).not.toContain('hush-hush-token')
   })
 
-  test('is changed as it was shown, and everything else stays', async () => {
+  test('is changed as previewed, and everything else stays', async () => {
     const { save, read, service, configuration, file } = await configured(ownText)
     const plan = await save({ kind: 'rule', rule: { verdict: 'ask', server: 'files' } })
     expect(plan).toMatchObject({ file, effect: { added: [], removed: [], changed: [] } })
@@ -118,7 +118,7 @@ describe('the configuration of a host', () => {
     expect(read()).toContain('third.js')
   })
 
-  test('does not confuse two secrets of one name', async () => {
+  test('does not confuse two secrets with one name', async () => {
     const entry = (secret: string) => ({ command: 'x', env: { TOKEN: secret }, disabled: true })
     const servers = { one: entry('secret-one'), two: entry('secret-two') }
     const { save, configuration, file, read } = await configured(JSON.stringify({ mcpServers: servers }))
@@ -130,7 +130,7 @@ describe('the configuration of a host', () => {
     expect(JSON.parse(read()).mcpServers).toEqual({ ...servers, two: { ...servers.two, command: 'y' } })
   })
 
-  test('is not written where its file changed since it was shown', async () => {
+  test('is not written if its file changed since the preview', async () => {
     const { configuration, write, read } = await configured(ownText)
     const plan = await configuration.plan({ kind: 'enable', server: 'wiki', enabled: true })
     write('.config/jackfield/config.json', ownText.replace('What I use', 'Another editor'))
@@ -139,7 +139,7 @@ describe('the configuration of a host', () => {
     await expect(configuration.write('unknown')).rejects.toThrow(/no longer known/)
   })
 
-  test('is not made unusable', async () => {
+  test('cannot be made invalid', async () => {
     const { save, file, read, configuration, at } = await configured(ownText, {
       'work/.vscode/mcp.json': '{"servers":{"code":{"command":"x"}}}',
     })
@@ -155,7 +155,7 @@ describe('the configuration of a host', () => {
     expect(read()).toBe(ownText)
   })
 
-  test('switches servers of every file on and off, in the own file', async () => {
+  test('switches servers of any file on and off, in the own file', async () => {
     const { save, read, service, at } = await configured(ownText, {
       'work/.mcp.json': '{"mcpServers":{"shared":{"command":"node","args":["nothing.js"]}}}',
     })
@@ -168,7 +168,7 @@ describe('the configuration of a host', () => {
     expect(service.host.connections.get('wiki')?.state).not.toBe('disabled')
   })
 
-  test('takes servers of other applications over, and their secrets into the secret store', async () => {
+  test('copies servers of other applications, and their secrets into the secret store', async () => {
     const cursor = {
       git: { command: 'node', args: ['git.js'], env: { GIT_TOKEN: 'abcdef-secret' }, disabled: true },
     }
@@ -186,7 +186,7 @@ describe('the configuration of a host', () => {
     expect(await configuration.found()).toMatchObject([{ isKnown: true }])
   })
 
-  test('is followed where an editor changes it, and says so', async () => {
+  test('is reloaded when an editor changes it, with a notice', async () => {
     const { service, write, configuration } = await configured(ownText)
     const before = configuration.version
     const changed = new Promise<void>((resolve) => {

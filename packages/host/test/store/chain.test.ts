@@ -56,7 +56,7 @@ describe('the chain over the activity log', () => {
     new DatabaseSync(file).exec('PRAGMA wal_checkpoint(TRUNCATE)')
   })
 
-  it('is sound as it was written', () => {
+  it('is valid as written', () => {
     const found = after()
     expect(found).toMatchObject({ sound: true, checked: 7, faults: [], head: { position: 7 } })
     expect(found.head.hash).toMatch(/^[0-9a-f]{64}$/)
@@ -99,14 +99,14 @@ describe('the chain over the activity log', () => {
     ['the hash it ends with', "UPDATE activity_head SET hash = ''", 7, null],
     ['where it begins', 'UPDATE activity_head SET pruned = 2', 2, null],
     ['a note of pruning put in', "INSERT INTO activity_prune VALUES (1, 2, 'x', '2027', '2027', 1)", 1, 1],
-  ])('tells of %s', (_what, statement, position, activity) => {
+  ])('detects %s', (_what, statement, position, activity) => {
     const found = after(statement)
     expect(found.sound).toBe(false)
     expect(found.faults[0]).toMatchObject({ position, activity })
     expect(found.faults[0]?.message).toMatch(/\.$/)
   })
 
-  it('tells of rows that changed places', () => {
+  it('detects swapped rows', () => {
     const swap = (table: string, column: string, a: number, b: number): string[] => [
       `UPDATE ${table} SET ${column} = -1 WHERE ${column} = ${a}`,
       `UPDATE ${table} SET ${column} = ${a} WHERE ${column} = ${b}`,
@@ -117,7 +117,7 @@ describe('the chain over the activity log', () => {
     expect(after(...swap('activity_chain', 'position', 3, 5)).faults[0]).toMatchObject({ position: 3 })
   })
 
-  it('tells of a newest row that was taken away with all that tells of it, by a hash noted before', () => {
+  it('detects a removed newest row, by a previously noted hash', () => {
     const store = openStore(file)
     const { head } = store.activity.verify()
     expect(store.activity.verify(head.hash).sound).toBe(true)
@@ -139,8 +139,8 @@ describe('the chain over the activity log', () => {
   })
 })
 
-describe('taking old rows away', () => {
-  it('keeps the rest verifiable, and an end of a row that is gone', () => {
+describe('pruning', () => {
+  it('keeps the rest verifiable, and the end of a removed row', () => {
     vi.useFakeTimers({ now: Date.parse('2027-01-01T00:00:00Z'), toFake: ['Date'] })
     const store = openStore(file)
     const { activity } = store
@@ -179,7 +179,7 @@ describe('taking old rows away', () => {
     }
   })
 
-  it('leaves everything that nobody asked to take away under guard', () => {
+  it('still detects other removals', () => {
     const store = openStore(file)
     write(store)
     store.activity.prune('2000-01-01')
@@ -191,14 +191,14 @@ describe('taking old rows away', () => {
     raw.close()
   })
 
-  it('needs a time', () => {
+  it('requires a time', () => {
     const { activity } = openStore(':memory:')
     expect(() => activity.prune('yesterday')).toThrow(/"yesterday" is no time/)
   })
 })
 
-describe('a store that is shared', () => {
-  it('is one chain, whoever appends', async () => {
+describe('a shared store', () => {
+  it('has one chain for all writers', async () => {
     openStore(file).close()
     const program = join(folder, 'append.ts')
     const store = new URL('../../src/log/store/store.ts', import.meta.url).href
@@ -225,7 +225,7 @@ describe('a store that is shared', () => {
     expect(activity.verify()).toMatchObject({ sound: true, checked: 360 })
   })
 
-  it('of a time before the chain is linked as it stands', () => {
+  it('from before the chain existed is linked as it is', () => {
     const raw = new DatabaseSync(file)
     raw.exec(`
       CREATE TABLE activity (id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL, server TEXT,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createOwners } from '../../src/log/store/owners.ts'
 
-it('programs that begin and end at once on one store all have their place, and none of them is taken for gone', async () => {
+it('programs that start and end concurrently on one store each get a lock, and none is mistaken for ended', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-owners-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const store = join(folder, 'a.db')

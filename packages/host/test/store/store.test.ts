@@ -31,7 +31,7 @@ const grant = {
 } as const
 
 describe('activity', () => {
-  it('is told from beginning to end, with what caused what', () => {
+  it('is recorded from start to end, with causes', () => {
     const { activity } = openStore(':memory:')
     const call = activity.begin(start)
     const inner = activity.begin({ ...start, kind: 'elicitation', cause: call, detail: {} })
@@ -55,7 +55,7 @@ describe('activity', () => {
     ])
   })
 
-  it('lists the newest, oldest first, by server and kind', () => {
+  it('lists the newest rows, oldest first, by server and kind', () => {
     const { activity } = openStore(':memory:')
     const ids = ['a', 'b', 'a', 'b'].map((server, n) =>
       activity.begin({ ...start, server, kind: n < 2 ? 'call' : 'read' }),
@@ -85,7 +85,7 @@ describe('activity', () => {
     raw.close()
   })
 
-  it('cuts what is too long, and says so', () => {
+  it('cuts long details, and marks the cut', () => {
     const { activity } = openStore(':memory:')
     const id = activity.begin(start)
     const long = 'x'.repeat(400_000)
@@ -112,8 +112,8 @@ describe('activity', () => {
   })
 })
 
-describe('the file', () => {
-  it('keeps activity and lasting answers, and numbers go on', () => {
+describe('the store file', () => {
+  it('keeps activity and grants, and continues the numbering', () => {
     const file = join(folder, 'deep', 'er', 'store.db')
     const first = openStore(file)
     const id = first.activity.begin(start)
@@ -132,27 +132,30 @@ describe('the file', () => {
     second.close()
   })
 
-  it('is for its owner only', async () => {
+  it('is readable by its owner only', async () => {
     const file = join(folder, 'store.db')
     openStore(file).close()
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  it.runIf(process.platform !== 'win32')('keeps others from a file that they could read before', async () => {
-    const file = join(folder, 'store.db')
-    const first = openStore(file)
-    first.activity.begin(start)
-    const all = (await readdir(folder)).map((name) => join(folder, name))
-    expect(all).toEqual(expect.arrayContaining([file, `${file}-wal`]))
-    for (const path of all) await chmod(path, 0o644)
-    const second = openStore(file)
-    second.activity.begin(start)
-    for (const path of all) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, 0o600])
-    second.close()
-    first.close()
-  })
+  it.runIf(process.platform !== 'win32')(
+    'becomes unreadable for others who could read it before',
+    async () => {
+      const file = join(folder, 'store.db')
+      const first = openStore(file)
+      first.activity.begin(start)
+      const all = (await readdir(folder)).map((name) => join(folder, name))
+      expect(all).toEqual(expect.arrayContaining([file, `${file}-wal`]))
+      for (const path of all) await chmod(path, 0o644)
+      const second = openStore(file)
+      second.activity.begin(start)
+      for (const path of all) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, 0o600])
+      second.close()
+      first.close()
+    },
+  )
 
-  it('is shared by two programs', () => {
+  it('can be shared by two programs', () => {
     const file = join(folder, 'store.db')
     const [one, two] = [openStore(file), openStore(file)]
     const ids = [one, two, one, two].map((store) => store.activity.begin(start))
@@ -162,7 +165,7 @@ describe('the file', () => {
     two.close()
   })
 
-  it('of a newer version is left alone', () => {
+  it('of a newer version is not changed', () => {
     const file = join(folder, 'store.db')
     const raw = new DatabaseSync(file)
     raw.exec('PRAGMA user_version = 99')
@@ -170,13 +173,13 @@ describe('the file', () => {
     expect(() => openStore(file)).toThrow(/newer Jackfield wrote it \(store version 99/)
   })
 
-  it('that is no store is named in the error', async () => {
+  it('that is not a store is named in the error', async () => {
     const file = join(folder, 'store.db')
     await writeFile(file, 'not a database, but long enough to look like one'.repeat(50))
     expect(() => openStore(file)).toThrow(/Cannot use .*store\.db as the store/)
   })
 
-  it('needs node:sqlite, and says so in one line where it is missing', () => {
+  it('needs node:sqlite, and a missing one is reported in one line', () => {
     const spy = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
     expect(() => openStore(':memory:')).toThrow(
       /^The host keeps its activity in node:sqlite.*Run Node 22\.13 or newer\.$/,

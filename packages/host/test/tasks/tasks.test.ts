@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { defineServer, type Server, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation, type LateResult } from '../../src/models/agent/index.ts'
 import { HostService } from '../../src/service/service.ts'
 import type { HostOptions, HostTask } from '../../src/types/index.ts'
@@ -14,7 +14,7 @@ import { says, scriptedModel, uses } from '../agent/host.ts'
 import { folder, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
-const taskHost = fileURLToPath(new URL('../fixtures/task-host.ts', import.meta.url))
+const taskHost = programFile(new URL('../fixtures/task-host.ts', import.meta.url))
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 
 /** A server over HTTP that outlives hosts. `open` ends the work of its tool `work`; `ends` is how each run ended. */
@@ -65,12 +65,12 @@ const tasksSeen = (host: Watched): HostTask[] =>
   host.events.flatMap((event) => (event.type === 'task' ? [event.task] : []))
 
 describe.each(['2026-07-28', '2025-11-25'] as const)(
-  'a call that its server makes a task (%s)',
+  'a call that its server runs as a task (%s)',
   (revision) => {
     const hostAt = (url: string, options: Partial<HostOptions> = {}): Promise<Watched> =>
       started({ servers: { s: { url } }, rules, connect: { revisions: [revision] }, ...options })
 
-    test('is a row with its state and progress until it is over', async () => {
+    test('is a row with its state and progress until it ends', async () => {
       const { url, open } = await taskServer()
       const host = await hostAt(url)
       const done = host.call('s__work', { what: 'it' }, { caller: 'chat', conversation: 'c' })
@@ -113,7 +113,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       await expect(host.tasks.cancel('77')).rejects.toMatchObject({ code: 'INVALID' })
     })
 
-    test('asks the person, who sees which call it is for', async () => {
+    test('asks the user, who sees its call', async () => {
       const { url } = await taskServer()
       const surface = person({ elicitation: () => ({ action: 'accept', content: { ok: true } }) })
       const host = await hostAt(url, { surface })
@@ -122,7 +122,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       expect(tasksSeen(host).map(({ status }) => status)).toContain('input_required')
     })
 
-    test('says why it failed, and leaves other calls as they are', async () => {
+    test('reports its failure, and does not affect other calls', async () => {
       const { url } = await taskServer()
       const host = await hostAt(url)
       const failed = await host.call('s__fails', {}, { caller: 'chat' })
@@ -134,7 +134,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
 )
 
 describe('a task', () => {
-  test('outlives the host: the next one with the store continues it', async () => {
+  test('outlives the host: the next one on the store continues it', async () => {
     const { url, open, ends } = await taskServer()
     const store = join(folder(), 'store.db')
     const first = await started({ servers: { s: { url } }, rules, store })
@@ -156,7 +156,7 @@ describe('a task', () => {
     expect(rows[1]?.cause).toBe(rows[0]?.id)
   })
 
-  test('of a conversation that outlives the host gives its result to the conversation', async () => {
+  test('of a conversation that outlives the host returns its result to the conversation', async () => {
     const { url, open } = await taskServer()
     const options = { version: '1', servers: { s: { url } }, rules, store: join(folder(), 'store.db') }
     const first = new HostService({
@@ -184,7 +184,7 @@ describe('a task', () => {
     )
   })
 
-  test('of a program that was killed is listed, and continued by one host alone', async () => {
+  test('of a killed program is listed, and continued by one host only', async () => {
     const { url, open, ends } = await taskServer()
     const store = join(folder(), 'store.db')
     const options = { servers: { s: { url } }, rules, store }
@@ -204,7 +204,7 @@ describe('a task', () => {
     expect(ends).toEqual(['finished'])
   })
 
-  test('of a server that is another one now is lost, with the reason', async () => {
+  test('of a replaced server is lost, with the reason', async () => {
     const { url } = await taskServer()
     const store = join(folder(), 'store.db')
     const first = await started({ servers: { s: { url } }, rules, store })
@@ -218,7 +218,7 @@ describe('a task', () => {
     expect(second.tasks.list()[0]?.message).toMatch(/not the server that began the task/)
   })
 
-  test('that takes long does not hold up a conversation, which gets its result later', async () => {
+  test('that takes long does not block a conversation, which gets its result later', async () => {
     const { url, open } = await taskServer()
     const host = await started({ servers: { s: { url } }, rules })
     const model = scriptedModel(

@@ -30,7 +30,7 @@ async function overHttp(): Promise<string> {
   return `${served.url}`
 }
 
-test('HTTP exchanges make an archive whose entries have what the format asks for, and no credentials', async () => {
+test('HTTP exchanges make a valid archive without credentials', async () => {
   const url = await overHttp()
   const headers = { Authorization: 'Bearer abcdef123456', 'X-Tenant': 'blue', 'X-Custom': 'own' }
   const host = await started({
@@ -103,7 +103,7 @@ interface Span {
   endTimeUnixNano: string
 }
 
-test('traces are nested from the turn of the model down to each round, and servers are told of them', async () => {
+test("traces are nested from the model's turn down to each round, and sent to servers", async () => {
   const surface = person({ elicitation: () => ({ action: 'accept', content: { ok: true } }) })
   const host = await started({
     servers: { shop: { url: await overHttp() } },
@@ -148,13 +148,13 @@ test('traces are nested from the turn of the model down to each round, and serve
   ])
 })
 
-test('nothing is told to servers about traces unless that is wanted', async () => {
+test('no trace context is sent to servers by default', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__look', {}, { caller: 'chat' })
   expect(await host.trace.list({ filter: '"traceparent"' })).toEqual([])
 })
 
-test('JSON lines hold every event whole', async () => {
+test('JSON lines contain every event in full', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__echo', { text: 'a' }, { caller: 'chat' })
   const lines = (await exportOf(host, 'jsonl')).trimEnd().split('\n')
@@ -163,7 +163,7 @@ test('JSON lines hold every event whole', async () => {
   )
 })
 
-test('an export takes what its query wants, and lets other work run between its pieces', async () => {
+test('an export applies its query, and lets other work run between its chunks', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   for (let n = 0; n < 30; n++) await host.call('fix__echo', { text: 'x'.repeat(50_000) }, { caller: 'chat' })
   const all = (await host.trace.list({ limit: 10_000 })).map(({ id }) => id)
@@ -223,7 +223,7 @@ test('the timeline has a lane for every server', async () => {
     for (const { fromMs, toMs } of spans) expect(toMs).toBeGreaterThanOrEqual(fromMs)
 })
 
-test('the tree of a part shows where it came from', async () => {
+test('the tree of a part includes its causes', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__fail', {}, { caller: 'chat' })
   const [root] = await host.trace.tree({ filter: 'kind:wire status:error tool:fail' })
@@ -238,7 +238,7 @@ test('the tree of a part shows where it came from', async () => {
   ])
 })
 
-test('of two calls at once, each has its own question under it where the transport says whose it is', async () => {
+test('of two concurrent calls, each has its own question below it if the transport reports the cause', async () => {
   const surface = person({ elicitation: () => ({ action: 'accept', content: { ok: true } }) })
   const host = await started({
     servers: { shop: { url: await overHttp() } },

@@ -5,7 +5,7 @@ import { parseFilter, TraceFilterError } from '../../src/log/trace/filter.ts'
 const now = Date.UTC(2027, 0, 31, 12)
 const conditions = (filter: string) => parseFilter(filter, now).map(({ condition }) => condition)
 
-test('a filter is read into its conditions', () => {
+test('a filter is parsed into its terms', () => {
   expect(
     conditions(
       'server:files,travel kind:call status:error dur:>500 method:tools/call tool:read_* id:12 cause:#7',
@@ -51,7 +51,7 @@ test.each([
   ['kind:call text:"no end', 16, 'The text that begins here has no closing "'],
   ['tool:', 6, 'Nothing follows tool:'],
   ['"a"b', 4, 'A space is missing here'],
-])('what is wrong in %s is pointed at', (filter, column, message) => {
+])('the error in %s has its position', (filter, column, message) => {
   const error = (() => {
     try {
       parseFilter(filter, now)
@@ -63,7 +63,7 @@ test.each([
   expect(error).toMatchObject({ column, message: expect.stringContaining(message) })
 })
 
-test('any text at all is either read or refused at a place within it', () => {
+test('any text is parsed or rejected at a position within it', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'kind:wrd"\\ -<>.=1,h') })),

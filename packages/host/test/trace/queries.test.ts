@@ -48,7 +48,7 @@ function storeOf(characters: number): string {
 test.each([
   ['a small store', 2],
   ['a large store', 1_000],
-])('ids, rows and bins say what there is in %s', async (_size, characters) => {
+])('ids, rows and bins return the contents of %s', async (_size, characters) => {
   const host = hostOf({ store: storeOf(characters), log: { days: 100_000 } })
   const { trace } = host
   const ids = await trace.ids()
@@ -111,7 +111,7 @@ test('other work continues while a large store is searched, listed or exported',
   }
 })
 
-test('a query that runs when the host is closed is interrupted, and none begins afterwards', async () => {
+test('a running query is interrupted when the host closes, and none starts afterwards', async () => {
   const host = hostOf({ store: storeOf(1_000), log: { days: 100_000 } })
   const running = host.trace.list({ filter: 'text:nowhere' })
   const interrupted = expect(running).rejects.toMatchObject({ code: 'CANCELLED' })

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation, type Recording, recordingChanges } from '../../src/index.ts'
 import { playBack } from '../../src/log/trace/playback.ts'
 import { parseRecording } from '../../src/log/trace/recording.ts'
@@ -13,10 +13,10 @@ import { person } from '../fixtures/people.ts'
 
 const shop: ServerConfig = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('shop.ts', import.meta.url))],
+  args: [programFile(new URL('shop.ts', import.meta.url))],
 }
 const sessions: ServerConfig = { command: process.execPath, args: [sessionProgram()] }
-const player = fileURLToPath(new URL('player.ts', import.meta.url))
+const player = programFile(new URL('player.ts', import.meta.url))
 
 /** A program that plays a recording back. */
 function played(recording: Recording): ServerConfig {
@@ -27,7 +27,7 @@ function played(recording: Recording): ServerConfig {
 
 const agreeing = () => person({ elicitation: () => ({ action: 'accept', content: { ok: true } }) })
 
-test('a call is done again and its result is compared', async () => {
+test('a call is repeated and its result compared', async () => {
   const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
   const { activity } = await host.call('shop__echo', { text: 'a' }, { caller: 'chat' })
   const { activity: counted } = await host.call('shop__next', {}, { caller: 'chat' })
@@ -55,7 +55,7 @@ test('a call is done again and its result is compared', async () => {
   expect(() => host.trace.request(1)).toThrow('is no call, read or prompt')
 })
 
-test('what nests too deeply to be compared is not done again', async () => {
+test('values nested too deeply to be compared are not repeated', async () => {
   const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
   const request = { method: 'tools/call', server: 'shop', target: 'next', arguments: {} } as const
@@ -65,7 +65,7 @@ test('what nests too deeply to be compared is not done again', async () => {
   expect(await host.trace.list({ filter: 'kind:wire tool:next' })).toEqual([])
 })
 
-test('policy holds for what is done again', async () => {
+test('policy applies to repeated requests', async () => {
   const rules = [{ id: 'never', verdict: 'deny' as const, tool: 'echo' }]
   const host = await started({ servers: { shop }, rules, defaultVerdict: 'allow' })
   const { activity } = await host.call('shop__echo', { text: 'a' }, { caller: 'chat' })
@@ -77,7 +77,7 @@ test('policy holds for what is done again', async () => {
 test.each([
   ['a session', sessions],
   ['a server of 2026-07-28', shop],
-])('a conversation goes the same way with the recording of %s in its place', async (_name, config) => {
+])('a conversation is the same with the recording of %s', async (_name, config) => {
   const isShop = config === shop
   const params = {
     message: 'Refund 42?',
@@ -106,7 +106,7 @@ test.each([
   expect(recordingChanges(recording, await again.host.trace.recording())).toEqual([])
 })
 
-test('a request that was not recorded is refused, and the nearest one is shown', async () => {
+test('an unrecorded request is rejected, with the nearest one', async () => {
   const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
   await host.call('shop__echo', { text: 'hello' }, { caller: 'chat' })
   for (let n = 0; n < 2; n++) await host.call('shop__next', {}, { caller: 'chat' })
@@ -130,7 +130,7 @@ test('a request that was not recorded is refused, and the nearest one is shown',
   ])
 })
 
-test('a question that is answered otherwise than in the recording is told', async () => {
+test('an answer that differs from the recording is reported', async () => {
   const params = {
     message: 'Sure?',
     requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } },
@@ -151,7 +151,7 @@ test('a question that is answered otherwise than in the recording is told', asyn
   )
 })
 
-test('a file that is no recording is refused with what is wrong', () => {
+test('an invalid recording is rejected with the reason', () => {
   expect(() => parseRecording('{')).toThrow('It is no JSON')
   expect(() => parseRecording('{"format":"x"}')).toThrow('"format" says something else')
   const empty = { format: 'jackfield-recording', version: 2, servers: {} }
@@ -160,7 +160,7 @@ test('a file that is no recording is refused with what is wrong', () => {
   expect(() => parseRecording(JSON.stringify(bad))).toThrow('exchange 0 of a is none')
 })
 
-test('playing back survives lines that are no messages', async () => {
+test('playback ignores lines that are no messages', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const done = playBack({ revision: null, exchanges: [] }, { input, output })
   input.write('nonsense\n[]\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
@@ -172,7 +172,7 @@ test('playing back survives lines that are no messages', async () => {
   })
 })
 
-test('notices come under the names of the requests of this time', async () => {
+test('notifications carry the ids of the current requests', async () => {
   const subscription = 'io.modelcontextprotocol/subscriptionId'
   const progress = { method: 'notifications/progress', params: { progressToken: 3, progress: 1 } }
   const told = {
@@ -214,7 +214,7 @@ const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
 test.each([
   ['is nested deeper than messages are', `{"id":2,"method":"tools/call","params":{"name":${deep}}}`],
   ['has an id that is none', '{"id":{},"method":"tools/call","params":{"name":"a"}}'],
-])('a message to a recording that %s is left alone', async (_, message) => {
+])('a message to a recording that %s is ignored', async (_, message) => {
   const answer = { id: 'another', result: { content: [] } }
   const exchanges = [{ method: 'tools/call', params: { name: 'a' }, before: [], answer }]
   const [input, output] = [new PassThrough(), new PassThrough()]
@@ -239,11 +239,11 @@ test.each([
     'exchange 0 of a is none',
     `"version":1,"servers":{"a":{"exchanges":[{"method":"tools/call","params":{},${part}}]}}`,
   ]),
-])('what is no recording is refused: %s (%#)', (why, members) => {
+])('an invalid recording is rejected: %s (%#)', (why, members) => {
   expect(() => parseRecording(`{"format":"jackfield-recording",${members}}`)).toThrow(why)
 })
 
-test('a message to a recording ends with its line, whatever stands in it, and has an end', async () => {
+test('a message to a recording ends at a line feed, and has a size limit', async () => {
   const text = 'a\u2028b\u2029c\u0085d'
   const exchanges = [{ method: 'tools/call', params: { text }, before: [], answer: { result: {} } }]
   const play = (said: readonly string[]) => {

@@ -15,8 +15,8 @@ async function called(options: Partial<HostOptions>, times = 1) {
   return host
 }
 
-describe('the log of messages', () => {
-  it('keeps none where it is switched off; the rows of what was done stay', async () => {
+describe('the message log', () => {
+  it('stores nothing if it is off; activity rows stay', async () => {
     const store = join(folder(), 'activity.db')
     const host = await called({ store, log: { keep: false } })
     expect(await host.trace.list({ filter: 'kind:wire' })).toEqual([])
@@ -25,7 +25,7 @@ describe('the log of messages', () => {
     expect(host.trace.counters()).toMatchObject({ events: 0, unwritten: 0 })
   })
 
-  it('keeps as much as was said, the newest', async () => {
+  it('keeps the configured size, the newest', async () => {
     const host = await called({ log: { megabytes: 0.1 } }, 30)
     const { bytes, dropped } = host.trace.counters()
     expect(bytes).toBeLessThanOrEqual(110_000)
@@ -33,7 +33,7 @@ describe('the log of messages', () => {
     expect((await host.trace.list({ filter: 'kind:wire', limit: 1_000 })).at(-1)?.method).toBe('tools/call')
   })
 
-  it('keeps nothing that is older than was said, also where nothing is kept any more', async () => {
+  it('keeps nothing older than configured, also after it was turned off', async () => {
     const store = join(folder(), 'activity.db')
     const first = await called({ store })
     expect(first.trace.counters().events).toBeGreaterThan(0)
@@ -50,7 +50,7 @@ describe('the log of messages', () => {
     }
   })
 
-  it('masks the headers that are named, and tells servers the trace only where that is wanted', async () => {
+  it('masks the named headers, and sends trace context only if enabled', async () => {
     const server = await roundsServer(() => text('x'))
     const servers = { s: { url: server.url, headers: { 'X-Tenant': 'tenant-of-mine' } } }
     const one = { servers, defaultVerdict: 'allow' as const }
@@ -70,7 +70,7 @@ describe('jackfield.log', () => {
   const read = (log: unknown) =>
     parseConfig(JSON.stringify({ mcpServers: {}, jackfield: { log } }), { env: {} })
 
-  it('is read, and says where it stands', () => {
+  it('is parsed with its position', () => {
     const { log, settings, problems } = parseConfig(
       '{\n "mcpServers": {},\n "jackfield": {\n  "log": {\n   "days": 7,\n   "maskedHeaders": ["X-Tenant"]\n } } }',
       { file: '/etc/jackfield.json', env: {} },
@@ -96,7 +96,7 @@ describe('jackfield.log', () => {
     [{ maskedHeaders: ['X Y'] }, 'jackfield.log.maskedHeaders[0]'],
     [{ retention: 3 }, 'jackfield.log.retention'],
     [7, 'jackfield.log'],
-  ])('%j is told of and left out', (log, path) => {
+  ])('%j is reported and left out', (log, path) => {
     const config = read(log)
     expect(config.problems).toMatchObject([{ path, severity: 'error' }])
     expect(config.log.days ?? config.log.megabytes ?? config.log.keep).toBeUndefined()

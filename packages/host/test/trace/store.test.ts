@@ -27,7 +27,7 @@ const row = (more: Partial<NewTraceRow> = {}): NewTraceRow => ({
   ...more,
 })
 
-test('when there is too much, the oldest goes, and it is counted', () => {
+test('beyond the size limit, the oldest events are removed and counted', () => {
   const database = openDatabase(':memory:')
   const writer = new LogWriter(database)
   const table = createTraceTable(database, writer, { bytes: 100_000, ageMs: dayMs })
@@ -45,7 +45,7 @@ test('when there is too much, the oldest goes, and it is counted', () => {
   expect(left[1]?.id).toBe(501 - events + 1)
 })
 
-test('what is too old goes', () => {
+test('beyond the age limit, events are removed', () => {
   const database = openDatabase(':memory:')
   let now = Date.UTC(2027, 0, 1)
   const bounds = { bytes: 10_000, ageMs: 30 * dayMs }
@@ -59,7 +59,7 @@ test('what is too old goes', () => {
   expect(table.counts()).toMatchObject({ events: 2, dropped: 1 })
 })
 
-test('the activity log of before is in the trace, and goes out of it with its rows', () => {
+test('the earlier activity log is in the trace, and is removed with its rows', () => {
   const database = openDatabase(':memory:')
   for (const made of ['TRIGGER trace_gone', 'TABLE trace', 'TABLE trace_store']) database.exec(`DROP ${made}`)
   database.exec(`
@@ -87,7 +87,7 @@ test.each([
   ['row:3', 'trace_activity'],
   ['cause:3', 'trace_cause'],
   ['id:3', 'INTEGER PRIMARY KEY'],
-])('what %s wants is found by an index', (filter, index) => {
+])('%s uses an index', (filter, index) => {
   const database = openDatabase(':memory:')
   const table = createTraceTable(database, new LogWriter(database))
   expect(new Events(() => table, Date.now).plan({ filter }).join('\n')).toContain(index)
@@ -104,7 +104,7 @@ test.each([
   'since:1h',
   '-status:ok',
   'server:shop dur:>500 -method:tools/list',
-])('what no index is made for (%s) is found without a look at payloads', (filter) => {
+])('%s without an index reads no payloads', (filter) => {
   const database = openDatabase(':memory:')
   const table = createTraceTable(database, new LogWriter(database))
   const [first, ...rest] = new Events(() => table, Date.now)
@@ -114,7 +114,7 @@ test.each([
   expect(rest).toEqual(['SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'])
 })
 
-test('a text is looked for in what the other conditions leave, and no further than wanted', () => {
+test('a text search runs last, on the matches of the other terms, and no further than needed', () => {
   const database = openDatabase(':memory:')
   const table = createTraceTable(database, new LogWriter(database))
   const plan = (filter: string): string[] => new Events(() => table, Date.now).plan({ filter })
@@ -123,7 +123,7 @@ test('a text is looked for in what the other conditions leave, and no further th
     expect(plan(filter).join('\n')).not.toMatch(/SCAN (?:a|e|w)\b|LIST SUBQUERY/)
 })
 
-test('a filter finds what it says among all others', { timeout: 60_000 }, () => {
+test('a filter finds its matches among all events', { timeout: 60_000 }, () => {
   const many = process.env['JACKFIELD_LONG'] === '1' ? 100_000 : 5_000
   const database = openDatabase(':memory:')
   const table = createTraceTable(database, new LogWriter(database), {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { TraceNode } from '../../src/types/index.ts'
 import { exportOf, folder, hostOf, session, sessionProgram, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
-const proxy = fileURLToPath(new URL('proxy.ts', import.meta.url))
-const stateless = fileURLToPath(new URL('shop.ts', import.meta.url))
+const proxy = programFile(new URL('proxy.ts', import.meta.url))
+const stateless = programFile(new URL('shop.ts', import.meta.url))
 
 /** A server with a program between that writes down every line, in the order in which it passes. */
 function proxied(server: string) {
@@ -23,7 +23,7 @@ function proxied(server: string) {
 test.each([
   ['session', sessionProgram()],
   ['stateless', stateless],
-])('every message of 200 calls is in the log, in order and with its call (%s)', async (_era, server) => {
+])('every message of 200 calls is logged, in order and with its call (%s)', async (_era, server) => {
   const { config, lines } = proxied(server)
   const host = await started({ servers: { fix: config }, defaultVerdict: 'allow' })
   const rows: number[] = []
@@ -53,7 +53,7 @@ test.each([
   expect(rows).toHaveLength(200)
 })
 
-test('each message belongs to the very call that it was sent for, also where calls are alike', async () => {
+test('each message belongs to its exact call, also among equal calls', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   const calls = await Promise.all(
     ['a', 'a', 'b'].map((text) => host.call('fix__echo', { text }, { caller: 'chat' })),
@@ -72,7 +72,7 @@ test('each message belongs to the very call that it was sent for, also where cal
   }
 })
 
-test('a question stands under the call that it came of, in the tree', async () => {
+test('a question is below its call in the tree', async () => {
   const surface = person({ elicitation: () => ({ action: 'accept', content: { ok: true } }) })
   const host = await started({ servers: { fix: session().config }, surface, defaultVerdict: 'allow' })
   const requestedSchema = { type: 'object', properties: { ok: { type: 'boolean' } } }
@@ -94,7 +94,7 @@ test('a question stands under the call that it came of, in the tree', async () =
   ])
 })
 
-test('rows of the activity log are in it with their outcome and detail', async () => {
+test('activity rows are included with outcome and detail', async () => {
   const host = await started({
     servers: { fix: session().config },
     rules: [{ id: 'no', verdict: 'deny', tool: 'fail' }],
@@ -112,7 +112,7 @@ test('rows of the activity log are in it with their outcome and detail', async (
   ).toBe(true)
 })
 
-test('what was cut out of the log was still counted by its bytes and its hash', async () => {
+test('parts cut from the log have their size and hash', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   const text = 'x'.repeat(2_000_000)
   await host.call('fix__echo', { text }, { caller: 'chat' })
@@ -145,7 +145,7 @@ test('a secret of the configuration is nowhere in the log', async () => {
   expect(readFileSync(store).includes(secret)).toBe(false)
 })
 
-test('another program on the same store sees what happened here', async () => {
+test('another program on the same store sees the events of this one', async () => {
   const store = join(folder(), 'store.db')
   const host = await started({ store, servers: { fix: session().config }, defaultVerdict: 'allow' })
   const other = hostOf({ store })

@@ -146,7 +146,7 @@ describe('an address', () => {
   })
 })
 
-it('never repeats a secret', () => {
+it('never quotes a secret', () => {
   const secret = 'hunter2-hunter2'
   const findings = scanCommand({
     command: '/opt/server',

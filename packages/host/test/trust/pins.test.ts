@@ -53,7 +53,7 @@ const offered = (host: Watched): string[] => [
   ...host.instructions().map(() => 'instructions'),
 ]
 
-describe('what a server says', () => {
+describe("a server's definition", () => {
   it('is pinned at first use, without a question', async () => {
     const { host } = await pinned()
     expect(offered(host)).toEqual(everything)
@@ -83,7 +83,7 @@ describe('what a server says', () => {
     expect((await host.call('s__look', {}, cli)).denied).toBe(false)
   })
 
-  it('stays disabled where accepting it cannot be recorded', async () => {
+  it('stays disabled if its acceptance cannot be recorded', async () => {
     const store = join(folder(), 'store.db')
     const server = saying(shop)
     const host = await started({ servers: { s: server.config }, rules: allow, store })
@@ -101,7 +101,7 @@ describe('what a server says', () => {
     expect(server.ran()).toEqual([])
   })
 
-  it('reaches no model once it changed', async () => {
+  it('reaches no model after it changed', async () => {
     const { host, server } = await pinned()
     const model = scripted('one')
     const talk = createConversation({ host, model })
@@ -117,7 +117,7 @@ describe('what a server says', () => {
     expect(JSON.stringify(model.requests[1]?.messages)).toContain('s__buy')
   })
 
-  it('is the same whatever the order of its members, and whatever the data of a resource', async () => {
+  it('is the same for any member order, and for any data of a resource', async () => {
     const { host, server, surface } = await pinned()
     const turned = (value: unknown): unknown =>
       Array.isArray(value)
@@ -137,7 +137,7 @@ describe('what a server says', () => {
     expect(surface.asked).toEqual([])
   })
 
-  it('is disabled where it is new, and a tool under another name is recognised', async () => {
+  it('is disabled if it is new, and a renamed tool is recognised', async () => {
     const { host, server, surface } = await pinned()
     server.says(
       changed((s) => {
@@ -168,7 +168,7 @@ describe('what a server says', () => {
     ])
   })
 
-  it('is compared list by list, so that one that was not fetched before is pinned when it is', async () => {
+  it('is compared list by list, so that a list fetched later is pinned then', async () => {
     const server = saying(shop)
     const store = join(folder(), 'store.db')
     const surface = thinking()
@@ -182,7 +182,7 @@ describe('what a server says', () => {
     expect(surface.asked).toEqual([])
   })
 
-  it('may say less in an older revision, where that cannot say it, and nothing else', async () => {
+  it('may omit members in an older revision that lacks them, and nothing else', async () => {
     const server = saying(shop)
     const store = join(folder(), 'store.db')
     const surface = thinking()
@@ -229,7 +229,7 @@ describe('what a server says', () => {
     }
   })
 
-  it('may say more in a later revision, which is pinned with the rest', async () => {
+  it('may have new members in a later revision, which are pinned', async () => {
     const later = changed((s) => Object.assign(first(s.tools), { execution: { taskSupport: 'optional' } }))
     const older = changed((s) => {
       for (const tool of s.tools)
@@ -258,7 +258,7 @@ describe('what a server says', () => {
     expect(await verdicts(described, '2025-03-26')).toEqual(['buy'])
   })
 
-  it('is pinned anew for a host that can do more, since servers may then offer more', async () => {
+  it('is pinned again for a host with more capabilities, since servers may then offer more', async () => {
     const server = saying({ tools: [reload] })
     const store = join(folder(), 'store.db')
     const alone = await started({ servers: { s: server.config }, store })
@@ -278,10 +278,10 @@ describe('what a server says', () => {
   })
 })
 
-describe('what changed', () => {
+describe('a changed definition', () => {
   const other = changed((s) => Object.assign(first(s.tools), { description: 'Buys one item, or more.' }))
 
-  it('is used again once the person accepts it, for good', async () => {
+  it('is enabled permanently once the user accepts it', async () => {
     const surface = person({ drift: () => ({ verdict: 'accept' }) })
     const { host, server } = await pinned(shop, surface)
     server.says(other)
@@ -293,7 +293,7 @@ describe('what changed', () => {
     expect(host.activity({ kind: 'drift' }).map(({ outcome }) => outcome)).toEqual(['accepted'])
   })
 
-  it('stays disabled once the person blocks it, until it changes again', async () => {
+  it('stays disabled once the user blocks it, until it changes again', async () => {
     const surface = person({ drift: () => ({ verdict: 'block' }) })
     const { host, server } = await pinned(shop, surface)
     server.says(other)
@@ -311,7 +311,7 @@ describe('what changed', () => {
     expect(offered(host)).toContain('tool buy')
   })
 
-  it('is asked about as it is now: the question about what it was is withdrawn', async () => {
+  it('is asked about in its current form: the question about an earlier form is withdrawn', async () => {
     const { host, server, surface } = await pinned()
     server.says(other)
     await host.reconnect('s')
@@ -328,7 +328,7 @@ describe('what changed', () => {
     expect(offered(host)).toEqual(everything)
   })
 
-  it('waits where nobody can be asked, and is put to a face that comes later', async () => {
+  it('waits if no user can be asked, and is shown on a surface attached later', async () => {
     const server = saying(shop)
     const host = await started({ servers: { s: server.config }, rules: allow })
     server.says(other)
@@ -337,9 +337,8 @@ describe('what changed', () => {
     expect(host.events.filter(({ type }) => type === 'warning')).toMatchObject([
       {
         server: 's',
-        message: expect.stringMatching(
-          /^tool buy of s is different from what you accepted, and disabled.*See why with: jackfield trust s$/,
-        ),
+        message: expect.stringMatching(/^tool buy of s is different from what you accepted, and disabled/),
+        fixes: [{ action: 'review', server: 's' }],
       },
     ])
     const late = person({ drift: () => ({ verdict: 'accept' }) })
@@ -347,7 +346,7 @@ describe('what changed', () => {
     await until(() => offered(host).includes('tool buy'), 'accepted')
   })
 
-  it('can be accepted, blocked and reset at the desk, also from another program on the same store', async () => {
+  it('can be accepted, blocked and reset, also from another program on the same store', async () => {
     const server = saying(shop)
     const store = join(folder(), 'store.db')
     const host = await started({ servers: { s: server.config }, store, rules: allow, surface: thinking() })
@@ -376,7 +375,7 @@ describe('what changed', () => {
     expect(() => desk.server('t')).toThrow('There is no server "t". There are: s.')
   })
 
-  it('is pinned as at first use once the server is reset', async () => {
+  it('is pinned as at first use after a reset', async () => {
     const { host, server, surface } = await pinned()
     server.says(other)
     await host.reconnect('s')
@@ -386,7 +385,7 @@ describe('what changed', () => {
     expect(surface.asked).toHaveLength(1)
   })
 
-  it('is known of servers that are not configured any more, by what they are and not by their names', async () => {
+  it('is known for servers that are not configured any more, by identity and not by name', async () => {
     const server = saying(shop)
     const store = join(folder(), 'store.db')
     const before = await started({ servers: { shop: server.config }, store })
@@ -400,7 +399,7 @@ describe('what changed', () => {
 })
 
 describe('at first use', () => {
-  it('a dangerous description is put to the person before it reaches anybody', async () => {
+  it('a dangerous description is asked about before any use', async () => {
     const server = saying({
       tools: [
         {
@@ -425,7 +424,7 @@ describe('at first use', () => {
     expect((await host.call('s__add', {}, cli)).denied).toBe(false)
   })
 
-  it('prompts and resources that are disabled can be neither got nor read', async () => {
+  it('disabled prompts and resources can be neither got nor read', async () => {
     const { host, server } = await pinned()
     server.says(
       changed((s) => {

@@ -80,7 +80,7 @@ const textOf = (result: { content: { type: string; text?: string }[] }): string 
 describe.each(eras)('a handler that asks, on %s', (revision) => {
   const options = { revisions: [revision], info: { name: 'test', version: '1.0.0' } }
 
-  it('asks its questions, takes its steps once and tells its progress once', async () => {
+  it('asks its questions, runs its steps once and reports its progress once', async () => {
     const { server, effects, entries } = shop()
     const asked: string[] = []
     const client = await connect(server, {
@@ -114,7 +114,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     ['declines', () => ({ action: 'decline' as const })],
     ['cancels', () => ({ action: 'cancel' as const })],
     ['says no', () => ({ action: 'accept' as const, content: { ok: false } })],
-  ])('changes nothing when the person %s', async (_how, onElicit) => {
+  ])('changes nothing when the user %s', async (_how, onElicit) => {
     const { server, effects } = shop()
     const client = await connect(server, { ...options, onElicit })
     expect(textOf(await client.call('refund', { order: '7' }))).toBe('Kept.')
@@ -122,7 +122,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('is left behind, and its catch too, when the client cannot be asked', async () => {
+  it('does not continue, not even in its catch, when the client cannot be asked', async () => {
     const { server, effects } = shop()
     const client = await connect(server, options)
     const ended = await client.call('wipe').then(
@@ -134,7 +134,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('is left behind when the client fails to answer', async () => {
+  it('does not continue, not even in its catch, when the client fails to answer', async () => {
     const { server, effects } = shop()
     const client = await connect(server, {
       ...options,
@@ -147,7 +147,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('can ask first whether it may ask', async () => {
+  it('can check first whether it may ask', async () => {
     const { server } = shop()
     const mute = await connect(server, options)
     expect(textOf(await mute.call('optional'))).toBe('not asked')
@@ -167,7 +167,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('may send the person to a URL, and a session hears once when they finished there', async () => {
+  it('may request a URL elicitation, and a session is notified once when the user finished', async () => {
     const { server } = shop()
     const seen: unknown[] = []
     const finished: string[] = []

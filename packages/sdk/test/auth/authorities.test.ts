@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { McpError } from '@jackfield/sdk'
 import { bearer, introspection, type JwtOptions, jwt, type VerifyToken } from '@jackfield/sdk/auth'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { faces, modern } from '../serve/http-support.ts'
+import { adapters, modern } from '../serve/http-support.ts'
 import { as, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
 
 /** Fetches for the issuer, whose metadata says that its keys are at `jwksUri`; notes what was asked. */
@@ -33,7 +33,7 @@ async function keyServer(answer: (origin: string) => object) {
   return { asked, port, origin: `http://127.0.0.1:${port}` }
 }
 
-describe('an issuer on the Internet that says its keys are', () => {
+describe('an issuer on the Internet whose metadata says its keys are', () => {
   const verified = async (jwksUri: string, options: Partial<JwtOptions> = {}) => {
     const { asked, fetch } = issuerSaying(jwksUri)
     const outcome = await jwt({ issuer, fetch, ...options })(await tokenOf()).catch((error) => error)
@@ -59,7 +59,7 @@ describe('an issuer on the Internet that says its keys are', () => {
       'https://keys.example.com/',
       { lookup: () => Promise.reject(new Error()) },
     ],
-  ])('%s is not asked for them', async (_, jwksUri, options) => {
+  ])('%s gets no request for them', async (_, jwksUri, options) => {
     const { asked, outcome } = await verified(jwksUri, options)
     expect(outcome).toBeInstanceOf(McpError)
     expect(outcome).toMatchObject({
@@ -79,7 +79,7 @@ describe('an issuer on the Internet that says its keys are', () => {
     expect(asked).toEqual([jwksUri])
   })
 
-  test('in a private network is asked there once its operator says so', async () => {
+  test('in a private network gets the request once its operator allows that', async () => {
     const { asked, fetch } = issuerSaying('')
     const verify = jwt({ issuer, jwksUri: 'https://10.0.0.7/keys', fetch })
     expect(await verify(await tokenOf())).toMatchObject({ sub: 'alice' })
@@ -88,7 +88,7 @@ describe('an issuer on the Internet that says its keys are', () => {
 })
 
 describe('an issuer on this machine', () => {
-  test('may have its keys at another name of it, and they come from the address that was checked', async () => {
+  test('may have its keys at another name of it, fetched from the checked address', async () => {
     const { origin, port, asked } = await keyServer((issuer) => ({
       issuer,
       jwks_uri: `http://keys.example.net:${port}/keys`,
@@ -104,7 +104,7 @@ describe('an issuer on this machine', () => {
     expect(asked).toContain(`keys.example.net:${port}/keys`)
   })
 
-  test('may have them on another machine over http where that is allowed, but not in a reserved network', async () => {
+  test('may have them on another machine over http if allowed, but not in a reserved network', async () => {
     const { fetch, asked } = issuerSaying('http://169.254.169.254/keys')
     const verify = jwt({ issuer, fetch, dangerouslyAllowPlainHttp: true })
     await expect(verify(await tokenOf())).rejects.toMatchObject({ code: 'PROTOCOL' })
@@ -115,7 +115,7 @@ describe('an issuer on this machine', () => {
   })
 })
 
-describe.each(faces)('a request whose token nobody can check now, on %s,', (_, mount) => {
+describe.each(adapters)('a request whose token cannot be verified at the moment, on %s,', (_, mount) => {
   const away = () => Promise.reject(new TypeError('fetch failed'))
   const failing = async () => new Response('maintenance', { status: 500 })
   const client = { clientId: 'shop', clientSecret: 's' }
@@ -137,7 +137,7 @@ describe.each(faces)('a request whose token nobody can check now, on %s,', (_, m
     ['a check of its own that says so', () => Promise.reject(new McpError('CONNECT_FAILED', 'away'))],
   ]
 
-  test.each(ways)('for %s, is told to come again, and runs nothing', async (_, verify) => {
+  test.each(ways)('for %s, is answered with a retry time, and runs nothing', async (_, verify) => {
     const { server, ran } = shop()
     const reports: unknown[] = []
     const reporting = Object.create(server, { report: { value: (error: unknown) => reports.push(error) } })
@@ -157,7 +157,7 @@ describe.each(faces)('a request whose token nobody can check now, on %s,', (_, m
     expect(JSON.stringify(reports)).not.toContain(token)
   })
 
-  test('is let in once it can be checked again', async () => {
+  test('is accepted once it can be verified again', async () => {
     let status = 500
     const fetch = async (): Promise<Response> =>
       Response.json({ active: true, sub: 'alice', aud: mcp }, { status })

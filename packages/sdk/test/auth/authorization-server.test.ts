@@ -6,7 +6,7 @@ import {
   startAuthorizationServer,
 } from '../auth-support/authorization-server.ts'
 import { refresh, signIn, type Tokens } from '../auth-support/sign-in.ts'
-import { type Ask, type Face, faces, type Mounted, modern } from '../serve/http-support.ts'
+import { type Adapter, type Ask, adapters, type Mounted, modern } from '../serve/http-support.ts'
 import { prover } from './dpop-support.ts'
 import { as, challengeOf, mcp, mounted, shop } from './support.ts'
 
@@ -27,7 +27,7 @@ async function start(options: AuthorizationServerOptions = {}): Promise<Authoriz
   return server
 }
 
-function protect(mount: Face, server: AuthorizationServer, dpop = false): Promise<Mounted> {
+function protect(mount: Adapter, server: AuthorizationServer, dpop = false): Promise<Mounted> {
   const { issuer } = server
   const authenticate = bearer({
     resource: mcp,
@@ -41,8 +41,8 @@ function protect(mount: Face, server: AuthorizationServer, dpop = false): Promis
 const refund = (tokens: Pick<Tokens, 'accessToken'>): Ask =>
   modern('tools/call', { name: 'refund' }, as(tokens.accessToken))
 
-describe.each(faces)('over the %s face, with an authorization server', (_face, mount) => {
-  test('somebody signs in, is asked for more, signs in again and goes on', async () => {
+describe.each(adapters)('over the %s adapter, with an authorization server', (_adapter, mount) => {
+  test('a user logs in, needs more scopes, logs in again and continues', async () => {
     const server = await start()
     const { send } = await protect(mount, server)
     const first = await signIn(server, { resource: mcp, scope: 'orders:read' })
@@ -53,7 +53,7 @@ describe.each(faces)('over the %s face, with an authorization server', (_face, m
     expect((await send(refund(more))).status).toBe(200)
   })
 
-  test('refreshed tokens go on working, and those of other resources never do', async () => {
+  test('refreshed tokens keep working, and those of other resources never do', async () => {
     const server = await start()
     const { send } = await protect(mount, server)
     const tokens = await signIn(server, { resource: mcp, scope: scopes.join(' ') })
@@ -63,7 +63,7 @@ describe.each(faces)('over the %s face, with an authorization server', (_face, m
     expect((await send(refund(foreign))).status).toBe(401)
   })
 
-  test('a service has a token of its own, and is its own principal', async () => {
+  test('a service has its own token, and is its own principal', async () => {
     const server = await start()
     const { send } = await protect(mount, server)
     const response = await fetch(`${server.issuer}/token`, {
@@ -76,7 +76,7 @@ describe.each(faces)('over the %s face, with an authorization server', (_face, m
     expect(await answer.text()).toContain(`${server.issuer}|shop-server`)
   })
 
-  test('opaque tokens are asked about, until they are revoked', async () => {
+  test('opaque tokens are introspected, until they are revoked', async () => {
     const server = await start()
     server.addResource(mcp, { scopes, format: 'opaque' })
     const { issuer } = server
@@ -114,7 +114,7 @@ describe.each(faces)('over the %s face, with an authorization server', (_face, m
   })
 })
 
-test('the authorization server refuses when the person does, and says who it is', async () => {
+test('the authorization server rejects the login when the user does, and names itself', async () => {
   const server = await start({ path: '/tenant' })
   server.denies = true
   const issuer = encodeURIComponent(server.issuer)
@@ -127,7 +127,7 @@ test('the authorization server refuses when the person does, and says who it is'
   })
 })
 
-test('a refresh token is good once', async () => {
+test('a refresh token can be used once', async () => {
   const server = await start()
   const tokens = await signIn(server, { resource: mcp, scope: 'orders:read' })
   await refresh(server, tokens, mcp)

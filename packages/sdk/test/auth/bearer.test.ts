@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faces, modern, webFace } from '../serve/http-support.ts'
+import { adapters, modern, webAdapter } from '../serve/http-support.ts'
 import {
   as,
   authenticated,
@@ -58,8 +58,8 @@ function swapped(token: string, other: string): string {
   return [head, other.split('.')[1], signature].join('.')
 }
 
-describe.each(faces)('over the %s face', (_face, mount) => {
-  test('without a token, the answer says where to get one and with which scopes', async () => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
+  test('without a token, the response says where to get one and with which scopes', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, {
       authenticate: authenticated({ scopes: { required: ['mcp', 'basic'] } }),
@@ -74,7 +74,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     }
   })
 
-  test.each(bad)('a token with %s is refused, and nothing runs', async (_what, make) => {
+  test.each(bad)('a token with %s is rejected, and nothing runs', async (_what, make) => {
     const { server, ran } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const answer = await send(modern('tools/call', { name: 'refund' }, as(await make())))
@@ -103,7 +103,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     })
   })
 
-  test('two Authorization headers are malformed, whichever is good', async () => {
+  test('two Authorization headers are malformed, even if one is valid', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const good = as(await tokenOf()).authorization
@@ -115,7 +115,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     }
   })
 
-  test('a token in the query is refused, even next to one in the header', async () => {
+  test('a token in the query is rejected, even next to one in the header', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const token = await tokenOf()
@@ -126,7 +126,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     }
   })
 
-  test('other schemes are asked for a token like everybody else', async () => {
+  test('other schemes are answered with a challenge for a token', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const answer = await send(modern('tools/list', {}, { authorization: 'Basic YTpi' }))
@@ -135,7 +135,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
   })
 
   test.each(eras)(
-    'a handler learns who calls, for which client and with what, but not the token (%s)',
+    'a handler gets the caller, its client and claims, but not the token (%s)',
     async (_era, request) => {
       const { server } = shop()
       const { send } = await mounted(mount, server, { authenticate: authenticated() })
@@ -153,7 +153,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     },
   )
 
-  test('clocks may differ a little', async () => {
+  test('clocks may differ by a small amount', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     for (const claims of [{ exp: inSeconds(-5) }, { nbf: inSeconds(5) }]) {
@@ -161,7 +161,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     }
   })
 
-  test('a token without the scopes that everything needs gets 403 with all of them', async () => {
+  test('a token without the scopes required for everything gets 403 with all of them', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, {
       authenticate: authenticated({ scopes: { required: ['mcp', 'basic'] } }),
@@ -175,7 +175,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     })
   })
 
-  test('a failure to verify is an internal error, and is reported without the token', async () => {
+  test('a failed verification is an internal error, and is reported without the token', async () => {
     const reports: unknown[] = []
     const { server } = shop()
     const broken = Object.create(server, { report: { value: (error: unknown) => reports.push(error) } })
@@ -194,17 +194,17 @@ describe.each(faces)('over the %s face', (_face, mount) => {
 
 describe('options', () => {
   async function statusOf(options: Parameters<typeof authenticated>[0], token: string): Promise<number> {
-    const { send } = await mounted(webFace, shop().server, { authenticate: authenticated(options) })
+    const { send } = await mounted(webAdapter, shop().server, { authenticate: authenticated(options) })
     return (await send(modern('tools/list', {}, as(token)))).status
   }
 
-  test('other audiences take the place of the resource', async () => {
+  test('other audiences replace the resource', async () => {
     const token = await tokenOf({ aud: 'api://shop' })
     expect(await statusOf({ audience: ['api://shop', mcp] }, token)).toBe(200)
     expect(await statusOf({ audience: ['api://bank'] }, token)).toBe(401)
   })
 
-  test('a token may be for somebody else besides only where that is named, and never for them alone', async () => {
+  test('a token for several audiences is accepted only if that is configured, and only with the resource among them', async () => {
     const userinfo = `${issuer}/userinfo`
     const options = { otherAudiences: [userinfo] }
     expect(await statusOf(options, await tokenOf({ aud: [mcp, userinfo] }))).toBe(200)
@@ -212,13 +212,13 @@ describe('options', () => {
     expect(await statusOf(options, await tokenOf({ aud: userinfo }))).toBe(401)
   })
 
-  test('the audience is not looked at only under a long name', async () => {
+  test('the audience check is disabled only by an explicit option', async () => {
     const token = await tokenOf({ aud: undefined })
     expect(await statusOf({}, token)).toBe(401)
     expect(await statusOf({ dangerouslyAcceptAnyAudience: true }, token)).toBe(200)
   })
 
-  test('a broader scope stands for the narrower ones it implies, at any depth', async () => {
+  test('a broader scope includes the narrower ones it implies, at any depth', async () => {
     const implied = { admin: ['write'], write: ['read'], read: ['admin'] }
     const scopes = { required: ['read'], implied }
     expect(await statusOf({ scopes }, await tokenOf({ scope: 'admin' }))).toBe(200)
@@ -244,11 +244,11 @@ describe('options', () => {
     ['a scope that is two', { scopes: { required: ['a b'] } }],
     ['a scope that quotes', { scopes: { supported: ['a"'] } }],
     ['offline_access', { scopes: { supported: ['offline_access'] } }],
-  ])('%s is refused at once', (_what, options) => {
+  ])('%s is rejected at once', (_what, options) => {
     expect(() => authenticated(options)).toThrow(expect.objectContaining({ code: 'INVALID' }))
   })
 
-  test('no two subjects of any two issuers are the same principal', async () => {
+  test('subjects of different issuers are different principals', async () => {
     const pairs = [
       ['https://a', 'b|c'],
       ['https://a|b', 'c'],

@@ -8,7 +8,7 @@ const written = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
 })
 
-test('what is written into a challenge is what a client reads out of it', () => {
+test('a client parses a challenge to what was written into it', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('Bearer', 'DPoP'),
@@ -32,7 +32,7 @@ test('no value ends the header, or begins another parameter or challenge', () =>
   )
 })
 
-test('undefined parameters are left out, and names that are no names are refused', () => {
+test('undefined parameters are omitted, and invalid names are rejected', () => {
   expect(challenge('Bearer', { scope: undefined })).toBe('Bearer')
   expect(() => challenge('Bearer', { 'a b': 'c' })).toThrow(TypeError)
   expect(() => challenge('Bearer x="y",', {})).toThrow(TypeError)

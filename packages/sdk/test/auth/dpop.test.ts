@@ -2,7 +2,7 @@ import { memoryBackplane } from '@jackfield/sdk/testing'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ProofChecker } from '../../src/auth/server/dpop.ts'
-import { type Ask, faces, type Mounted, modern, session } from '../serve/http-support.ts'
+import { type Ask, adapters, type Mounted, modern, session } from '../serve/http-support.ts'
 import { type Prover, prover } from './dpop-support.ts'
 import { as, authenticated, inSeconds, mcp, mounted, readChallenges, shop, tokenOf } from './support.ts'
 
@@ -44,14 +44,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   const start = (dpop: Parameters<typeof authenticated>[0] = { dpop: true }): Promise<Mounted> =>
     mounted(mount, shop().server, { authenticate: authenticated(dpop) })
 
   const list = async (token: string, proof: string | string[] | undefined): Promise<Ask> =>
     modern('tools/list', {}, { ...as(token, 'DPoP'), dpop: proof })
 
-  test('a bound token with a proof is let in, on both eras', async () => {
+  test('a bound token with a proof is accepted, in both eras', async () => {
     const all = await start()
     const token = await bound()
     const proof = () => key.prove({ ...post, token })
@@ -65,7 +65,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     stream.drop()
   })
 
-  test('the query of a request is no part of what is proved', async () => {
+  test('the query of a request is not part of the proof', async () => {
     const all = await start()
     const token = await bound()
     const proof = await key.prove({ method: 'POST', url: `${mcp}?a=b#c`, token })
@@ -82,7 +82,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(bearer?.params['error']).toBeUndefined()
   })
 
-  test('a proof is good once', async () => {
+  test('a proof can be used once', async () => {
     const all = await start()
     const token = await bound()
     const proof = await key.prove({ ...post, token })
@@ -90,7 +90,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await all.send(await list(token, proof))).status).toBe(401)
   })
 
-  test('nodes that share a backplane take a proof once between them', async () => {
+  test('nodes that share a backplane accept a proof once between them', async () => {
     const backplane = memoryBackplane()
     const [one, other] = [await start({ dpop: { backplane } }), await start({ dpop: { backplane } })]
     const token = await bound()
@@ -113,13 +113,13 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await all.send(modern('tools/list', {}, as(loose)))).status).toBe(200)
   })
 
-  test('a token that is bound to a certificate as well is not taken by its key alone', async () => {
+  test('a token that is also bound to a certificate is not accepted with its key only', async () => {
     const all = await start()
     const token = await tokenOf({ cnf: { jkt: key.jkt, 'x5t#S256': 'abc' } })
     expect((await all.send(await list(token, await key.prove({ ...post, token })))).status).toBe(401)
   })
 
-  test('where bound tokens are required, nothing else is asked for or taken', async () => {
+  test('if bound tokens are required, other tokens are neither requested nor accepted', async () => {
     const all = await start({ dpop: { required: true, algorithms: ['ES256'] } })
     const answer = await all.send(modern('tools/list', {}, as(await tokenOf())))
     expect(answer.status).toBe(401)
@@ -135,13 +135,13 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await all.send(await list(token, await key.prove({ ...post, token })))).status).toBe(200)
   })
 
-  test('an algorithm that is not listed is refused', async () => {
+  test('an unlisted algorithm is rejected', async () => {
     const all = await start({ dpop: { algorithms: ['EdDSA'] } })
     const token = await bound()
     expect((await all.send(await list(token, await key.prove({ ...post, token })))).status).toBe(401)
   })
 
-  test('a nonce is asked for, taken, and replaced when it is old', async () => {
+  test('a nonce is required, accepted, and replaced when it expires', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const all = await start({ dpop: { nonces: true } })
     const token = await bound()
@@ -168,7 +168,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await tryWith(second)).status).toBe(200)
   })
 
-  test('nodes with the same secret take nonces of each other', async () => {
+  test("nodes with the same secret accept each other's nonces", async () => {
     const nonces = 's'.repeat(32)
     const [one, other] = [await start({ dpop: { nonces } }), await start({ dpop: { nonces } })]
     const nonce = (await one.send(modern('tools/list'))).header('dpop-nonce')
@@ -177,7 +177,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await other.send(await list(token, proof))).status).toBe(200)
   })
 
-  test('one principal uses up a fifth of the proofs that are remembered, and no more', async () => {
+  test('one principal can use at most a fifth of the remembered proofs', async () => {
     const all = await start({ dpop: { maxRemembered: 10 } })
     const statusFor = async (token: string): Promise<number> =>
       (await all.send(await list(token, await key.prove({ ...post, token })))).status
@@ -186,7 +186,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(await statusFor(bob)).toBe(200)
   })
 
-  test('a lack of scopes is told in the scheme that was used', async () => {
+  test('missing scopes are reported in the scheme of the request', async () => {
     const all = await start()
     const token = await tokenOf({ cnf: { jkt: key.jkt } })
     const headers = { ...as(token, 'DPoP'), dpop: await key.prove({ ...post, token }) }
@@ -199,7 +199,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
   })
 })
 
-test('used proofs are remembered in bounded number, and none is forgotten before it is too old', async () => {
+test('used proofs are remembered in bounded number, and none is forgotten before it expires', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const checker = new ProofChecker(new URL(mcp), { proofAgeMs: 1000, maxRemembered: 3 }, 0)
   const check = (proof: string) =>
@@ -223,7 +223,7 @@ test('used proofs are remembered in bounded number, and none is forgotten before
   expect((await check(await key.prove({ ...post, token: 'token' }))).ok).toBe(true)
 })
 
-test('secrets for nonces and algorithms are looked at', () => {
+test('secrets for nonces and algorithms are validated', () => {
   expect(() => authenticated({ dpop: { nonces: 'short' } })).toThrow(
     expect.objectContaining({ code: 'INVALID' }),
   )

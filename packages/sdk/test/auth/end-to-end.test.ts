@@ -51,7 +51,7 @@ test.each([
   ['2025-11-25', false],
   ['2025-11-25', true],
 ] as const)(
-  'a client signs in, and signs in again for what needs more (%s, bound to a key: %s)',
+  'a client logs in, and logs in again for more scopes (%s, bound to a key: %s)',
   async (revision, dpop) => {
     const { as, url, ran, auth } = await everything({ dpop, required: ['orders:read'] })
     const client = await connect(http(url, { auth }), { revisions: [revision] })
@@ -65,7 +65,7 @@ test.each([
   },
 )
 
-test('a client whose person refuses is not let in', async () => {
+test('a client whose user refuses gets no access', async () => {
   const { as, url, auth } = await everything({ dpop: false, required: [] })
   as.denies = true
   await expect(connect(http(url, { auth }))).rejects.toMatchObject({ code: 'UNAUTHORIZED' })

@@ -137,7 +137,7 @@ const refused = async (url: string): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
 
 describe.each(mounts)('authorization behind %s', (_name, mount) => {
-  it('lets a client in with a token, and leads one without to the metadata', async () => {
+  it('accepts a client with a token, and directs one without to the metadata', async () => {
     const origin = await mount((origin) => ({
       ...guarded(origin, '/mcp'),
       routes: ['/mcp', `${wellKnown}/mcp`],
@@ -153,7 +153,7 @@ describe.each(mounts)('authorization behind %s', (_name, mount) => {
     })
   })
 
-  it('warns of the route that is missing for the metadata, once', async () => {
+  it('warns once of the missing route for the metadata', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -179,7 +179,7 @@ describe("a framework's own objects", () => {
   it.each([
     ['Fastify', () => fastify()],
     ['Hono', () => new Hono()],
-  ])('are refused by handler.node with what to pass instead: %s', async (_name, make) => {
+  ])('are rejected by handler.node with what to pass instead: %s', async (_name, make) => {
     const { node } = guarded('http://127.0.0.1', '/mcp').handler
     const errors: unknown[] = []
     const route = (...given: unknown[]): unknown => {
@@ -235,13 +235,13 @@ describe('the path of an endpoint', () => {
     expect((await refused(`${origin}/other`)).status).toBe(404)
   })
 
-  it('is not every path of a handler that is mounted for all of them', async () => {
+  it('is not every path if a handler is mounted for all of them', async () => {
     const origin = await listening((origin) => express().use(guarded(origin, '/mcp').handler.node))
     expect((await refused(`${origin}/other`)).status).toBe(404)
     expect((await refused(`${origin}/mcp`)).status).toBe(401)
   })
 
-  it('is named in a warning, once, if a framework routes another one to the handler', async () => {
+  it('is named in a warning, once, if a framework routes another path to the handler', async () => {
     let warnings: string[] = []
     const origin = await withFastify((origin) => {
       const made = guarded(origin, '/mcp')

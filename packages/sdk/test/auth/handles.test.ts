@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { faces, modern, session } from '../serve/http-support.ts'
+import { adapters, modern, session } from '../serve/http-support.ts'
 import { as, authenticated, metadataUrl, mounted, readChallenges, shop, tokenOf } from './support.ts'
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami' } }
 
-describe.each(faces)('over the %s face, without a token', (_face, mount) => {
-  test('the id of a session is worth nothing', async () => {
+describe.each(adapters)('over the %s adapter, without a token', (_adapter, mount) => {
+  test('the id of a session gives no access', async () => {
     const { server } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated() })
     const mine = await session(all, '2025-11-25', as(await tokenOf()))
@@ -26,7 +26,7 @@ describe.each(faces)('over the %s face, without a token', (_face, mount) => {
     expect((await mine.call(2, 'whoami')).status).toBe(200)
   })
 
-  test('the state of a request is worth nothing', async () => {
+  test('the state of a request gives no access', async () => {
     const { server, ran } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const headers = as(await tokenOf())
@@ -41,7 +41,7 @@ describe.each(faces)('over the %s face, without a token', (_face, mount) => {
     expect(ran).toEqual(['sure accept'])
   })
 
-  test('nothing is served but the metadata of the resource', async () => {
+  test('only the metadata of the resource is served', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     for (const method of ['server/discover', 'tools/list', 'prompts/list', 'resources/list']) {

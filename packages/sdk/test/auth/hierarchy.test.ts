@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { faces } from '../serve/http-support.ts'
+import { adapters } from '../serve/http-support.ts'
 import { as, authenticated, challengeOf, eras, mounted, shop, tokenOf } from './support.ts'
 
 const broader = { 'orders:write': ['orders:read'], admin: ['orders:write'] }
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   test.each(eras)('a broader scope is enough for what needs a narrower one, on %s', async (_era, request) => {
     const { server, ran } = shop()
     const { send } = await mounted(mount, server, {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { faces, modern, webFace } from '../serve/http-support.ts'
+import { adapters, modern, webAdapter } from '../serve/http-support.ts'
 import { as, authenticated, issuer, mcp, metadataUrl, mounted, shop, tokenOf } from './support.ts'
 
 const path = new URL(metadataUrl).pathname
 
-describe.each(faces)('over the %s face', (_face, mount) => {
-  test('the metadata says who may issue tokens, to anybody and to any page', async () => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
+  test('the metadata names the issuers, for every client and origin', async () => {
     const authenticate = authenticated({
       scopes: { supported: ['orders:read'], required: ['mcp'] },
       name: 'The shop',
@@ -30,7 +30,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     })
   })
 
-  test('a page may ask first, and only reading is served', async () => {
+  test('a browser may send a preflight, and only reads are served', async () => {
     const { send } = await mounted(mount, shop().server, { authenticate: authenticated() })
     const preflight = await send({
       method: 'OPTIONS',
@@ -49,12 +49,12 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(post.header('allow')).toBe('GET')
   })
 
-  test('the Host is looked at all the same', async () => {
+  test('the Host is checked as well', async () => {
     const { send } = await mounted(mount, shop().server, { authenticate: authenticated() })
     expect((await send({ method: 'GET', path, headers: { host: 'evil.com' } })).status).toBe(403)
   })
 
-  test('it stands at the root only on request', async () => {
+  test('it is at the root only on request', async () => {
     const root = '/.well-known/oauth-protected-resource'
     const without = await mounted(mount, shop().server, { authenticate: authenticated() })
     expect((await without.send({ method: 'GET', path: root })).status).toBe(404)
@@ -63,7 +63,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('a page of a listed origin may read challenges, and send what a client sends', async () => {
+  test('a page of a listed origin may read challenges, and send the headers of a client', async () => {
     const origin = 'https://app.example.com'
     const { send } = await mounted(mount, shop().server, {
       authenticate: authenticated(),
@@ -89,7 +89,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
 test('a resource at the root of its origin has its metadata there', async () => {
   const authenticate = authenticated({ resource: 'https://mcp.example.com' })
   expect([...(authenticate.documents?.keys() ?? [])]).toEqual(['/.well-known/oauth-protected-resource'])
-  const { send } = await mounted(webFace, shop().server, { authenticate })
+  const { send } = await mounted(webAdapter, shop().server, { authenticate })
   const answer = await send({ method: 'GET', path: '/.well-known/oauth-protected-resource' })
   expect(await answer.json()).toMatchObject({ resource: 'https://mcp.example.com' })
 })

@@ -3,7 +3,7 @@ import { connect } from '@jackfield/sdk/client'
 import { memory } from '@jackfield/sdk/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { faces, type Mounted, modern, session } from '../serve/http-support.ts'
+import { adapters, type Mounted, modern, session } from '../serve/http-support.ts'
 import { until } from '../serve/support.ts'
 import { as, authenticated, inSeconds, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
 
@@ -30,7 +30,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   describe.each(others)('%s', (_who, claims) => {
     test('cannot use, read, resume or end a session', async () => {
       faultyPeer('a batch, which its revision does not have')
@@ -52,7 +52,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
       expect((await mine.call(2, 'whoami')).status).toBe(200)
     })
 
-    test('cannot have a stream that was lost', async () => {
+    test('cannot take over a lost stream', async () => {
       const { server } = shop()
       const all = await mounted(mount, server, { authenticate })
       const mine = await session(all, '2025-11-25', await header(alice))
@@ -71,7 +71,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
       resumed.drop()
     })
 
-    test('cannot answer a question that was put to her', async () => {
+    test("cannot answer another principal's question", async () => {
       const { server, ran } = shop()
       const { send } = await mounted(mount, server, { authenticate })
       const asked = await (await send(modern('tools/call', { name: 'sure' }, await header(alice)))).json()
@@ -86,7 +86,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
       expect(own).toMatchObject({ result: { content: [{ text: 'accept' }] } })
     })
 
-    test('hears nothing of what she subscribed to', async () => {
+    test("gets no notifications of another principal's subscriptions", async () => {
       const { server } = shop()
       const all = await mounted(mount, server, { authenticate })
       const mine = await session(all, '2025-11-25', await header(alice))
@@ -114,7 +114,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     })
   })
 
-  test('a token that expires in a session is refused, and the session goes on with a new one', async () => {
+  test('a session continues with a new token after one that expired is rejected', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const all: Mounted = await mounted(mount, shop().server, {
       authenticate: authenticated({ clockToleranceMs: 0 }),
@@ -141,7 +141,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
   })
 })
 
-test('on a connection of its own, a session cannot subscribe to what its caller may not read', async () => {
+test('on its own connection, a session cannot subscribe to what its caller may not read', async () => {
   const { server } = shop()
   const caller = { principal: 'bob', scopes: new Set<string>(), claims: {} }
   const client = await connect(memory(server, { caller }), { revisions: ['2025-11-25'] })
@@ -152,7 +152,7 @@ test('on a connection of its own, a session cannot subscribe to what its caller 
 })
 
 test.each(['2026-07-28', '2025-11-25'] as const)(
-  'on a connection of its own, a caller who lacks scopes is refused with an error (%s)',
+  'on its own connection, a caller without the scopes gets an error (%s)',
   async (revision) => {
     const { server, ran } = shop()
     const caller = { principal: 'bob', scopes: new Set<string>(), claims: {} }

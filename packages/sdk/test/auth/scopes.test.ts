@@ -2,7 +2,7 @@ import { defineServer, template, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { memory } from '@jackfield/sdk/testing'
 import { describe, expect, test } from 'vitest'
-import { faces, modern, session, webFace } from '../serve/http-support.ts'
+import { adapters, modern, session, webAdapter } from '../serve/http-support.ts'
 import { initialize, until } from '../serve/support.ts'
 import { as, authenticated, challengeOf, eras, metadataUrl, mounted, shop, tokenOf } from './support.ts'
 
@@ -39,7 +39,7 @@ function namesIn(value: unknown): unknown[] {
   return Array.isArray(value) ? value.map(({ name }) => name) : []
 }
 
-describe.each(faces)('over the %s face', (_face, mount) => {
+describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
   describe.each(eras)('on %s', (era, request) => {
     test.each(needing)('%s %j needs %s', async (method, params, scope) => {
       const { server, ran } = shop()
@@ -57,7 +57,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
       expect(await allowed.json()).toMatchObject({ result: {} })
     })
 
-    test.each(lists)('%s shows what its caller may use', async (method, member, few, all) => {
+    test.each(lists)('%s returns what its caller may use', async (method, member, few, all) => {
       const { server } = shop()
       const { send } = await mounted(mount, server, { authenticate: authenticated() })
       for (const [scope, names] of [
@@ -71,7 +71,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     })
   })
 
-  test.each(eras)('nobody hears of a resource by asking for completions on %s', async (_era, request) => {
+  test.each(eras)('completions reveal no resource without its scope on %s', async (_era, request) => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const ref = { type: 'ref/resource', uri: 'shop://ledger' }
@@ -84,7 +84,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(await (await ask(read)).json()).toMatchObject({ error: { code: -32602 } })
   })
 
-  test('every message of a batch is looked at before any of them runs', async () => {
+  test('every message of a batch is checked before any of them runs', async () => {
     const { server, ran } = shop()
     const mountedServer = await mounted(mount, server, { authenticate: authenticated() })
     const client = await session(mountedServer, '2025-03-26', as(await tokenOf()))
@@ -99,7 +99,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(ran).toEqual([])
   })
 
-  test('a batch that is too long is refused as such, before anybody looks at what is in it', async () => {
+  test('a batch that is too long is rejected before its messages are checked', async () => {
     const { server } = shop()
     const mountedServer = await mounted(mount, server, { authenticate: authenticated() })
     const client = await session(mountedServer, '2025-03-26', as(await tokenOf()))
@@ -120,7 +120,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect((await subscribe('shop://hours')).status).toBe(200)
   })
 
-  test('the stream of a session leaves out what its own token does not allow to be read', async () => {
+  test('the stream of a session omits resources that its own token does not allow', async () => {
     const { server } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated() })
     const [narrow, broad] = [as(await tokenOf()), as(await tokenOf({ scope: read }))]
@@ -142,7 +142,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(await heard(broad)).toEqual(['shop://ledger', 'shop://hours'])
   })
 
-  test('a stateless subscription leaves out what its caller may not read', async () => {
+  test('a stateless subscription omits resources that its caller may not read', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, { authenticate: authenticated() })
     const resourceSubscriptions = ['shop://ledger', 'shop://hours', 'shop://orders/1']
@@ -160,7 +160,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     answer.drop()
   })
 
-  test('each request of a session may do what its own token allows', async () => {
+  test('each request of a session has the scopes of its own token', async () => {
     const { server, ran } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated() })
     const client = await session(all, '2025-11-25', as(await tokenOf({ scope: both })))
@@ -170,7 +170,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(ran).toEqual(['refund'])
   })
 
-  test('each request of a session is made by the OAuth client that its own token names', async () => {
+  test('each request of a session has the OAuth client of its own token', async () => {
     const { server } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated() })
     const client = await session(all, '2025-11-25', as(await tokenOf({ client_id: 'first' })))
@@ -189,7 +189,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(await who(as(await tokenOf()))).toBe('a-client')
   })
 
-  test('without authenticate nobody may use what needs a scope, and the operator is told', async () => {
+  test('without authenticate, definitions with scopes are unusable, with a warning', async () => {
     const warnings: string[] = []
     const { server, ran } = shop()
     const { send } = await mounted(mount, server, { onWarning: (message) => warnings.push(message) })
@@ -202,7 +202,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
     expect(namesIn(Object(result).tools)).toEqual(['whoami', 'sure'])
   })
 
-  test('the HTTP+SSE transport looks at scopes as well', async () => {
+  test('the HTTP+SSE transport checks scopes as well', async () => {
     const { server, ran } = shop()
     const all = await mounted(mount, server, { authenticate: authenticated(), sse: '/sse' })
     const headers = as(await tokenOf())
@@ -217,7 +217,7 @@ describe.each(faces)('over the %s face', (_face, mount) => {
   })
 })
 
-test('a template lists nothing that its caller may not read, and is not asked in vain', async () => {
+test('a template lists nothing that its caller may not read, and is not called for it', async () => {
   const { server } = shop()
   const asked: string[] = []
   server.add({
@@ -238,15 +238,15 @@ test('a template lists nothing that its caller may not read, and is not asked in
       }),
     },
   })
-  const { send } = await mounted(webFace, server, { authenticate: authenticated() })
+  const { send } = await mounted(webAdapter, server, { authenticate: authenticated() })
   const { result } = await (await send(modern('resources/list', {}, as(await tokenOf())))).json()
   expect(namesIn(Object(result).resources)).toEqual(['hours', 'shop://links/a'])
   expect(asked).toEqual([])
 })
 
-test('what a resource needs decides who may keep it', async () => {
+test('the scopes of a resource decide whether results may be cached publicly', async () => {
   const { server } = shop()
-  const { send } = await mounted(webFace, server, { authenticate: authenticated() })
+  const { send } = await mounted(webAdapter, server, { authenticate: authenticated() })
   const headers = as(await tokenOf({ scope: read }))
   const scopeOf = async (uri: string) =>
     Object((await (await send(modern('resources/read', { uri }, headers))).json())['result']).cacheScope
@@ -254,19 +254,19 @@ test('what a resource needs decides who may keep it', async () => {
   expect(await scopeOf('shop://hours')).toBe('public')
 })
 
-test('a server without scopes keeps its lists public', async () => {
+test('a server without scopes has publicly cacheable lists', async () => {
   const open = defineServer({
     name: 'open',
     version: '1.0.0',
     cache: { cacheScope: 'public' },
     tools: { hello: tool({ run: () => 'hello' }) },
   })
-  const { send } = await mounted(webFace, open, {})
+  const { send } = await mounted(webAdapter, open, {})
   expect(await (await send(modern('tools/list'))).json()).toMatchObject({ result: { cacheScope: 'public' } })
   expect(open.scopes).toEqual([])
 })
 
-test('whoever started the server may use all of it', async () => {
+test('the user who started a local server may use all of it', async () => {
   const { server } = shop()
   const client = await connect(memory(server))
   const tools = await client.tools()
@@ -275,7 +275,7 @@ test('whoever started the server may use all of it', async () => {
   await client.close()
 })
 
-test('definitions that come and go change what is needed', () => {
+test('added and removed definitions change the required scopes', () => {
   const { server } = shop()
   expect(server.scopesFor('tools/call', { name: 'whoami' })).toEqual([])
   server.add({ tools: { whoami: tool({ scopes: ['admin', 'admin'], run: () => '' }) } })

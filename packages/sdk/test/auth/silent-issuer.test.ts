@@ -35,8 +35,8 @@ async function issuerSilentAt(...silent: string[]) {
   return { asked, passes, origin }
 }
 
-describe('an issuer that accepts connections and says nothing', () => {
-  test('at any place of its metadata keeps a request waiting for 5 seconds at most', async () => {
+describe('an issuer that accepts connections and never responds', () => {
+  test('at any metadata URL delays a request for 5 seconds at most', async () => {
     const { asked, passes, origin } = await issuerSilentAt(oauth2, oidc)
     const ended = expect(jwt({ issuer: origin })(await tokenOf({ iss: origin }))).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
@@ -48,7 +48,7 @@ describe('an issuer that accepts connections and says nothing', () => {
     expect(asked).toEqual([oauth2, oidc])
   })
 
-  test('at the first place alone has its keys found at the second within 5 seconds', async () => {
+  test('at the first URL only has its keys found at the second within 5 seconds', async () => {
     const { asked, passes, origin } = await issuerSilentAt(oauth2)
     const verified = jwt({ issuer: origin })(await tokenOf({ iss: origin }))
     await passes(1_500, oauth2)
@@ -57,7 +57,7 @@ describe('an issuer that accepts connections and says nothing', () => {
     expect(asked).toEqual([oauth2, oidc, '/keys'])
   })
 
-  test('at a place that is not needed is asked there by nobody', async () => {
+  test('at an unneeded URL gets no request', async () => {
     const { asked, origin } = await issuerSilentAt(oidc)
     expect(await jwt({ issuer: origin })(await tokenOf({ iss: origin }))).toMatchObject({ sub: 'alice' })
     expect(asked).toEqual([oauth2, '/keys'])

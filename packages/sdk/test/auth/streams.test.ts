@@ -1,6 +1,6 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { afterEach, expect, test, vi } from 'vitest'
-import { modern, session, webFace } from '../serve/http-support.ts'
+import { modern, session, webAdapter } from '../serve/http-support.ts'
 import { initialize, initialized } from '../serve/support.ts'
 import { as, authenticated, inSeconds, mcp, mounted } from './support.ts'
 
@@ -23,7 +23,7 @@ async function served() {
   })
   const server = defineServer({ name: 'long', version: '1.0.0', tools: { long } })
   const authenticate = authenticated({ clockToleranceMs: 0, verify })
-  const all = await mounted(webFace, server, { authenticate, sse: '/sse' })
+  const all = await mounted(webAdapter, server, { authenticate, sse: '/sse' })
   return { all, finish, stopped }
 }
 
@@ -40,7 +40,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-test('an answer that outlasts its token by a minute is cut off, and resumed with a new token', async () => {
+test('a response that outlasts its token by a minute is cut off, and resumed with a new token', async () => {
   const { all, finish } = await served()
   const mine = await session(all, '2025-11-25', good(60))
   const calling = mine.call(1, 'long')
@@ -72,7 +72,7 @@ test('a call without a session is stopped a minute after its token', async () =>
   ])
 })
 
-test('an answer that is ready in that minute is given', async () => {
+test('a response that is ready in that minute is sent', async () => {
   const { all, finish } = await served()
   const calling = all.send(modern('tools/call', { name: 'long' }, good(60)))
   await pass(1.5 * minute)
@@ -81,7 +81,7 @@ test('an answer that is ready in that minute is given', async () => {
   expect((await calling).messages()).toMatchObject([{ result: { content: [{ text: 'done' }] } }])
 })
 
-test('a session of HTTP+SSE goes on while its client shows newer tokens', async () => {
+test('a session of HTTP+SSE continues while its client sends newer tokens', async () => {
   const { all } = await served()
   const stream = await all.send({ method: 'GET', path: '/sse', headers: good(60) })
   await pass(10)

@@ -4,7 +4,7 @@ import type { Authenticate, ServeHttpOptions } from '@jackfield/sdk/http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type Answer, type Ask, type Face, type Mounted, modern } from '../serve/http-support.ts'
+import { type Adapter, type Answer, type Ask, type Mounted, modern } from '../serve/http-support.ts'
 import { initialize } from '../serve/support.ts'
 
 export const issuer = 'https://as.example.com'
@@ -57,7 +57,7 @@ export function as(token: string, scheme = 'Bearer'): { authorization: string } 
 }
 
 /** Mounts a server until the end of the test. */
-export async function mounted(mount: Face, server: Server, options: ServeHttpOptions): Promise<Mounted> {
+export async function mounted(mount: Adapter, server: Server, options: ServeHttpOptions): Promise<Mounted> {
   const all = await mount(server, options)
   onTestFinished(() => all.close())
   return all

@@ -68,7 +68,7 @@ describe('jwt', () => {
     expect(asked).toEqual([...expected, ...last, '/keys?v=1'])
   })
 
-  test('takes no keys from the metadata of another issuer, and asks again only after a while', async () => {
+  test('accepts no keys from the metadata of another issuer, and retries only after a while', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { jwk, sign } = await signer('a')
     let name = 'https://evil.com'
@@ -86,13 +86,13 @@ describe('jwt', () => {
     expect(await verify(token)).toMatchObject({ sub: 'alice' })
   })
 
-  test('takes no keys over plain http from another machine', async () => {
+  test('accepts no keys over plain http from another machine', async () => {
     const { sign } = await signer('a')
     const { origin } = await web(() => ({ body: { issuer: origin, jwks_uri: 'http://keys.example.com/' } }))
     await expect(jwt({ issuer: origin })(await sign(origin))).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  test('fetches new keys for a name it does not know, but not for every one', async () => {
+  test('fetches keys again for an unknown key id, but not for every one', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const [old, next] = [await signer('old'), await signer('new')]
     let published = [old.jwk]
@@ -109,7 +109,7 @@ describe('jwt', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('does not ask for keys again with every token while they cannot be had', async () => {
+  test('does not fetch keys for every token while they are unavailable', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { jwk, sign } = await signer('a')
     let status = 503
@@ -123,7 +123,7 @@ describe('jwt', () => {
     expect(await verify(token)).toMatchObject({ sub: 'alice' })
   })
 
-  test('fetches nothing for tokens of others', async () => {
+  test('fetches nothing for tokens of other issuers', async () => {
     const { sign } = await signer('a')
     const { origin, asked } = await web(() => ({ body: { keys: [] } }))
     const verify = jwt({ issuer, jwksUri: `${origin}/keys` })
@@ -138,7 +138,7 @@ describe('jwt', () => {
     ['are somewhere else', { status: 302, headers: { location: '/keys2' } }, 'HTTP'],
     ['are away', { status: 500 }, 'HTTP'],
     ['are no JSON', { body: '<html>' }, 'PROTOCOL'],
-  ])('fails, and says nothing about the token, when the keys %s', async (_what, reply, code) => {
+  ])('fails, without a verdict on the token, when the keys %s', async (_what, reply, code) => {
     const { sign } = await signer('a')
     const { origin, asked } = await web(() => reply)
     const token = await sign(issuer)
@@ -148,21 +148,21 @@ describe('jwt', () => {
     expect(asked).toEqual(['/keys'])
   })
 
-  test('fails when nobody answers', async () => {
+  test('fails when nothing responds', async () => {
     const { sign } = await signer('a')
     const fetch = () => Promise.reject(new TypeError('fetch failed'))
     const verify = jwt({ issuer, jwksUri: 'https://as.example.com/keys', fetch })
     await expect(verify(await sign(issuer))).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
   })
 
-  test('tries every key that fits a token without a name', async () => {
+  test('tries every matching key for a token without a key id', async () => {
     const all = await Promise.all([1, 2, 3].map(() => signer(undefined)))
     const verify = jwt({ issuer, keys: { keys: all.map(({ jwk }) => jwk) } })
     for (const { sign } of all) expect(await verify(await sign(issuer))).toMatchObject({ sub: 'alice' })
     expect(await verify(await (await signer(undefined)).sign(issuer))).toBeUndefined()
   })
 
-  test('takes tokens that do not say what they are, unless the type is required', async () => {
+  test('accepts tokens without a type, unless the type is required', async () => {
     const types = [
       undefined,
       'JWT',
@@ -183,7 +183,7 @@ describe('jwt', () => {
     expect(await taken(true)).toEqual(['at+jwt', 'AT+JWT', 'application/at+jwt'])
   })
 
-  test('takes only the algorithms it was given, and no symmetric one at all', async () => {
+  test('accepts only the configured algorithms, and no symmetric one', async () => {
     const { jwk, sign } = await signer('a', 'RS256')
     const token = await sign(issuer)
     expect(await jwt({ issuer, keys: { keys: [jwk] } })(token)).toBeDefined()
@@ -200,7 +200,7 @@ describe('jwt', () => {
 describe('introspection', () => {
   const client = { clientId: 'shop:1', clientSecret: 'pass word%' }
 
-  test('asks the authorization server, as a client of its own', async () => {
+  test('asks the authorization server, with its own client credentials', async () => {
     const seen: string[] = []
     const { origin } = await web(({ headers }, body) => {
       seen.push(headers.authorization ?? '', body)
@@ -212,7 +212,7 @@ describe('introspection', () => {
     expect(seen[1]).toBe('token=opaque&token_type_hint=access_token')
   })
 
-  test('may authenticate in another way', async () => {
+  test('supports other authentication methods', async () => {
     const seen: string[] = []
     const { origin } = await web(({ headers }, body) => {
       seen.push(String(headers['x-key']), body)
@@ -231,12 +231,12 @@ describe('introspection', () => {
     ['says so in another way', { active: 'true', sub: 'alice' }],
     ['says nothing', {}],
     ['is of another issuer', { active: true, iss: 'https://evil.com' }],
-  ])('refuses a token that %s', async (_what, body) => {
+  ])('rejects a token that %s', async (_what, body) => {
     const { origin } = await web(() => ({ body }))
     expect(await introspection({ endpoint: origin, issuer, ...client })('opaque')).toBeUndefined()
   })
 
-  test('takes an issuer elsewhere only where it was given, so that none names the subjects of another', async () => {
+  test('accepts another issuer only if configured, so that none can name subjects of another', async () => {
     const { origin } = await web(() => ({ body: { active: true, sub: 'alice', aud: mcp, iss: issuer } }))
     const endpoint = `${origin}/introspect`
     const lets = (verify: VerifyToken) =>
@@ -256,7 +256,7 @@ describe('introspection', () => {
     })
   })
 
-  test('uses an answer again for a short time, and asks once for requests at the same time', async () => {
+  test('caches a response for a short time, and sends one request for concurrent checks', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     let active = true
     const { origin, asked } = await web(() => ({ body: { active, sub: 'alice' } }))
@@ -270,7 +270,7 @@ describe('introspection', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('keeps answers in bounded number, and none at all on request', async () => {
+  test('caches a bounded number of responses, and none at all on request', async () => {
     const { origin, asked } = await web(() => ({ body: { active: true, sub: 'alice' } }))
     let calls = 0
     const fetch = async (): Promise<Response> => {
@@ -289,7 +289,7 @@ describe('introspection', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('a failure is no answer, and is not kept', async () => {
+  test('a failure is no verdict, and is not cached', async () => {
     let status = 503
     const { origin } = await web(() => ({ status, body: { active: true, sub: 'alice' } }))
     const verify = introspection({ endpoint: origin, ...client })
@@ -300,7 +300,7 @@ describe('introspection', () => {
     expect(await verify('a-secret-token')).toBeDefined()
   })
 
-  test('options that are no use are refused', () => {
+  test('useless options are rejected', () => {
     const invalid = expect.objectContaining({ code: 'INVALID' })
     expect(() => introspection({ endpoint: 'https://as.example.com', clientId: 'shop' })).toThrow(invalid)
     expect(() => introspection({ endpoint: 'http://as.example.com', ...client })).toThrow(invalid)

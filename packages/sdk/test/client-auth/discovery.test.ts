@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
 import { open, person, type World, world } from './support/world.ts'
 
-describe('where the login is described', () => {
+describe('the metadata URL of a resource', () => {
   it.each([
     ['quoted', (url: string) => `Bearer resource_metadata="${url}"`],
     ['after commas in quotes', (url: string) => `Bearer realm="a, b", resource_metadata="${url}"`],
@@ -15,7 +15,7 @@ describe('where the login is described', () => {
     ['behind a bare scheme', (url: string) => `Negotiate, Bearer resource_metadata="${url}"`],
     ['before another challenge', (url: string) => `Bearer resource_metadata="${url}", Basic realm="y"`],
     ['in a header of its own', (url: string) => ['Basic realm="x"', `Bearer resource_metadata="${url}"`]],
-  ])('is read from the challenge: %s', async (_, challenge) => {
+  ])('is in the challenge: %s', async (_, challenge) => {
     const one = await world()
     one.resourcePath = '/elsewhere/about.json'
     one.challenge = challenge(`${one.origin}/elsewhere/about.json`)
@@ -30,7 +30,7 @@ describe('where the login is described', () => {
   it.each([
     ['the path', '/.well-known/oauth-protected-resource/mcp', 1],
     ['the root', '/.well-known/oauth-protected-resource', 2],
-  ])('is found at the well-known place of %s', async (_, place, tries) => {
+  ])('is the well-known URL of %s', async (_, place, tries) => {
     const one = await world()
     one.resourcePath = place
     await open(one, person().auth)
@@ -40,7 +40,7 @@ describe('where the login is described', () => {
     )
   })
 
-  it('is not looked for elsewhere when the challenge names a place', async () => {
+  it('is not guessed when the challenge has one', async () => {
     const one = await world()
     one.challenge = `Bearer resource_metadata="${one.origin}/gone"`
     await expect(open(one, person().auth)).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('where the login is described', () => {
   })
 })
 
-describe('the resource', () => {
+describe('the resource parameter', () => {
   it.each([
     ['the server', '/mcp'],
     ['the server with a slash', '/mcp/'],
@@ -77,7 +77,7 @@ describe('the resource', () => {
     ['a query', (origin: string) => `${origin}/mcp?x`],
     ['a password', (origin: string) => `${origin.replace('//', '//a:b@')}/mcp`],
     ['nothing', () => undefined],
-  ])('of %s ends the attempt before anybody is asked', async (_, resource) => {
+  ])('of %s ends the attempt before the user is asked', async (_, resource) => {
     const one = await world()
     one.resource = { ...one.resource, resource: resource(one.origin) }
     const { auth, opened } = person()
@@ -87,7 +87,7 @@ describe('the resource', () => {
   })
 })
 
-describe('what a server says of its login', () => {
+describe('server text about the login', () => {
   const long = 'x'.repeat(60_000)
   it.each([
     [
@@ -125,7 +125,7 @@ describe('what a server says of its login', () => {
         one.as.metadata = { issuer: text }
       },
     ],
-  ])('stands in an error as one short line: %s', async (_, text, says) => {
+  ])('is one short line in an error: %s', async (_, text, says) => {
     const one = await world()
     says(one, text)
     const error: unknown = await open(one, person().auth).catch((reason: unknown) => reason)
@@ -146,7 +146,7 @@ describe('the authorization server', () => {
     ['/tenant', `${oauth2}/tenant`, [`${oauth2}/tenant`]],
     ['/tenant', `${oidc}/tenant`, [`${oauth2}/tenant`, `${oidc}/tenant`]],
     ['/tenant', `/tenant${oidc}`, [`${oauth2}/tenant`, `${oidc}/tenant`, `/tenant${oidc}`]],
-  ])('with the issuer path "%s" is described at %s', async (path, place, tried) => {
+  ])('with the issuer path "%s" has its metadata at %s', async (path, place, tried) => {
     const one = await world(await authority(path))
     one.as.metadataPath = place
     await open(one, person().auth)
@@ -170,13 +170,13 @@ describe('the authorization server', () => {
     expect(one.as.at('/register')).toEqual([])
   })
 
-  it('that publishes nothing is an error where the server names it', async () => {
+  it('without metadata is an error if the server names it', async () => {
     const one = await world()
     one.as.metadataPath = '/nowhere'
     await expect(open(one, person().auth)).rejects.toThrow(/which publishes no metadata/)
   })
 
-  it('is the server itself where nothing at all is published (2025-03-26)', async () => {
+  it('is the server itself if there is no metadata at all (2025-03-26)', async () => {
     const as = await authority()
     as.metadataPath = '/nowhere'
     const one = await world(as)

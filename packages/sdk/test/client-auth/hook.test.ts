@@ -25,8 +25,8 @@ function counting(give: (refusal: Refusal) => boolean = () => true): Noted {
   }
 }
 
-describe('credentials of a connection', () => {
-  it('are asked for anew at most three times for one request', async () => {
+describe('connection credentials', () => {
+  it('are requested at most three times for one request', async () => {
     const server = await scripted(({ res }) => json(res, {}, 401, { 'www-authenticate': 'Bearer' }))
     const auth = counting()
     await expect(connect(http(server.url, { auth }))).rejects.toMatchObject({
@@ -47,14 +47,14 @@ describe('credentials of a connection', () => {
     expect(auth.answers).toBe(0)
   })
 
-  it('that are refused for good leave the answer as it is', async () => {
+  it('that are rejected permanently leave the response unchanged', async () => {
     const server = await scripted(({ res }) => json(res, { error: 'no' }, 403))
     const auth = counting(() => false)
     await expect(connect(http(server.url, { auth }))).rejects.toThrow(/status 403.*no/)
     expect(server.seen).toHaveLength(1)
   })
 
-  it('go with every request of a session, take the place of a configured header, and bother nobody at its end', async () => {
+  it('are sent with every request of a session, replace a configured header, and are not requested when closing', async () => {
     const server = await scripted((one) => {
       const { method, message, res } = one
       if (method === 'DELETE' || method === 'GET') json(res, {}, 401)

@@ -29,7 +29,7 @@ async function realWorld(as: AuthorizationServer): Promise<World & { expire(): v
   return one
 }
 
-it('logs in, renews and steps up at an authorization server that others wrote', async () => {
+it('logs in, refreshes and steps up at a third-party authorization server', async () => {
   const as = await startAuthorizationServer({ path: '/tenant' })
   const one = await realWorld(as)
   const { auth, opened } = person()
@@ -45,7 +45,7 @@ it('logs in, renews and steps up at an authorization server that others wrote', 
   expect(opened).toHaveLength(2)
 })
 
-it('binds tokens to a key, with a nonce, at an authorization server that others wrote', async () => {
+it('binds tokens to a key, with a nonce, at a third-party authorization server', async () => {
   const as = await startAuthorizationServer({ dpopNonces: true })
   const one = await realWorld(as)
   const { auth, opened } = person({ dpop: true })
@@ -55,7 +55,7 @@ it('binds tokens to a key, with a nonce, at an authorization server that others 
   expect(one.calls[0]?.headers.authorization).toMatch(/^DPoP /)
 })
 
-it('is told of a person who refuses', async () => {
+it('gets the refusal of a user', async () => {
   const as = await startAuthorizationServer()
   const one = await realWorld(as)
   as.denies = true

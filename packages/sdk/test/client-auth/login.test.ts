@@ -5,7 +5,7 @@ import { json } from './support/server.ts'
 import { open, person, world } from './support/world.ts'
 
 describe('a login', () => {
-  it('asks with PKCE, state, resource and scopes, and gets the call through', async () => {
+  it('uses PKCE, state, resource and scopes, and the call succeeds', async () => {
     const one = await world()
     one.challenge = 'Bearer scope="read  write read"'
     const { auth, opened } = person()
@@ -26,7 +26,7 @@ describe('a login', () => {
     expect(one.seen.every(({ url }) => !url.search.includes('secret'))).toBe(true)
   })
 
-  it('asks for other secrets each time', async () => {
+  it('uses new secrets each time', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -51,7 +51,7 @@ describe('a login', () => {
       'a offline_access',
     ],
     ['nobody names, though lasting access could be had', 'Bearer', undefined, ['offline_access'], null],
-  ])('asks for the scopes %s', async (_, challenge, ofResource, ofServer, asked) => {
+  ])('requests the scopes %s', async (_, challenge, ofResource, ofServer, asked) => {
     const one = await world()
     one.challenge = challenge
     one.resource = { ...one.resource, scopes_supported: ofResource }
@@ -61,7 +61,7 @@ describe('a login', () => {
     expect(opened[0]?.searchParams.get('scope')).toBe(asked)
   })
 
-  it('does not begin where PKCE is not supported', async () => {
+  it('does not start without PKCE support', async () => {
     for (const methods of [undefined, [], ['plain']]) {
       const one = await world()
       one.as.metadata = { code_challenge_methods_supported: methods }
@@ -72,7 +72,7 @@ describe('a login', () => {
     }
   })
 
-  it('is not asked for again by a call that only was told no', async () => {
+  it('is not repeated for a call that was only denied', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -82,7 +82,7 @@ describe('a login', () => {
     expect(opened).toHaveLength(1)
   })
 
-  it('is not repeated for a server that refuses what its own authorization server issues', async () => {
+  it('is not repeated for a server that rejects the tokens of its own authorization server', async () => {
     const one = await world()
     one.allows = () => false
     const { auth, opened } = person()
@@ -118,7 +118,7 @@ describe('a login', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('ends when the only call that waits for it is given up', async () => {
+  it('ends when the only call that waits for it is cancelled', async () => {
     const one = await world()
     let gaveUp = false
     let closed = false
@@ -147,7 +147,7 @@ describe('a login', () => {
   })
 })
 
-describe('the answer to a login', () => {
+describe('the response to a login', () => {
   const foreign = 'https://honest.example'
 
   it.each([
@@ -161,7 +161,7 @@ describe('the answer to a login', () => {
     ['a slash more', false, (issuer: string) => `${issuer}/`, false],
     ['encoded', true, (issuer: string) => issuer.replace('1', '%31'), false],
     ['empty', false, () => '', false],
-  ])('is judged by its issuer: %s', async (_, advertised, iss, good) => {
+  ])('is checked for its issuer: %s', async (_, advertised, iss, good) => {
     const one = await world()
     one.as.metadata = { authorization_response_iss_parameter_supported: advertised }
     one.as.callback = { iss: iss(one.as.issuer) }
@@ -171,7 +171,7 @@ describe('the answer to a login', () => {
     expect(one.as.at('/token')).toHaveLength(good ? 1 : 0)
   })
 
-  it('of another issuer shows nothing of the error it tells', async () => {
+  it('of another issuer reveals nothing of its error', async () => {
     const one = await world()
     one.as.callback = { iss: foreign, code: undefined, error: 'access_denied', error_description: 'CANARY' }
     const error = await open(one, person().auth).catch((reason: unknown) => reason)
@@ -191,7 +191,7 @@ describe('the answer to a login', () => {
     expect(one.as.at('/token')).toEqual([])
   })
 
-  it('that is a refusal says so, and what to do', async () => {
+  it('that is a refusal has a message with advice', async () => {
     const one = await world()
     one.as.callback = { code: undefined, error: 'access_denied', error_description: 'not\u0007today' }
     await expect(open(one, person().auth)).rejects.toMatchObject({
@@ -204,8 +204,8 @@ describe('the answer to a login', () => {
   })
 })
 
-describe('the client', () => {
-  it('is its metadata document where that is supported', async () => {
+describe('the client id', () => {
+  it('is the metadata document if that is supported', async () => {
     const one = await world()
     one.as.metadata = { client_id_metadata_document_supported: true }
     const metadataUrl = 'https://client.example/me.json'
@@ -217,13 +217,13 @@ describe('the client', () => {
   })
 
   it.each(['http://client.example/me.json', 'https://client.example/', 'https://client.example/a#b', 'x'])(
-    'cannot have its metadata document at %s',
+    'cannot be a metadata document at %s',
     (metadataUrl) => {
       expect(() => person({ client: { name: 'test', metadataUrl } })).toThrow(/metadataUrl/)
     },
   )
 
-  it('registers itself as what it is, once for one issuer and redirect URI', async () => {
+  it('is from a registration with its properties, once for each issuer and redirect URI', async () => {
     const [one, two] = [await world(), await world()]
     two.as.close()
     two.resource = { resource: two.url, authorization_servers: [one.as.issuer] }
@@ -243,7 +243,7 @@ describe('the client', () => {
     })
   })
 
-  it('says what the authorization server has against its registration', async () => {
+  it('reports why the authorization server rejects its registration', async () => {
     const one = await world()
     one.as.onRegister = ({ res }) => {
       json(res, { error: 'invalid_redirect_uri', error_description: 'no loopback here' }, 400)
@@ -254,7 +254,7 @@ describe('the client', () => {
     )
   })
 
-  it('is asked for where it can neither register nor be looked up', async () => {
+  it('is requested in an error if neither registration nor a metadata document is possible', async () => {
     const one = await world()
     one.as.metadata = { registration_endpoint: undefined }
     await expect(open(one, person().auth)).rejects.toThrow(
@@ -262,7 +262,7 @@ describe('the client', () => {
     )
   })
 
-  it('that was registered by hand stays with its issuer', async () => {
+  it('registered by hand is used only at its issuer', async () => {
     const one = await world()
     const registered = { issuer: 'https://other.example', clientId: 'by-hand', clientSecret: 'CANARY' }
     const { auth, opened } = person({ client: { name: 'test', registered } })
@@ -277,7 +277,7 @@ describe('the client', () => {
     ['client_secret_basic', ['client_secret_basic', 'client_secret_post'], true],
     ['client_secret_post', ['client_secret_post'], false],
     ['client_secret_basic', undefined, true],
-  ])('proves itself by %s where %j is supported', async (_, supported, basic) => {
+  ])('is authenticated by %s if %j is supported', async (_, supported, basic) => {
     const one = await world()
     one.as.metadata = { token_endpoint_auth_methods_supported: supported }
     const registered = { issuer: one.as.issuer, clientId: 'by-hand', clientSecret: 'a:b%c' }
@@ -288,7 +288,7 @@ describe('the client', () => {
     expect(params?.get('client_secret')).toBe(basic ? null : 'a:b%c')
   })
 
-  it('has nothing to do with a new authorization server but what it registers there', async () => {
+  it('is not sent to a new authorization server', async () => {
     const one = await world()
     const second = await authority()
     const { auth, opened } = person()

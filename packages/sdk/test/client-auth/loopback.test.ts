@@ -23,7 +23,7 @@ async function begun(redirect: Redirect, last?: string) {
 }
 
 describe('the loopback listener', () => {
-  it('gets a person through a login', async () => {
+  it('completes a login of a user', async () => {
     const one = await world()
     const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }) })
     const client = await open(one, auth)
@@ -33,7 +33,7 @@ describe('the loopback listener', () => {
     await expect(fetch(uri)).rejects.toThrow()
   })
 
-  it('takes the port of the last registration, and registers anew when that is taken', async () => {
+  it('uses the port of the last registration, and registers again if it is in use', async () => {
     const one = await world()
     const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }) })
     const client = await open(one, auth)
@@ -49,7 +49,7 @@ describe('the loopback listener', () => {
     expect(one.as.at('/register')).toHaveLength(2)
   })
 
-  it('turns away everything but the answer to this login, and waits on', async () => {
+  it('rejects everything but the response to this login, and keeps waiting', async () => {
     const session = await begun(loopback({ open: async () => {} }))
     const answer = session.open(page('mine'), never)
     const port = new URL(session.uri).port
@@ -74,14 +74,14 @@ describe('the loopback listener', () => {
     })
   })
 
-  it('turns away what comes before the page is shown', async () => {
+  it('rejects requests before the page is shown', async () => {
     const session = await begun(loopback({ open: async () => {} }))
     for (const query of ['', '?state=mine&code=1']) {
       expect((await fetch(`${session.uri}${query}`)).status).toBe(400)
     }
   })
 
-  it('keeps at most 100 connections, whoever makes them, and ends them with the login', async () => {
+  it('accepts at most 100 connections, and closes them with the login', async () => {
     const session = await loopback({ open: async () => {} }).begin(undefined)
     const { port } = new URL(session.uri)
     let ended = 0
@@ -97,14 +97,14 @@ describe('the loopback listener', () => {
     await expect.poll(() => ended).toBe(150)
   })
 
-  it('listens on 127.0.0.1 alone, whatever the redirect URI calls it', async () => {
+  it('listens on 127.0.0.1 only, whatever the redirect URI is', async () => {
     const session = await begun(loopback({ host: 'localhost', open: async () => {} }))
     expect(session.uri).toMatch(/^http:\/\/localhost:/)
     const { port } = new URL(session.uri)
     await expect(fetch(`http://[::1]:${port}/callback`)).rejects.toThrow()
   })
 
-  it('gives up when nobody comes back', async () => {
+  it('times out when the user does not return', async () => {
     const session = await begun(loopback({ open: async () => {}, timeoutMs: 20 }))
     await expect(session.open(page('mine'), never)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
@@ -112,7 +112,7 @@ describe('the loopback listener', () => {
     })
   })
 
-  it('says which port it needs when that is taken', async () => {
+  it('names the port in use', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => squatter.once('listening', resolve))
     onTestFinished(() => void squatter.close())
@@ -120,7 +120,7 @@ describe('the loopback listener', () => {
     await expect(loopback({ port }).begin(undefined)).rejects.toThrow(`cannot listen on port ${port}`)
   })
 
-  it('goes on without a browser where the URL is shown', async () => {
+  it('continues without a browser if the URL is shown', async () => {
     const failing = () => Promise.reject(new Error('no browser'))
     const shown: URL[] = []
     const session = await begun(loopback({ open: failing, onUrl: (url) => shown.push(url) }))
@@ -133,7 +133,7 @@ describe('the loopback listener', () => {
   })
 })
 
-describe.skipIf(process.platform !== 'linux')('the browser', () => {
+describe.skipIf(process.platform !== 'linux')('opening the browser', () => {
   /** Puts a program called xdg-open first in the path, which notes down its arguments. */
   async function fakeOpener(): Promise<() => Promise<string>> {
     const directory = await mkdtemp(join(tmpdir(), 'jackfield-browser-'))
@@ -150,7 +150,7 @@ describe.skipIf(process.platform !== 'linux')('the browser', () => {
     return () => readFile(noted, 'utf8').catch(() => '')
   }
 
-  it('is given the URL as one argument, whatever is in it', async () => {
+  it('passes the URL as one argument, whatever is in it', async () => {
     const noted = await fakeOpener()
     const url = new URL("https://as.example/a?b=$(touch x)&c=`id`;d='|e")
     await openBrowser(url)
@@ -165,13 +165,13 @@ describe.skipIf(process.platform !== 'linux')('the browser', () => {
     'data:text/html,x',
     'ms-settings:x',
     'vscode://x',
-  ])('is not opened for %s', async (url) => {
+  ])('does not happen for %s', async (url) => {
     const noted = await fakeOpener()
     await expect(openBrowser(new URL(url))).rejects.toMatchObject({ code: 'INVALID' })
     expect(await noted()).toBe('')
   })
 
-  it('that cannot be started is an error', async () => {
+  it('that fails is an error', async () => {
     vi.stubEnv('PATH', '/nowhere')
     onTestFinished(() => void vi.unstubAllEnvs())
     await expect(openBrowser(new URL('https://as.example/'))).rejects.toMatchObject({
@@ -180,8 +180,8 @@ describe.skipIf(process.platform !== 'linux')('the browser', () => {
   })
 })
 
-describe('a login by hand', () => {
-  it('takes the URL the person ended on', async () => {
+describe('a manual login', () => {
+  it('accepts the URL the user ended on', async () => {
     const one = await world()
     const redirect = manual({
       redirectUri: 'http://127.0.0.1:1/callback',
@@ -195,7 +195,7 @@ describe('a login by hand', () => {
   it.each([
     ['nonsense', 'code=123'],
     ['the address of another page', 'https://elsewhere.example/callback?code=1&state=2'],
-  ])('says what is wrong with %s', async (_, answer) => {
+  ])('explains what is wrong with %s', async (_, answer) => {
     const one = await world()
     const redirect = manual({ redirectUri: 'http://127.0.0.1:1/callback', ask: async () => answer })
     await expect(open(one, oauth({ client: { name: 'test' }, redirect }))).rejects.toMatchObject({
@@ -205,7 +205,7 @@ describe('a login by hand', () => {
   })
 
   it.each(['http://example.com/callback', 'javascript:alert(1)', 'nonsense'])(
-    'cannot end at %s',
+    'is impossible at %s',
     async (redirectUri) => {
       const one = await world()
       const redirect = manual({ redirectUri, ask: async () => '' })

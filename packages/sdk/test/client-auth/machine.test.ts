@@ -32,7 +32,7 @@ describe('client credentials', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it.each(['PEM', 'JWK', 'CryptoKey'])('prove themselves with a signing key given as %s', async (form) => {
+  it.each(['PEM', 'JWK', 'CryptoKey'])('authenticate with a signing key given as %s', async (form) => {
     const one = await world()
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     const keys = {
@@ -49,7 +49,7 @@ describe('client credentials', () => {
     expect(protectedHeader.kid).toBe('k1')
   })
 
-  it('say nothing of the key when it cannot be read', async () => {
+  it('do not reveal an unreadable key', async () => {
     const one = await world()
     const client = { issuer: one.as.issuer, clientId: 'robot', signingKey: { privateKey: 'CANARY' } }
     const error = await open(one, clientCredentials({ client })).catch((reason: unknown) => reason)
@@ -57,7 +57,7 @@ describe('client credentials', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('CANARY')
   })
 
-  it('stay with their issuer', async () => {
+  it('are used only at their issuer', async () => {
     const one = await world()
     const client = { issuer: 'https://other.example', clientId: 'robot', clientSecret: 'CANARY' }
     await expect(open(one, clientCredentials({ client }))).rejects.toThrow(
@@ -66,7 +66,7 @@ describe('client credentials', () => {
     expect(one.as.at('/token')).toEqual([])
   })
 
-  it('are not tried again and again on a server that refuses them', async () => {
+  it('are not retried endlessly on a server that rejects them', async () => {
     const one = await world()
     one.allows = () => false
     const client = { issuer: one.as.issuer, clientId: 'robot', clientSecret: 'hush' }
@@ -75,8 +75,8 @@ describe('client credentials', () => {
   })
 })
 
-describe('a workload', () => {
-  it('gets a token for the word of its platform', async () => {
+describe('a workload identity', () => {
+  it("gets a token for the platform's assertion", async () => {
     const one = await world()
     let count = 0
     const auth = workloadIdentity({ issuer: one.as.issuer, assertion: async () => `jwt-${++count}` })
@@ -90,7 +90,7 @@ describe('a workload', () => {
   })
 
   it.each(['invalid_grant', 'invalid_scope', 'unauthorized_client', 'invalid_client'])(
-    'takes %s for an answer',
+    'accepts %s as a response',
     async (error) => {
       const one = await world()
       one.as.onToken = ({ res }) => {
@@ -105,7 +105,7 @@ describe('a workload', () => {
 })
 
 describe('enterprise-managed authorization', () => {
-  it('exchanges the login at the organisation for a token of the server', async () => {
+  it("exchanges the organisation's login for a token of the server", async () => {
     const one = await world()
     const idp = await authority()
     idp.token = {
@@ -141,7 +141,7 @@ describe('enterprise-managed authorization', () => {
     expect(headers?.authorization).toMatch(/^Basic /)
   })
 
-  it('ends where the organisation gives something else', async () => {
+  it('fails if the organisation returns something else', async () => {
     const one = await world()
     const idp = await authority()
     const auth = enterpriseManaged({
@@ -158,7 +158,7 @@ describe('tokens that are bound to a key', () => {
   const bound = { dpop_signing_alg_values_supported: ['ES256'] }
   const robot = (issuer: string) => ({ issuer, clientId: 'robot', clientSecret: 'hush' })
 
-  it('come with a fresh proof at every use, for 20 calls at a time that all have to learn a nonce', async () => {
+  it('are sent with a fresh proof at every use, for 20 concurrent calls that all need a nonce', async () => {
     const one = await world()
     one.as.metadata = bound
     one.as.token = { token_type: 'DPoP' }
@@ -189,7 +189,7 @@ describe('tokens that are bound to a key', () => {
     expect(one.calls[0]?.headers.authorization).toMatch(/^DPoP /)
   })
 
-  it('learn the nonce of the authorization server', async () => {
+  it('use the nonce of the authorization server', async () => {
     const one = await world()
     one.as.metadata = bound
     one.as.token = { token_type: 'DPoP' }
@@ -214,7 +214,7 @@ describe('tokens that are bound to a key', () => {
     expect(one.calls).toEqual([])
   })
 
-  it('are used where the resource insists', async () => {
+  it('are used if the resource requires it', async () => {
     const one = await world()
     one.as.metadata = bound
     one.as.token = { token_type: 'DPoP' }

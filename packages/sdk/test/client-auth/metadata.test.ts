@@ -37,7 +37,7 @@ describe('an authorization server', () => {
     'http://as.example/authorize',
     'https://a:b@as.example/authorize',
     'no URL at all',
-  ])('has nobody sent to %s', async (page) => {
+  ])('sends no user to %s', async (page) => {
     const one = await world()
     one.as.metadata = { authorization_endpoint: page }
     const { auth, opened } = person()
@@ -46,8 +46,8 @@ describe('an authorization server', () => {
   })
 })
 
-describe('a resource', () => {
-  it('may be written in capitals where case does not count', async () => {
+describe('a resource identifier', () => {
+  it('may be in upper case in its case-insensitive parts', async () => {
     const one = await world()
     const resource = one.url.replace('http:', 'HTTP:')
     one.resource = { ...one.resource, resource }

@@ -108,7 +108,7 @@ const wrongScheme = [
   'data:,x',
 ]
 
-describe('a server on the Internet cannot make the client ask for', () => {
+describe('a server on the Internet cannot make the client request', () => {
   it.each([...inside, ...wrongScheme])('%s', async (base) => {
     const reached = (urls: string[]): string[] =>
       urls.filter((url) => !/^https:\/\/(?:mcp|as)\.example\//.test(url))
@@ -143,14 +143,14 @@ describe('a server on the Internet cannot make the client ask for', () => {
     ['a mapped private', ['::ffff:10.0.0.1']],
     ['one private and one public', ['93.184.215.14', '10.0.0.1']],
     ['no', []],
-  ])('a name that stands for %s address', async (_, addresses) => {
+  ])('a name that resolves to %s address', async (_, addresses) => {
     const { asked, error } = await visit({ pages: sound, names: { 'as.example': addresses } })
     expect(error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('as.example') })
     expect(asked).toEqual([prm])
   })
 })
 
-describe('a name that its owner has stand for an address of somebody else', () => {
+describe("a name that resolves to another owner's address", () => {
   const inner = 'https://inner.corp.example/x'
   /** Addresses as its owner gives them; nobody at a private one has a certificate for the name. */
   async function rebound(names: Record<string, string[]>, certified: boolean) {
@@ -172,7 +172,7 @@ describe('a name that its owner has stand for an address of somebody else', () =
     return asked
   }
 
-  it('judges a name that is resolved elsewhere, as by a proxy, by what it says', async () => {
+  it('a name resolved elsewhere, as by a proxy, is judged by itself', async () => {
     const asked: string[] = []
     const auth = oauth({
       client: { name: 'test' },
@@ -197,12 +197,12 @@ describe('a name that its owner has stand for an address of somebody else', () =
   it.each([
     ['the address alone', ['10.0.0.7'], false],
     ['the address beside its own', ['93.184.215.14', '10.0.0.7'], true],
-  ])('opens no way into a private network: %s', async (_, own, certified) => {
+  ])('does not open a private network: %s', async (_, own, certified) => {
     const asked = await rebound({ 'mcp.example': own, 'inner.corp.example': ['10.0.0.9'] }, certified)
     expect(asked).toEqual([])
   })
 
-  it('is at home where a server answers under it', async () => {
+  it('is on this machine if a server responds under it', async () => {
     const names = { 'mcp.example': ['10.0.0.7'], 'inner.corp.example': ['10.0.0.9'] }
     expect(await rebound(names, true)).toEqual(['https://mcp.example/', inner])
   })
@@ -228,15 +228,15 @@ describe('a server in a private network', () => {
   })
 })
 
-it('a server at a reserved address cannot make the client ask for anything', async () => {
+it('a server at a reserved address cannot make the client request anything', async () => {
   const names = { 'mcp.example': ['169.254.1.1'], 'as.example': ['169.254.169.254'] }
   const { asked, error } = await visit({ pages: sound, names })
   expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
   expect(asked).toEqual([])
 })
 
-describe('what a server publishes', () => {
-  it('is followed over three redirects and no more', async () => {
+describe('the metadata of a server', () => {
+  it('is followed over three redirects at most', async () => {
     const hops = (count: number): Record<string, object | string> => ({
       ...sound,
       [prm]: 'https://mcp.example/1',
@@ -255,7 +255,7 @@ describe('what a server publishes', () => {
     ['another host', 'https://as.example/moved'],
     ['a host of the same name below', 'https://www.mcp.example/moved'],
     ['another port', 'https://mcp.example:8443/moved'],
-  ])('is not followed to %s, and nothing is asked for there', async (_where, moved) => {
+  ])('is not followed to %s, and nothing is requested there', async (_where, moved) => {
     const { asked, error, opened } = await visit({
       pages: { ...sound, [prm]: '/1', 'https://mcp.example/1': moved, [moved]: sound[prm] ?? '' },
     })
@@ -267,7 +267,7 @@ describe('what a server publishes', () => {
     expect(opened).toEqual([])
   })
 
-  it('is not read beyond 64 kB', async () => {
+  it('is read up to 64 kB', async () => {
     const one = await world()
     one.resource = { ...one.resource, more: 'x'.repeat(70_000) }
     await expect(open(one, person().auth)).rejects.toMatchObject({
@@ -276,14 +276,14 @@ describe('what a server publishes', () => {
     })
   })
 
-  it('may be nonsense of any kind', async () => {
+  it('may be invalid in any way', async () => {
     for (const nonsense of [[], 'x', 1, null, { resource: 1 }, { authorization_servers: 'x' }]) {
       const { error } = await visit({ pages: { [prm]: Object(nonsense) } })
       expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
     }
   })
 
-  it('goes for nothing where the server itself is reached over plain http', async () => {
+  it('is ignored if the server itself is used over plain http', async () => {
     const { error, asked } = await visit({ server: 'http://mcp.example/mcp', pages: {} })
     expect(error).toMatchObject({
       code: 'UNAUTHORIZED',
@@ -294,7 +294,7 @@ describe('what a server publishes', () => {
 })
 
 describe('credentials', () => {
-  it('do not go to another origin', async () => {
+  it('are not sent to another origin', async () => {
     const one = await world()
     const two = await world()
     const { auth } = person()
@@ -303,7 +303,7 @@ describe('credentials', () => {
     expect(two.seen).toEqual([])
   })
 
-  it('do not follow a redirect of the token endpoint', async () => {
+  it('are not sent along a redirect of the token endpoint', async () => {
     const one = await world()
     const other = await world()
     one.as.onToken = ({ res }) => {
@@ -316,7 +316,7 @@ describe('credentials', () => {
 })
 
 describe('the pinned fetch', () => {
-  it('connects to the checked address whatever the name stands for by then', async () => {
+  it('connects to the checked address whatever the name resolves to by then', async () => {
     const hosts: (string | undefined)[] = []
     const server = createServer((req, res) => {
       hosts.push(req.headers.host)
@@ -338,7 +338,7 @@ describe('the pinned fetch', () => {
     ['changes the protocol', 101, /the connection was closed/],
     ['resets a form', 205, /registered this client without an id/],
     ['is of no known kind', 999, /Try again later/],
-  ])('ends with an answer that %s', async (_, status, why) => {
+  ])('fails with a response that %s', async (_, status, why) => {
     const one = await world()
     one.as.onRegister = ({ res }) => {
       res.writeHead(status, { connection: 'upgrade', upgrade: 'x' }).end()
@@ -353,14 +353,14 @@ describe('the pinned fetch', () => {
     }
   })
 
-  it('gets a person through a whole login', async () => {
+  it('completes a whole login', async () => {
     const one = await world()
     const client = await open(one, person({ fetch: pinnedFetch }).auth)
     await client.call('x')
     expect(one.calls).toHaveLength(1)
   })
 
-  it('ends with its signal', async () => {
+  it('ends when its signal aborts', async () => {
     const server = createServer((_, res) => res.write('{'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => {

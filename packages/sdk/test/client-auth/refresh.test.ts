@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, passphrase } from '@jackfield/sdk/client/auth/node'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { Authority } from './support/authority.ts'
 import { json } from './support/server.ts'
 import { open, person, world } from './support/world.ts'
@@ -39,7 +39,7 @@ function outOfOrder(as: Authority): () => void {
 }
 
 describe('an access token', () => {
-  it('that is over is renewed once for 50 calls at a time, before any is sent', async () => {
+  it('that expired is refreshed once for 50 concurrent calls, before any is sent', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -53,7 +53,7 @@ describe('an access token', () => {
     expect(one.as.at('/token').at(-1)?.params.get('resource')).toBe(one.url)
   })
 
-  it('that was revoked is renewed once for 50 calls at a time', async () => {
+  it('that was revoked is refreshed once for 50 concurrent calls', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -64,7 +64,7 @@ describe('an access token', () => {
     expect(opened).toHaveLength(1)
   })
 
-  it('is renewed once for all clients that share a store', async () => {
+  it('is refreshed once for all clients that share a store', async () => {
     const one = await world()
     const store = memoryStore()
     const people = Array.from({ length: 5 }, () => person({ store }))
@@ -76,7 +76,7 @@ describe('an access token', () => {
     expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
   })
 
-  it('that is still good is used when it cannot be renewed just now', async () => {
+  it('that is still valid is used if refreshing fails for now', async () => {
     const one = await world()
     const { auth } = person()
     const client = await open(one, auth)
@@ -93,7 +93,7 @@ describe('an access token', () => {
     )
   })
 
-  it('that is over and cannot be renewed just now is kept for later', async () => {
+  it('that expired is kept for later if refreshing fails for now', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -109,7 +109,7 @@ describe('an access token', () => {
     expect(refreshes(one.as)).toBe(2)
   })
 
-  it('that can never be renewed again leads to one login for 50 calls', async () => {
+  it('that cannot be refreshed any more leads to one login for 50 calls', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -120,7 +120,7 @@ describe('an access token', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('of a client the authorization server forgot leads to a new registration', async () => {
+  it('of a client unknown to the authorization server leads to a new registration', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -135,7 +135,7 @@ describe('an access token', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('that was renewed for a call that was given up meanwhile is there for the next', async () => {
+  it('refreshed for a cancelled call is available for the next', async () => {
     const one = await world()
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -157,7 +157,7 @@ describe('an access token', () => {
     expect(one.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer renewed'])
   })
 
-  it('is not lost when a refresh fails that another process has made already', async () => {
+  it('is not lost when a refresh fails that another process completed', async () => {
     const one = await world()
     const values = new Map<string, string>()
     // A store without a lock: what the lock prevents happens.
@@ -196,7 +196,7 @@ describe('an access token', () => {
 })
 
 describe('processes that share a store', () => {
-  it('make one refresh between them and no login', async () => {
+  it('refresh once between them, without a login', async () => {
     const one = await world()
     const directory = await mkdtemp(join(tmpdir(), 'jackfield-auth-'))
     onTestFinished(() => rm(directory, { recursive: true }))
@@ -205,7 +205,7 @@ describe('processes that share a store', () => {
     await open(one, person({ store }).auth)
     one.as.expireAll()
 
-    const program = fileURLToPath(new URL('support/caller.ts', import.meta.url))
+    const program = programFile(new URL('support/caller.ts', import.meta.url))
     const callers = await Promise.all(
       Array.from({ length: 3 }, async () => {
         const child = spawn(process.execPath, [program, one.url, directory, secret], {

@@ -7,7 +7,7 @@ import { agreeing, open, person, type World, world } from './support/world.ts'
 
 const metadataUrl = 'https://client.example/me.json'
 
-describe('a client that could make itself known in several ways', () => {
+describe('a client with several possible ids', () => {
   it.each([
     ['is the one registered by hand, before all else', true, true, 'by-hand', 0],
     ['is its metadata document, before it registers', false, true, metadataUrl, 0],
@@ -34,7 +34,7 @@ describe('a registration', () => {
     ['native', 'http://[::1]:3456/callback'],
     ['native', 'https://localhost:3456/callback'],
     ['web', 'https://app.example/callback'],
-  ])('is of a %s application where people come back to %s, and nowhere else', async (type, uri) => {
+  ])('is for a %s application with redirect to %s, and only there', async (type, uri) => {
     const one = await world()
     const redirect = agreeing(uri)
     await open(one, person({ redirect }).auth)
@@ -59,7 +59,7 @@ describe('a registration', () => {
     expect(one.as.at('/register')).toEqual([])
   })
 
-  it('that is refused ends the attempt before anybody is asked, and is not kept', async () => {
+  it('that is rejected ends the attempt before the user is asked, and is not stored', async () => {
     const one = await world()
     one.as.onRegister = ({ res }) => {
       json(res, { error: 'invalid_redirect_uri', error_description: 'no loopback here' }, 400)
@@ -81,7 +81,7 @@ describe('a registration', () => {
 })
 
 describe('logins at one authorization server', () => {
-  it('at the same time register on a port each, and what each was given can be renewed and revoked', async () => {
+  it('running at the same time register a port each, and their tokens can be refreshed and revoked', async () => {
     const as = await authority()
     as.metadata = { revocation_endpoint: `${as.issuer}/revoke` }
     const store = memoryStore()
@@ -108,14 +108,14 @@ describe('logins at one authorization server', () => {
   })
 })
 
-describe('what one authorization server gave', () => {
+describe('credentials of one authorization server', () => {
   /** Everything that was said to a server and to the authorization server behind it. */
   const saidTo = ({ seen, as }: World): string =>
     [...seen, ...as.seen]
       .map(({ url, headers, body }) => `${url.search} ${headers.authorization} ${body}`)
       .join('\n')
 
-  it('is never shown to another, though one store keeps it all', async () => {
+  it('are never sent to another, though one store has all of them', async () => {
     const [one, two] = [await world(), await world()]
     // What the second gives is numbered otherwise, so that the two can be told apart.
     const register = { method: 'POST', body: '{}' }

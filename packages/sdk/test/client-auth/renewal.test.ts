@@ -15,7 +15,7 @@ const hour = 3_600_000
 const grantsOf = (as: Authority): (string | null)[] =>
   as.at('/token').map(({ params }) => params.get('grant_type'))
 
-it('where no refresh token was issued, a login takes the place of a renewal', async () => {
+it('without a refresh token, a login replaces a refresh', async () => {
   const one = await world()
   one.as.token = { refresh_token: undefined }
   const { auth, opened } = person()
@@ -28,7 +28,7 @@ it('where no refresh token was issued, a login takes the place of a renewal', as
   expect(grantsOf(one.as)).toEqual(['authorization_code', 'authorization_code'])
 })
 
-it('a refresh token is used once, and the one that came with the renewal after it', async () => {
+it('a refresh token is used once, and then the new one from the response', async () => {
   const one = await world()
   const { auth, opened } = person()
   const client = await open(one, auth)
@@ -43,7 +43,7 @@ it('a refresh token is used once, and the one that came with the renewal after i
   expect(opened).toHaveLength(1)
 })
 
-it('a refresh token goes to the token endpoint in the body, and nowhere else', async () => {
+it('a refresh token is sent to the token endpoint in the body, and nowhere else', async () => {
   const one = await world()
   const { auth } = person()
   const client = await open(one, auth)

@@ -19,7 +19,7 @@ function received({ as }: World): (string | null)[][] {
 }
 
 describe('tokens that are revoked', () => {
-  it('are taken back at the endpoint the metadata names, the refresh token first, and are gone here', async () => {
+  it('are revoked at the endpoint in the metadata, the refresh token first, and removed here', async () => {
     const { one, auth, opened, client } = await loggedIn()
     const [access] = one.as.good.keys()
     const [refresh] = one.as.refreshable
@@ -35,7 +35,7 @@ describe('tokens that are revoked', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('are revoked by a client that proves who it is', async () => {
+  it('are revoked with client authentication', async () => {
     const one = await world()
     one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
     const client = { issuer: one.as.issuer, clientId: 'robot', clientSecret: 'hush' }
@@ -47,14 +47,14 @@ describe('tokens that are revoked', () => {
     expect(one.as.at('/revoke')[0]?.headers.authorization).toBe(`Basic ${btoa('robot:hush')}`)
   })
 
-  it('are only forgotten where the server offers no revocation', async () => {
+  it('are only removed here if the server offers no revocation', async () => {
     const { one, auth, opened, client } = await loggedIn({ revocation_endpoint: undefined })
     expect(await auth.revoke(one.url)).toEqual({ outcome: 'unsupported', issuer: one.as.issuer })
     await client.call('x')
     expect(opened).toHaveLength(2)
   })
 
-  it('count as revoked where the server ends access tokens with their refresh token', async () => {
+  it('count as revoked if the server revokes access tokens with their refresh token', async () => {
     const { one, auth } = await loggedIn()
     one.as.onRevoke = ({ params, res }) => {
       if (params.get('token_type_hint') !== 'access_token') return false
@@ -104,21 +104,24 @@ describe('tokens that are revoked', () => {
       0,
     ],
     ['is gone', (one: World) => one.as.close(), /Try again later/, 0],
-  ])('are forgotten where the server %s, and why is told without a token', async (_, breaks, why, asked) => {
-    const store = memoryStore()
-    const { one } = await loggedIn({}, store)
-    breaks(one)
-    // One that starts anew has the tokens and asks for the metadata again.
-    const { auth } = person({ store })
-    const result = await auth.revoke(one.url)
-    expect(result).toMatchObject({ outcome: 'failed', issuer: one.as.issuer })
-    expect('reason' in result ? result.reason : '').toMatch(why)
-    expect(JSON.stringify(result)).not.toMatch(/-secret/)
-    expect(one.as.at('/revoke')).toHaveLength(asked)
-    expect(await auth.revoke(one.url)).toEqual({ outcome: 'none' })
-  })
+  ])(
+    'are removed if the server %s, and the reason is reported without a token',
+    async (_, breaks, why, asked) => {
+      const store = memoryStore()
+      const { one } = await loggedIn({}, store)
+      breaks(one)
+      // One that starts anew has the tokens and asks for the metadata again.
+      const { auth } = person({ store })
+      const result = await auth.revoke(one.url)
+      expect(result).toMatchObject({ outcome: 'failed', issuer: one.as.issuer })
+      expect('reason' in result ? result.reason : '').toMatch(why)
+      expect(JSON.stringify(result)).not.toMatch(/-secret/)
+      expect(one.as.at('/revoke')).toHaveLength(asked)
+      expect(await auth.revoke(one.url)).toEqual({ outcome: 'none' })
+    },
+  )
 
-  it('are gone before an endpoint that never answers is waited for, which takes 15 seconds at most', async () => {
+  it('are removed before an endpoint that never responds is awaited, for 15 seconds at most', async () => {
     const { one, auth } = await loggedIn()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
@@ -147,7 +150,7 @@ describe('tokens that are revoked', () => {
     }
   })
 
-  it('of one authorization server are never shown to it with the secret of another', async () => {
+  it('of one authorization server are never sent to it with the secret of another', async () => {
     const one = await world()
     one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
     const store = memoryStore()
@@ -164,7 +167,7 @@ describe('tokens that are revoked', () => {
   it.each([
     ['is given up', 'CANCELLED'],
     ['is waited for as long as it may be', 'TIMEOUT'],
-  ])('are kept where a login goes on until their revocation %s', async (_, code) => {
+  ])('are kept if a login runs until their revocation %s', async (_, code) => {
     const one = await world()
     const clock = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(clock.signal)
@@ -198,7 +201,7 @@ describe('tokens that are revoked', () => {
     }
   })
 
-  it('do not keep anybody from a login when the server names no proper endpoint to end it', async () => {
+  it('do not prevent a login if the server names an invalid revocation endpoint', async () => {
     const one = await world(await authority())
     one.as.metadata = { revocation_endpoint: 'https://169.254.169.254/revoke' }
     const { auth, opened } = person()

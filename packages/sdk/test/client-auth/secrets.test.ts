@@ -35,7 +35,7 @@ const answers: [string, (seen: Seen) => void][] = [
   ['that is created', ({ res }) => json(res, { access_token: 'CANARY', token_type: 'bearer' }, 201)],
 ]
 
-it.each(answers)('an error shows nothing of a token response %s', async (_, answer) => {
+it.each(answers)('an error reveals nothing of a token response %s', async (_, answer) => {
   const one = await world()
   one.as.onToken = (seen) => {
     answer(seen)
@@ -50,7 +50,7 @@ it.each(answers)('an error shows nothing of a token response %s', async (_, answ
   expect(shown(error)).not.toMatch(/CANARY|SESAME|code-\d/)
 })
 
-it('an error shows nothing of the tokens that are there', async () => {
+it('an error reveals nothing of the stored tokens', async () => {
   const one = await world()
   const { auth } = person()
   const client = await open(one, auth)

@@ -24,8 +24,8 @@ const silentAt =
   ({ url }: Seen) =>
     places.includes(url.pathname)
 
-describe('an authorization server that accepts connections and says nothing', () => {
-  it('ends the attempt after 5 seconds, whatever the number of places', async () => {
+describe('an authorization server that accepts connections and never responds', () => {
+  it('ends the attempt after 5 seconds, for any number of URLs', async () => {
     const one = await world()
     one.as.onMetadata = () => true
     const { auth, opened } = person()
@@ -40,7 +40,7 @@ describe('an authorization server that accepts connections and says nothing', ()
     expect(opened).toEqual([])
   })
 
-  it('at the first place alone is met at the second within 5 seconds', async () => {
+  it('at the first URL only is found at the second within 5 seconds', async () => {
     const one = await world()
     one.as.metadataPath = oidc
     one.as.onMetadata = silentAt(oauth2)
@@ -51,7 +51,7 @@ describe('an authorization server that accepts connections and says nothing', ()
   })
 })
 
-it('a name that nobody says the addresses of ends the attempt after 10 seconds', async () => {
+it('a name that never resolves ends the attempt after 10 seconds', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
     const control = new AbortController()
     setTimeout(() => control.abort(new DOMException('late', 'TimeoutError')), ms)
@@ -83,7 +83,7 @@ it('a name that nobody says the addresses of ends the attempt after 10 seconds',
   }
 })
 
-describe('an authorization server that takes its time', () => {
+describe('a slow authorization server', () => {
   const slow = async (ms: number) => {
     const one = await world()
     const page = `${one.as.issuer}/authorize?first`
@@ -110,20 +110,20 @@ describe('an authorization server that takes its time', () => {
     return one.as.seen.filter(({ url }) => url.pathname.includes('well-known')).length
   }
 
-  it('is asked once while it may still be about to answer', async () => {
+  it('gets one request while it may still respond', async () => {
     expect(await slow(1_400)).toBe(1)
   })
 
-  it('has what it says first preferred to what it says elsewhere meanwhile', async () => {
+  it('has its first URL preferred over responses of others meanwhile', async () => {
     expect(await slow(4_000)).toBe(2)
   })
 })
 
-describe('a server that says nothing about its login', () => {
+describe('a server without metadata', () => {
   it.each([
     ['at any place', [own, root]],
     ['where that would be, and has nothing at its root', [own]],
-  ])('%s ends the attempt after 5 seconds, and nothing is presumed', async (_, silent) => {
+  ])('%s ends the attempt after 5 seconds, without assumptions', async (_, silent) => {
     const one = await world()
     one.resource = undefined
     one.onResource = silentAt(...silent)
@@ -139,7 +139,7 @@ describe('a server that says nothing about its login', () => {
     expect(opened).toEqual([])
   })
 
-  it('at the first place alone is met at its root within 5 seconds', async () => {
+  it('at the first URL only is found at its root within 5 seconds', async () => {
     const one = await world()
     one.resourcePath = root
     one.onResource = silentAt(own)
@@ -149,7 +149,7 @@ describe('a server that says nothing about its login', () => {
     await expect((await opening).call('x')).resolves.toMatchObject({ content: [{ text: 'done' }] })
   })
 
-  it('at the place that its challenge names ends the attempt after 5 seconds', async () => {
+  it('at the URL of its challenge ends the attempt after 5 seconds', async () => {
     const one = await world()
     const named = '/.well-known/about'
     one.challenge = `Bearer resource_metadata="${one.origin}${named}"`

@@ -20,7 +20,7 @@ async function stepping(more: string): Promise<World> {
 }
 
 describe('a call that needs more scopes', () => {
-  it('gets them in addition to those there are', async () => {
+  it('gets them in addition to the existing ones', async () => {
     const one = await stepping('write')
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -29,7 +29,7 @@ describe('a call that needs more scopes', () => {
     expect(one.calls).toHaveLength(1)
   })
 
-  it('gets them once for many calls at a time', async () => {
+  it('gets them once for many concurrent calls', async () => {
     const one = await stepping('write')
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -37,7 +37,7 @@ describe('a call that needs more scopes', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('fails for good where they do not help, and asks nobody again', async () => {
+  it('fails permanently if they do not help, without asking the user again', async () => {
     const one = await stepping('write')
     one.allows = (token, { method }) =>
       one.as.good.has(token) &&
@@ -49,7 +49,7 @@ describe('a call that needs more scopes', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('may be made again after ten minutes, also where the clock was set back', async () => {
+  it('may be made again after ten minutes, also if the clock was set back', async () => {
     const one = await stepping('write')
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -66,7 +66,7 @@ describe('a call that needs more scopes', () => {
     expect(opened).toHaveLength(3)
   })
 
-  it('makes at most three logins where a server wants ever more', async () => {
+  it('makes at most three logins if a server keeps requiring more', async () => {
     const one = await world()
     let count = 0
     one.allows = (token) => one.as.good.has(token) && `Bearer error="insufficient_scope", scope="s${++count}"`
@@ -75,7 +75,7 @@ describe('a call that needs more scopes', () => {
     expect(opened).toHaveLength(3)
   })
 
-  it('does not ask a person again who has just refused', async () => {
+  it('does not ask a user again who has just refused', async () => {
     const one = await stepping('write')
     const { auth, opened } = person()
     const client = await open(one, auth)

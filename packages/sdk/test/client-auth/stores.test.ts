@@ -28,7 +28,7 @@ describe.each([
   ['in memory', async () => memoryStore()],
   ['in encrypted files', async () => (await files()).store],
 ])('a store %s', (_, make) => {
-  it('gives back what it was given', async () => {
+  it('returns what was stored', async () => {
     const store = await make()
     expect(await store.get('a')).toBeUndefined()
     await store.set('a', 'one')
@@ -40,7 +40,7 @@ describe.each([
     expect([await store.get('a'), await store.get('b')]).toEqual([undefined, ''])
   })
 
-  it('lets one at a time work on a key, also after one failed or gave up', async () => {
+  it('serializes work on a key, also after a failure or an abort', async () => {
     const store = await make()
     let inside = 0
     let most = 0
@@ -62,7 +62,7 @@ describe.each([
     expect(most).toBe(1)
   })
 
-  it('lets work on different keys go on side by side', async () => {
+  it('allows concurrent work on different keys', async () => {
     const store = await make()
     const order: string[] = []
     const started = Promise.withResolvers<void>()
@@ -80,7 +80,7 @@ describe.each([
 })
 
 describe('encrypted files', () => {
-  it('are readable to their owner alone and show nothing of what they hold', async () => {
+  it('are readable by their owner only and contain no plain text', async () => {
     const { store, directory } = await files()
     const one = await world()
     await open(one, person({ store }).auth)
@@ -95,7 +95,7 @@ describe('encrypted files', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700)
   })
 
-  it('serve another process that knows the passphrase, without a login', async () => {
+  it('can be read by another process with the passphrase, without a login', async () => {
     const { store, directory } = await files()
     const one = await world()
     await open(one, person({ store }).auth)
@@ -118,7 +118,7 @@ describe('encrypted files', () => {
     ['changed', async (path: string) => writeFile(path, (await readFile(path)).reverse())],
     ['cut short', async (path: string) => writeFile(path, (await readFile(path)).subarray(0, 20))],
     ['emptied', async (path: string) => writeFile(path, '')],
-  ])('are refused when somebody has %s them', async (_, spoil) => {
+  ])('are rejected when another user has %s them', async (_, spoil) => {
     const { store, directory } = await files()
     await store.set('a', 'one')
     const name = (await readdir(directory)).find((file) => /^[0-9a-f]{40}$/.test(file)) ?? ''
@@ -126,7 +126,7 @@ describe('encrypted files', () => {
     await expect(store.get('a')).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  it('cannot stand in for one another', async () => {
+  it('cannot be swapped with each other', async () => {
     const { store, directory } = await files()
     await store.set('a', 'one')
     const before = await readdir(directory)
@@ -137,7 +137,7 @@ describe('encrypted files', () => {
     await expect(store.get('b')).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  it('are free again after a process died that worked on them', async () => {
+  it('are unlocked after a process died while working on them', async () => {
     const { store, directory } = await files()
     await store.set('a', 'one')
     await store.exclusive('a', async () => {
@@ -172,11 +172,11 @@ describe('encrypted files', () => {
   }, 20_000)
 })
 
-describe('files of a store', () => {
+describe('the files of a store', () => {
   it.skipIf(process.platform === 'win32').each([
     ['nothing', 0, 'EFBIG EFBIG', 0],
     ['what is small', 8, 'kept EFBIG', 1],
-  ])('are none but whole ones where the disk had room for %s', async (_, blocks, said, count) => {
+  ])('are always complete even if the disk had room for %s', async (_, blocks, said, count) => {
     const { store, directory } = await files(keyFile(join(await folder(), 'key')))
     await store.set('a', 'one')
     const before = await readdir(directory)
@@ -198,7 +198,7 @@ describe('files of a store', () => {
     expect(added).toEqual(Array(count).fill(expect.stringMatching(/^[0-9a-f]{40}$/)))
   })
 
-  it('are free again though one who died while taking over had a clock that went ahead', async () => {
+  it('are unlocked although a process died during the takeover with its clock ahead', async () => {
     const { store, directory } = await files(keyFile(join(await folder(), 'key')))
     let lock = ''
     await store.exclusive('a', async () => {
@@ -237,8 +237,8 @@ describe('files of a store', () => {
   })
 })
 
-describe('a key', () => {
-  it('in a file is made once and kept for the owner alone', async () => {
+describe('a store key', () => {
+  it('in a file is created once, readable by the owner only', async () => {
     const path = join(await folder(), 'key')
     const { store, directory } = await files(keyFile(path))
     await store.set('a', 'one')
@@ -248,7 +248,7 @@ describe('a key', () => {
     await expect(encryptedFiles({ directory, key: keyFile(path) }).get('a')).rejects.toThrow(/chmod 600/)
   })
 
-  it('in a file that holds something else is refused', async () => {
+  it('in a file with other content is rejected', async () => {
     const path = join(await folder(), 'key')
     await writeFile(path, 'short', { mode: 0o600 })
     const { store } = await files(keyFile(path))
@@ -259,7 +259,7 @@ describe('a key', () => {
     expect(() => passphrase('short')).toThrow(/at least 12 characters/)
   })
 
-  it('is loaded for what is read or written, and not for what is not there', async () => {
+  it('is loaded for existing data only', async () => {
     const broken: StoreKey = { load: () => Promise.reject(new Error('no key')) }
     const { store } = await files(broken)
     expect(await store.get('a')).toBeUndefined()
@@ -269,7 +269,7 @@ describe('a key', () => {
     expect(await store.get('a')).toBeUndefined()
   })
 
-  it.runIf(process.platform === 'linux')('in a keychain that does not answer is an error', async () => {
+  it.runIf(process.platform === 'linux')('in a keychain that does not respond is an error', async () => {
     const path = join(await folder(), 'bus')
     const bus = createServer(() => {})
     await new Promise<void>((resolve) => bus.listen(path, resolve))
@@ -284,7 +284,7 @@ describe('a key', () => {
     expect(await store.get('a')).toBeUndefined()
   })
 
-  it('in the keychain works, or says what is missing', async () => {
+  it('in the keychain works, or the error says what is missing', async () => {
     const name = `jackfield-test-${process.pid}`
     const { store } = await files(keychain({ service: name }))
     const kept = await store.set('a', 'one').then(

@@ -66,8 +66,8 @@ const nothing = [
   `GET ${wellKnown}/oauth-authorization-server`,
 ]
 
-describe('a server that says nothing of an authorization server', () => {
-  it('has its metadata looked for at the root of its origin, whatever its own path', async () => {
+describe('a server that names no authorization server', () => {
+  it('has its metadata requested at the root of its origin, whatever its own path', async () => {
     const { asked, opened } = await visit('https://mcp.example/v1/mcp', {
       [`${wellKnown}/oauth-authorization-server`]: {
         issuer: 'https://mcp.example',
@@ -87,7 +87,7 @@ describe('a server that says nothing of an authorization server', () => {
     ])
   })
 
-  it('has its endpoints presumed at the root of its origin, once no metadata was found', async () => {
+  it('has its endpoints assumed at the root of its origin, if no metadata was found', async () => {
     const { asked, forms, opened } = await visit('https://mcp.example/v1/mcp')
     expect(asked).toEqual([
       ...nothing,
@@ -109,7 +109,7 @@ describe('a server that says nothing of an authorization server', () => {
     })
   })
 
-  it('is not taken for its own authorization server where its metadata does not say PKCE', async () => {
+  it('is not used as its own authorization server without PKCE in its metadata', async () => {
     const metadata = {
       issuer: 'https://mcp.example',
       authorization_endpoint: 'https://mcp.example/authorize',

@@ -20,7 +20,7 @@ async function serve(handle: (one: Seen) => void, options: ConnectOptions = {}) 
 }
 
 describe('subscriptions on one channel', () => {
-  it('are told apart by their id, not by what they tell or when', async () => {
+  it('are distinguished by id, not by content or time', async () => {
     const client = await connect(
       child(`
         const listening = []
@@ -65,7 +65,7 @@ describe('subscriptions on one channel', () => {
     expect(over).toBe(false)
   })
 
-  it('say which of the wanted changes will not be told', async () => {
+  it('report which of the requested changes are unsupported', async () => {
     const server = defineServer({ name: 's', version: '1', tools: {} })
     const client = await connect(server)
     onTestFinished(() => client.close())
@@ -122,7 +122,7 @@ describe('the cache of a client', () => {
     })
   }
 
-  it.each(['private', 'public'])('is shared with nobody, be the answer %s', async (scope) => {
+  it.each(['private', 'public'])('is shared with no other client, for the response %s', async (scope) => {
     const { open, server } = await reading(scope)
     const [mine, yours] = [await open(), await open()]
     await mine.read('a:b')
@@ -131,7 +131,7 @@ describe('the cache of a client', () => {
     expect(server.of('resources/read')).toHaveLength(2)
   })
 
-  it('asks again when the time is over, at the next read and not before', async () => {
+  it('is refreshed when it expired, at the next read and not before', async () => {
     const { open, server } = await reading('private')
     const client = await open()
     await client.read('a:b')
@@ -148,7 +148,7 @@ describe('the cache of a client', () => {
     expect(server.of('resources/read')).toHaveLength(2)
   })
 
-  it('fetches a stale page by its cursor, and all pages anew when asked to refresh', async () => {
+  it('refetches a stale page by its cursor, and all pages on refresh', async () => {
     const cursors: unknown[] = []
     const { open } = await serve((one) => {
       const { cursor } = one.message.params
@@ -166,7 +166,7 @@ describe('the cache of a client', () => {
   })
 })
 
-describe('what a server says of itself', () => {
+describe("a server's description of itself", () => {
   it('has icons that are safe to fetch, and no others', async () => {
     faultyPeer('icons that are no list, and one whose address is no URI')
     const icons = [
@@ -219,7 +219,7 @@ describe('what a server says of itself', () => {
     expect(warnings.join()).toContain('icons of the "tools"')
   })
 
-  it('in a dialect of JSON Schema it does not support is an error before the call', async () => {
+  it('in an unsupported dialect of JSON Schema it is an error before the call', async () => {
     const outputSchema = (dialect?: string) => ({
       ...(dialect === undefined ? {} : { $schema: dialect }),
       type: 'array',
@@ -255,7 +255,7 @@ describe('what a server says of itself', () => {
     }
   })
 
-  it('by name or in keys reserved for the protocol changes nothing about what it does', async () => {
+  it('by name or in keys reserved for the protocol changes no behaviour', async () => {
     faultyPeer('a name of its software that is a number')
     const seen: unknown[] = []
     for (const name of ['claude-ai', 'jackfield', '']) {
@@ -282,7 +282,7 @@ describe('what a server says of itself', () => {
 })
 
 describe('one server value with many clients', () => {
-  it('gives every one the same lists in the same order, whatever was asked before', async () => {
+  it('returns the same lists in the same order to every client', async () => {
     const run = () => 'x'
     const server = defineServer({
       name: 's',

@@ -12,7 +12,7 @@ const places = [
 ]
 
 describe.each(places)('a client over $name', ({ open, era }) => {
-  it('learns who the server is', async () => {
+  it('gets the identity of the server', async () => {
     const { client } = await open()
     expect(client.server).toMatchObject({ info: { name: 'shop' }, era, instructions: 'Ask before you buy.' })
     expect(Object.keys(client.server.capabilities)).toEqual(
@@ -37,7 +37,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     await expect(client.call('no such tool')).rejects.toMatchObject({ name: 'RpcError', code: -32602 })
   })
 
-  it('reads, fills in and completes', async () => {
+  it('reads, gets prompts and completes', async () => {
     const { client } = await open()
     expect((await client.resources()).map((one) => one.uri)).toContain('shop://stock')
     expect((await client.templates()).map((one) => one.uriTemplate)).toEqual(['shop://items/{name}'])
@@ -56,7 +56,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     ).resolves.toMatchObject({ values: ['apple', 'apricot'] })
   })
 
-  it('answers a form, fills defaults in, and the tool runs its effect once', async () => {
+  it('answers a form, applies defaults, and the tool has one effect', async () => {
     const causes: unknown[] = []
     const { client, log } = await open({
       onElicit(question, { cause }) {
@@ -93,7 +93,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     await expect(client.call('where')).resolves.toMatchObject({ content: text('file:///home') })
   })
 
-  it('answers questions of one turn at the same time', async () => {
+  it('answers concurrent input requests', async () => {
     const waiting: (() => void)[] = []
     const { client } = await open({
       onElicit: (question) =>
@@ -118,7 +118,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     expect(logs).toEqual([{ step: 1 }, { step: 2 }, { step: 3 }])
   })
 
-  it('waits as long as there is progress, but not for ever', async () => {
+  it('waits as long as there is progress, up to a maximum', async () => {
     let reports = 0
     const { client } = await open({
       timeoutMs: 800,
@@ -152,7 +152,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     })
   })
 
-  it('does not count the time a person takes', async () => {
+  it('does not count the time a user takes', async () => {
     let asked = false
     const { client } = await open({
       timeoutMs: 800,
@@ -171,7 +171,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     })
   })
 
-  it('tells the server when a call is given up, by its caller or by its clock', async () => {
+  it('cancels a call at the server on abort and on timeout', async () => {
     const { client, log } = await open()
     const stop = new AbortController()
     const call = client.call('hang', {}, { signal: stop.signal })
@@ -185,7 +185,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     await expect(client.call('add', { a: 1 })).resolves.toMatchObject({ structuredContent: { sum: 2 } })
   })
 
-  it('stops asking the person when the call is given up', async () => {
+  it("aborts the user's question when the call is cancelled", async () => {
     let signal: AbortSignal | undefined
     const { client } = await open({
       onElicit: (_, context) => {
@@ -201,7 +201,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     await until(() => signal?.aborted === true)
   })
 
-  it('watches for changes, and its cache hears of them first', async () => {
+  it('subscribes to changes, which reach its cache first', async () => {
     const heard: unknown[] = []
     const all: unknown[] = []
     const { client, log } = await open({ onChange: (change) => all.push(change) })
@@ -229,7 +229,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     expect(heard).toEqual([])
   })
 
-  it('refuses what the server does not offer before it sends anything', async () => {
+  it('rejects unsupported methods before anything is sent', async () => {
     const sent: unknown[] = []
     const { client } = await open({
       onMessage: (direction, message) => direction === 'sent' && sent.push(message),
@@ -247,7 +247,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     expect(sent.length).toBe(before)
   })
 
-  it('gives one page when asked for one, and passes on what the server says of a cursor', async () => {
+  it("returns one page on request, with the server's error for a cursor", async () => {
     const { client } = await open()
     const page = await client.request('tools/list')
     expect(page.tools).toHaveLength(5)
@@ -256,7 +256,7 @@ describe.each(places)('a client over $name', ({ open, era }) => {
     await expect(client.request('tools/list', { cursor: 'nonsense' })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('closes once, ends what is in flight, and says so', async () => {
+  it('closes once, rejects running calls, and emits an event', async () => {
     const closed: unknown[] = []
     const { client, log } = await open({ onClose: (reason) => closed.push(reason) })
     const call = client.call('hang')

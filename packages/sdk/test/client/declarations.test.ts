@@ -51,7 +51,7 @@ describe.each(sessions)('a client of %s', (version) => {
     ['roots', { roots: { listChanged: true } }],
     ['sampling', { sampling: {} }],
     ['elicitation', { elicitation: { form: {} } }],
-  ])('declares %s in initialize where it can answer, and nothing else', async (kind, capabilities) => {
+  ])('declares %s in initialize if it has a handler, and nothing else', async (kind, capabilities) => {
     const { sent } = await meet(version, handlers[kind])
     const greeting = sent().find(({ method }) => method === 'initialize')
     const unknown = kind === 'elicitation' && version < '2025-06-18'
@@ -59,13 +59,13 @@ describe.each(sessions)('a client of %s', (version) => {
     expect(checkWire(version, 'client', greeting)).toEqual([])
   })
 
-  it('declares nothing where it can answer nothing', async () => {
+  it('declares nothing without handlers', async () => {
     const { sent } = await meet(version, {})
     const greeting = sent().find(({ method }) => method === 'initialize')
     expect(greeting?.params['capabilities']).toEqual({})
   })
 
-  it('tells the server when its roots changed', async () => {
+  it('notifies the server when its roots changed', async () => {
     const { client, sent } = await meet(version, handlers.roots)
     await client.rootsChanged()
     const [notice] = sent().filter(({ method }) => method === 'notifications/roots/list_changed')
@@ -74,7 +74,7 @@ describe.each(sessions)('a client of %s', (version) => {
     await expect(without.client.rootsChanged()).rejects.toMatchObject({ code: 'CAPABILITY' })
   })
 
-  it('lists its roots as file URIs, and keeps back what is none', async () => {
+  it('lists its roots as file URIs, without invalid ones', async () => {
     const question = { jsonrpc: '2.0', id: 'q', method: 'roots/list' }
     const good = await meet(version, handlers.roots, question)
     good.client.call('ask').catch(() => {})
@@ -89,7 +89,7 @@ describe.each(sessions)('a client of %s', (version) => {
     }
   })
 
-  it('answers what it did not declare with -32601', async () => {
+  it('answers undeclared requests with -32601', async () => {
     if (version < '2025-06-18') faultyPeer('it elicits, which its revision does not know')
     for (const [method, params] of Object.entries(questions)) {
       const { client, answers } = await meet(version, {}, { jsonrpc: '2.0', id: 'q', method, params })

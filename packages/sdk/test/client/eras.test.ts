@@ -4,7 +4,7 @@ import { place, text } from './support/place.ts'
 describe('on 2026-07-28', () => {
   const { open } = place('memory', '2026-07-28')
 
-  it('a retry has a new id, the state as it came, and answers on that retry alone', async () => {
+  it('a retry has a new id, the unchanged state, and the responses of that round only', async () => {
     const sent: { id?: unknown; params?: Record<string, unknown> }[] = []
     const states: unknown[] = []
     const { client } = await open({
@@ -28,7 +28,7 @@ describe('on 2026-07-28', () => {
     expect(other?.params).not.toHaveProperty('inputResponses')
   })
 
-  it('a server that asks without end is stopped', async () => {
+  it('a server with endless input requests is stopped', async () => {
     const { client } = await open({
       onElicit: () => ({ action: 'accept', content: { v: 'x' } }),
       maxRounds: 3,
@@ -36,7 +36,7 @@ describe('on 2026-07-28', () => {
     await expect(client.call('forever')).rejects.toMatchObject({ code: 'TOO_MANY_ROUNDS' })
   })
 
-  it('a handler that refuses ends the call with its own error, and nothing is retried', async () => {
+  it('a handler that refuses ends the call with its own error, without a retry', async () => {
     const { RpcError } = await import('@jackfield/sdk')
     const { client, log } = await open({
       onElicit: () => {
@@ -59,7 +59,7 @@ describe('on 2026-07-28', () => {
     expect(log).toEqual([])
   })
 
-  it('a question nobody declared an answer for is the server’s fault to report', async () => {
+  it("a request for an undeclared capability is the server's error", async () => {
     const { client } = await open()
     await expect(client.call('buy', { item: 'tea' })).rejects.toMatchObject({ code: -32021 })
     const { client: forms } = await open({ onElicit: () => ({ action: 'accept' }) })
@@ -71,7 +71,7 @@ describe('on 2026-07-28', () => {
     await expect(urls.call('visit')).resolves.toMatchObject({ content: text('accept') })
   })
 
-  it('lists and reads are cached as long as the server says, and refreshed or bypassed on demand', async () => {
+  it('lists and reads are cached as long as the server says, and refreshed or bypassed on request', async () => {
     const { client, log } = await open()
     const reads = () => log.filter((line) => line === 'read stock').length
     const first = await client.read('shop://stock')
@@ -87,7 +87,7 @@ describe('on 2026-07-28', () => {
     expect(other.filter((line) => line === 'read stock')).toHaveLength(2)
   })
 
-  it('an answer that took a round of questions is not cached', async () => {
+  it('a result after input requests is not cached', async () => {
     let asked = 0
     const { client } = await open({
       onElicit: () => ({ action: 'accept', content: { word: `${++asked}` } }),
@@ -104,12 +104,12 @@ describe('on 2026-07-28', () => {
 describe('on a session', () => {
   const { open } = place('memory', '2025-11-25')
 
-  it('a question without a handler is refused, and the tool told so', async () => {
+  it('a request without a handler is rejected, and the tool gets the error', async () => {
     const { client } = await open()
     await expect(client.call('where')).resolves.toMatchObject({ isError: true })
   })
 
-  it('a handler that fails is reported here, and its text is not sent', async () => {
+  it("a handler's error is reported here, and its text is not sent", async () => {
     const warnings: string[] = []
     const received: unknown[] = []
     const { client } = await open({
@@ -124,7 +124,7 @@ describe('on a session', () => {
     expect(JSON.stringify(received)).not.toContain('password')
   })
 
-  it('roots can be said to have changed', async () => {
+  it('a roots change can be notified', async () => {
     const sent: string[] = []
     const { client } = await open({
       onRoots: [],
@@ -147,7 +147,7 @@ describe('on a session', () => {
   })
 })
 
-it('callbacks that throw are reported and do no harm', async () => {
+it('callbacks that throw are reported and have no effect', async () => {
   const warnings: string[] = []
   const bad = (): never => {
     throw new Error('oops')

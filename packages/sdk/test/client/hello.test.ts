@@ -27,7 +27,7 @@ function counter() {
 }
 
 describe('a server over stdio', () => {
-  it('of the stateless era is known by its answer to server/discover', async () => {
+  it('of the stateless era is detected by its response to server/discover', async () => {
     const client = await open(child(`each((message) => modern(message))`))
     expect(client.server).toMatchObject({
       revision: '2026-07-28',
@@ -58,7 +58,7 @@ describe('a server over stdio', () => {
     expect(starts()).toBe(1)
   })
 
-  it('that is silent on server/discover is legacy after the probe time, in the same process', async () => {
+  it('that does not respond to server/discover is legacy after the probe time, in the same process', async () => {
     const { code, starts } = counter()
     const client = await open(
       child(`${code} each((message) => { if (message.method === 'initialize') legacy(message) })`),
@@ -68,7 +68,7 @@ describe('a server over stdio', () => {
     expect(starts()).toBe(1)
   })
 
-  it('that is only slow to answer server/discover is modern after all', async () => {
+  it('that only responds slowly to server/discover is modern', async () => {
     const client = await open(
       child(`each((message) => {
         if (message.method === 'server/discover') setTimeout(() => modern(message), 300)
@@ -78,7 +78,7 @@ describe('a server over stdio', () => {
     expect(client.server.era).toBe('stateless')
   })
 
-  it('that exits on server/discover is started once more, and never asked again', async () => {
+  it('that exits on server/discover is restarted once, and not probed again', async () => {
     const { code, starts } = counter()
     const client = await open(
       child(`${code} each((message) => {
@@ -96,7 +96,7 @@ describe('a server over stdio', () => {
     expect(starts()).toBe(2)
   })
 
-  it('that never answers anything is given up in time, and its process ends', async () => {
+  it('that never responds times out, and its process ends', async () => {
     let pid = 0
     const began = performance.now()
     const attempt = connect(
@@ -112,7 +112,7 @@ describe('a server over stdio', () => {
     expect(() => process.kill(pid, 0)).toThrow()
   })
 
-  it('is not asked server/discover when only older revisions are allowed', async () => {
+  it('is not probed with server/discover when only older revisions are allowed', async () => {
     const client = await open(
       child(
         `each((message) => message.method === 'initialize' ? legacy(message) : message.id && process.exit(9))`,
@@ -122,7 +122,7 @@ describe('a server over stdio', () => {
     expect(client.server.revision).toBe('2025-11-25')
   })
 
-  it('of the older era is not greeted with initialize when only 2026-07-28 is allowed', async () => {
+  it('of the older era gets no initialize when only 2026-07-28 is allowed', async () => {
     const attempt = connect(
       child(
         `each((message) => send({ id: message.id, error: { code: -32601, message: 'Method not found' } }))`,
@@ -135,7 +135,7 @@ describe('a server over stdio', () => {
     })
   })
 
-  it('that answers initialize with a revision nobody offered is refused', async () => {
+  it('that answers initialize with an unknown revision is rejected', async () => {
     const attempt = connect(
       child(`each((message) => message.method === 'initialize' &&
         send({ id: message.id, result: { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: info } }))`),
@@ -147,7 +147,7 @@ describe('a server over stdio', () => {
     })
   })
 
-  it('may ping before it answered initialize', async () => {
+  it('may ping before it responds to initialize', async () => {
     const client = await open(
       child(`
         let greeting
@@ -196,7 +196,7 @@ describe('a server over HTTP', () => {
     await expect(client.tools()).resolves.toEqual([])
   })
 
-  it('that refuses the very revision it names as supported is asked again, once', async () => {
+  it('that rejects the very revision it lists as supported is asked again, once', async () => {
     const server = await scripted((one) => {
       if (server.seen.length === 1) {
         failure(one, -32022, 'Unsupported', 400, { supported: ['2026-07-28'], requested: '2026-07-28' })
@@ -211,7 +211,7 @@ describe('a server over HTTP', () => {
   })
 
   it.each<[number, object?]>([[-32020], [-32021, { requiredCapabilities: {} }]])(
-    'that refuses with %i is modern, and never greeted with initialize',
+    'that rejects with %i is modern, and gets no initialize',
     async (code, data) => {
       const server = await scripted((one) => failure(one, code, 'no', 400, data))
       await expect(connect(server.url)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
@@ -231,7 +231,7 @@ describe('a server over HTTP', () => {
     expect(server.of('initialize')).toEqual([])
   })
 
-  it('that names an older revision as its newest is greeted with that one', async () => {
+  it('that lists an older revision as its newest gets initialize with it', async () => {
     const server = await scripted((one) => {
       if (one.message.method === 'server/discover') {
         failure(one, -32022, 'Unsupported', 400, {
@@ -247,13 +247,16 @@ describe('a server over HTTP', () => {
     expect(client.server.revision).toBe('2025-06-18')
   })
 
-  it.each([401, 403])('that answers %i wants credentials, and is not taken for legacy', async (status) => {
-    const server = await scripted((one) => one.res.writeHead(status).end())
-    await expect(connect(server.url)).rejects.toMatchObject({ code: 'UNAUTHORIZED', details: { status } })
-    expect(server.of('initialize')).toEqual([])
-  })
+  it.each([401, 403])(
+    'that responds with %i requires credentials, and is not considered legacy',
+    async (status) => {
+      const server = await scripted((one) => one.res.writeHead(status).end())
+      await expect(connect(server.url)).rejects.toMatchObject({ code: 'UNAUTHORIZED', details: { status } })
+      expect(server.of('initialize')).toEqual([])
+    },
+  )
 
-  it('that wants another version in initialize is offered that one', async () => {
+  it('that requires another version in initialize gets it', async () => {
     const server = await scripted((one) => {
       const { protocolVersion } = one.message.params ?? {}
       if (one.message.method === 'initialize' && protocolVersion !== '2024-11-05') {
@@ -266,7 +269,7 @@ describe('a server over HTTP', () => {
     expect(client.server.revision).toBe('2024-11-05')
   })
 
-  it('may answer a notice with 200 and a stray body', async () => {
+  it('may respond to a notification with 200 and a body', async () => {
     const server = await scripted((one) => {
       if (one.message.method?.startsWith('notifications/')) result(one, {})
       else legacy(one)
@@ -275,7 +278,7 @@ describe('a server over HTTP', () => {
     await expect(client.tools()).resolves.toEqual([])
   })
 
-  it('that never takes notifications/initialized is given up in time', async () => {
+  it('that never accepts notifications/initialized times out', async () => {
     const server = await scripted((one) => {
       if (!one.message.method?.startsWith('notifications/')) legacy(one)
     })
@@ -284,7 +287,7 @@ describe('a server over HTTP', () => {
     expect(performance.now() - began).toBeLessThan(8_000)
   })
 
-  it('hears who this client is and what it can answer, and nothing it cannot', async () => {
+  it("gets the client's identity and its capabilities, and no others", async () => {
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, { tools: [] })
     })
@@ -301,7 +304,7 @@ describe('a server over HTTP', () => {
     })
   })
 
-  it('is given up when the caller says so', async () => {
+  it('is abandoned when the caller aborts', async () => {
     const server = await scripted(() => {})
     const stop = new AbortController()
     const attempt = connect(server.url, { signal: stop.signal })
@@ -311,7 +314,7 @@ describe('a server over HTTP', () => {
 })
 
 describe('options', () => {
-  it('that advertise what nobody answers are refused', async () => {
+  it('that declare capabilities without handlers are rejected', async () => {
     await expect(connect('http://127.0.0.1:9/', { elicitation: { form: true } })).rejects.toThrow(/onElicit/)
     await expect(connect('http://127.0.0.1:9/', { sampling: { tools: true } })).rejects.toThrow(/onSample/)
     await expect(connect('http://127.0.0.1:9/', { revisions: [] })).rejects.toMatchObject({ code: 'INVALID' })

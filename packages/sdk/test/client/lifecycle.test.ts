@@ -66,7 +66,7 @@ const serverInfo = { name: 'hand', version: '1' }
 const methodsOf = (heard: readonly Message[]) => heard.map(({ method }) => method)
 
 describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport, revision }))))(
-  'beginning a session over $transport at $revision',
+  'starting a session over $transport at $revision',
   ({ transport, revision }) => {
     const options: ConnectOptions = {
       revisions: legacy.filter((version) => version <= revision),
@@ -75,7 +75,7 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
       onElicit: () => ({ action: 'cancel' }),
     }
 
-    it('sends initialize first, with its newest revision, who it is and what it can answer', async () => {
+    it('sends initialize first, with its newest revision, its identity and its capabilities', async () => {
       const { heard, client, answer } = await play(transport, options)
       await until(() => heard.length === 1)
       answer({ protocolVersion: revision, capabilities: {}, serverInfo })
@@ -90,7 +90,7 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
       })
     })
 
-    it('sends nothing more before the answer, then notifications/initialized, then requests', async () => {
+    it('sends nothing more before the response, then notifications/initialized, then requests', async () => {
       const { heard, client, answer } = await play(transport, { ...options, logLevel: 'info' })
       await until(() => heard.length === 1)
       await tick(60)
@@ -118,7 +118,7 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
       expect(methodsOf(heard)).toEqual(['initialize'])
     })
 
-    it('disconnects from a server that answers with a revision it does not speak', async () => {
+    it('disconnects from a server with an unsupported revision', async () => {
       const { heard, client, answer } = await play(transport, options)
       await until(() => heard.length === 1)
       answer({ protocolVersion: '1999-01-01', capabilities: {}, serverInfo })
@@ -160,7 +160,7 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
 )
 
 describe.each(['2025-06-18', '2025-11-25'] as const)('a session of %s over HTTP', (revision) => {
-  it('names the agreed revision in the header of every later request', async () => {
+  it('sends the negotiated revision in the header of every later request', async () => {
     const server = await scripted((one) => {
       const { id, method } = one.message
       const result =
@@ -179,7 +179,7 @@ describe.each(['2025-06-18', '2025-11-25'] as const)('a session of %s over HTTP'
 })
 
 describe('a session', () => {
-  it('has a ping with a clock of its own', async () => {
+  it('has a ping with its own timeout', async () => {
     const client = await connect(
       child(`each((message) => { if (message.method === 'initialize') legacy(message) })`),
       { revisions: ['2025-11-25'] },
@@ -188,7 +188,7 @@ describe('a session', () => {
     await expect(client.ping({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
-  it('does not survive a server process that speaks no revision of this client', async () => {
+  it('fails if the server process supports no revision of this client', async () => {
     let pid = 0
     const attempt = connect(
       child(
@@ -207,7 +207,7 @@ describe('a session', () => {
     await until(() => pid > 0 && !isAlive(pid))
   })
 
-  it('takes a batch of answers on 2025-03-26', async () => {
+  it('accepts a batch of responses on 2025-03-26', async () => {
     const waiting = `
       const waiting = []
       each((message) => {
@@ -234,7 +234,7 @@ describe('a session', () => {
     expect(logs).toEqual(['batched'])
   })
 
-  it('is known for one once: a session that ended is begun anew without asking for the era again', async () => {
+  it('is remembered: a session that ended is reopened without a new probe', async () => {
     let current = 's1'
     const methods: unknown[] = []
     const server = await scripted((one) => {
@@ -265,7 +265,7 @@ describe('a session', () => {
   })
 })
 
-describe('notices and cancellations', () => {
+describe('notifications and cancellations', () => {
   const speak = (during: string) =>
     child(`
       each((message) => {
@@ -289,7 +289,7 @@ describe('notices and cancellations', () => {
     return { client, sent }
   }
 
-  it('of a server are never answered, whatever they say', async () => {
+  it('of a server are never answered, whatever they contain', async () => {
     faultyPeer('notices that its revision does not know')
     const { client, sent } = await open(`
       for (const method of ['notifications/unknown', 'notifications/cancelled', 'roots/list', 'ping']) {
@@ -301,7 +301,7 @@ describe('notices and cancellations', () => {
     expect(sent).toEqual(['tools/call', 'ping'])
   })
 
-  it('are not sent for a request that was answered', async () => {
+  it('are not sent for a completed request', async () => {
     const { client, sent } = await open(`send({ id: message.id, result: text('done') })`)
     const stop = new AbortController()
     await client.call('x', {}, { signal: stop.signal })
@@ -310,7 +310,7 @@ describe('notices and cancellations', () => {
     expect(sent).toEqual(['tools/call', 'ping'])
   })
 
-  it('tell a handler why the server took its question back', async () => {
+  it("give a handler the reason of the server's cancellation", async () => {
     const reasons: unknown[] = []
     const { client } = await open(
       `send({ id: 'q', method: 'roots/list' })

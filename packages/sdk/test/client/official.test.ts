@@ -103,7 +103,7 @@ describe('the official server 2.4, stateless over HTTP', () => {
     return { url, handler, stopped: () => stopped }
   }
 
-  it('is spoken to in 2026-07-28: lists, structured results, progress, logs', async () => {
+  it('works on 2026-07-28: lists, structured results, progress, logs', async () => {
     const { url } = await serve()
     const client = await open(url)
     expect(client.server).toMatchObject({ revision: '2026-07-28', info: { name: 'official' } })
@@ -119,20 +119,20 @@ describe('the official server 2.4, stateless over HTTP', () => {
     await expect(client.ping()).resolves.toBeUndefined()
   })
 
-  it('asks back and gets its answers and its state', async () => {
+  it('gets responses to its input requests, with its state', async () => {
     const { url } = await serve()
     const client = await open(url, { onElicit: () => ({ action: 'accept', content: { ok: true } }) })
     await expect(client.call('confirm')).resolves.toMatchObject(text('true {"step":1}'))
   })
 
-  it('stops a tool whose caller gave up', async () => {
+  it('stops a tool whose caller aborted', async () => {
     const { url, stopped } = await serve()
     const client = await open(url)
     await expect(client.call('wait', {}, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'TIMEOUT' })
     await until(() => stopped() === 1)
   })
 
-  it('tells watchers of changes', async () => {
+  it('notifies subscribers of changes', async () => {
     const { url, handler } = await serve()
     const client = await open(url)
     const heard: unknown[] = []
@@ -144,7 +144,7 @@ describe('the official server 2.4, stateless over HTTP', () => {
     await watch.close()
   })
 
-  it('is spoken to in 2025-11-25 when that is all this client allows', async () => {
+  it('works on 2025-11-25 when that is all this client allows', async () => {
     const { url } = await serve()
     const client = await open(url, { revisions: ['2025-11-25'] })
     expect(client.server).toMatchObject({ revision: '2025-11-25', era: 'session' })
@@ -200,7 +200,7 @@ describe('the official server 1.32, with sessions over HTTP', () => {
     return { url, sessions, servers }
   }
 
-  it('is spoken to in a session: calls, questions on the call’s stream and aside, changes, goodbye', async () => {
+  it('works with a session: calls, input requests on the call’s stream and outside, changes, close', async () => {
     const { url, sessions, servers } = await serve()
     const changes: unknown[] = []
     const causes: unknown[] = []
@@ -228,7 +228,7 @@ describe('the official server 1.32, with sessions over HTTP', () => {
     await until(() => sessions.size === 0)
   })
 
-  it('that lost its sessions is greeted anew, and watching goes on', async () => {
+  it('that lost its sessions gets a new one, and subscriptions continue', async () => {
     const { url, sessions, servers } = await serve()
     const heard: unknown[] = []
     const client = await open(url)
@@ -251,7 +251,7 @@ describe('official servers over stdio', () => {
     return join(dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist/index.js')
   }
 
-  it('server-everything: tools, questions, progress, resources, prompts, subscriptions', async () => {
+  it('server-everything: tools, input requests, progress, resources, prompts, subscriptions', async () => {
     const client = await open(
       stdio({ command: process.execPath, args: [bin('server-everything'), 'stdio'] }),
       {

@@ -88,7 +88,7 @@ describe('a handler that fails in a session', () => {
 })
 
 describe('an elicitation', () => {
-  it('gets defaults for every field the person left alone', async () => {
+  it('gets defaults for every field the user left out', async () => {
     const schema = form({
       name: { type: 'string', default: 'John Doe' },
       age: { type: 'integer', default: 30 },
@@ -122,7 +122,7 @@ describe('an elicitation', () => {
       'a URL nobody declared',
       { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' },
     ],
-  ])('with %s is refused as invalid, and nobody is bothered', async (_, params, fault) => {
+  ])('with %s is rejected as invalid, without asking the user', async (_, params, fault) => {
     if (fault !== undefined) faultyPeer(fault)
     let asked = 0
     const answer = await put('elicitation/create', params, {
@@ -135,18 +135,15 @@ describe('an elicitation', () => {
     expect(asked).toBe(0)
   })
 
-  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])(
-    'may not send the person to %s',
-    async (url) => {
-      if (!URL.canParse(url)) faultyPeer('a URL that is none')
-      const options = { onElicit: accept(), elicitation: { url: true } }
-      const visit = { mode: 'url', message: 'Go', url, elicitationId: '1' }
-      const answer = await put('elicitation/create', visit, options)
-      expect(answer.error?.code).toBe(-32602)
-    },
-  )
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])('may not open %s', async (url) => {
+    if (!URL.canParse(url)) faultyPeer('a URL that is none')
+    const options = { onElicit: accept(), elicitation: { url: true } }
+    const visit = { mode: 'url', message: 'Go', url, elicitationId: '1' }
+    const answer = await put('elicitation/create', visit, options)
+    expect(answer.error?.code).toBe(-32602)
+  })
 
-  it('by URL is answered without content; forms are refused where only URLs were declared', async () => {
+  it('by URL is answered without content; forms are rejected if only URLs were declared', async () => {
     const options = { onElicit: accept({ a: 'b' }), elicitation: { url: true } }
     const visit = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }
     expect((await put('elicitation/create', visit, options)).result).toEqual({ action: 'accept' })
@@ -183,7 +180,7 @@ describe('a sampling request', () => {
     expect(answer.result).toEqual(sampler())
   })
 
-  it('with tools is refused where tools were not declared', async () => {
+  it('with tools is rejected if tools were not declared', async () => {
     const params = { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5, tools }
     expect((await put('sampling/createMessage', params, { onSample: sampler })).error?.code).toBe(-32602)
     expect((await put('sampling/createMessage', params, withTools)).result).toBeDefined()
@@ -196,13 +193,13 @@ describe('a sampling request', () => {
     ['a result of no use', [user(used('9'))]],
     ['messages that are none', ['hello'], 'a message that is a text'],
     ['no messages', undefined, 'a request without messages'],
-  ])('with %s is refused as invalid', async (_, messages, fault) => {
+  ])('with %s is rejected as invalid', async (_, messages, fault) => {
     if (fault !== undefined) faultyPeer(fault)
     const answer = await put('sampling/createMessage', { messages, maxTokens: 5, tools }, withTools)
     expect(answer.error?.code).toBe(-32602)
   })
 
-  it('keeps the context of other servers out unless it was declared', async () => {
+  it('excludes the context of other servers unless it was declared', async () => {
     const seen: unknown[] = []
     const onSample: ConnectOptions['onSample'] = ({ includeContext }) => {
       seen.push(includeContext)
@@ -218,7 +215,7 @@ describe('a sampling request', () => {
     expect(seen).toEqual([undefined, 'allServers'])
   })
 
-  it('the person refused is refused with the handler’s own error', async () => {
+  it('that the user refused is rejected with the handler’s own error', async () => {
     const answer = await put(
       'sampling/createMessage',
       { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 },
@@ -233,12 +230,12 @@ describe('a sampling request', () => {
 })
 
 describe('roots', () => {
-  it('are listed without params too', async () => {
+  it('are listed without params as well', async () => {
     const roots = [{ uri: 'file:///a', name: 'a' }]
     expect((await put('roots/list', undefined, { onRoots: roots })).result).toEqual({ roots })
   })
 
-  it('that are no file URIs are kept back', async () => {
+  it('that are no file URIs are left out', async () => {
     const answer = await put('roots/list', {}, { onRoots: () => [{ uri: 'https://example.com/' }] })
     expect(answer.error?.code).toBe(-32603)
   })
@@ -246,17 +243,17 @@ describe('roots', () => {
 
 describe('a server’s requests', () => {
   it.each(['roots/list', 'elicitation/create', 'sampling/createMessage', 'tasks/get', 'constructor'])(
-    'of %s are refused where nobody answers them',
+    'for %s are rejected without a handler',
     async (method) => {
       expect((await put(method, questions[method] ?? {}, {})).error?.code).toBe(-32601)
     },
   )
 
-  it('are pings too', async () => {
+  it('include pings', async () => {
     expect((await put('ping', undefined, {})).result).toEqual({})
   })
 
-  it('with an id that is in use are refused, and the first is answered', async () => {
+  it('with an id in use are rejected, and the first is answered', async () => {
     let release = (): void => {}
     const question = { jsonrpc: '2.0', id: 1, method: 'roots/list' }
     const { client, answers } = await session(
@@ -279,7 +276,7 @@ describe('a server’s requests', () => {
     expect(answers[1]?.result).toEqual({ roots: [] })
   })
 
-  it('that were cancelled are not answered, and the handler is told', async () => {
+  it('that were cancelled are not answered, and the handler is notified', async () => {
     let aborted = false
     const { client, answers } = await session(
       (send) => {
@@ -302,7 +299,7 @@ describe('a server’s requests', () => {
     expect(answers).toEqual([])
   })
 
-  it('more than can be served are refused', async () => {
+  it('beyond the limit are rejected', async () => {
     const { client, answers } = await session(
       (send) => {
         for (let id = 0; id < 300; id++) send({ data: { jsonrpc: '2.0', id, method: 'roots/list' } })

@@ -19,7 +19,7 @@ const subscription = ({ message }: Seen) => ({ 'io.modelcontextprotocol/subscrip
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
 
 describe('lists', () => {
-  it('follow every cursor, the empty one too, until there is none', async () => {
+  it('follow every cursor, also an empty one, to the end', async () => {
     faultyPeer('its last page has a cursor of null')
     const next: Record<string, string | null> = { start: '', '': 'x', x: null }
     const { client, server } = await serve((one) => {
@@ -48,7 +48,7 @@ describe('lists', () => {
     ['prompts', 'prompts/list', 'prompts'],
     ['resources', 'resources/list', 'resources'],
     ['templates', 'resources/templates/list', 'resourceTemplates'],
-  ] as const)('of %s are given up once they have too many bytes', async (list, method, member) => {
+  ] as const)('of %s fail beyond the limit of bytes', async (list, method, member) => {
     let pages = 0
     const entry = (n: number) => ({
       name: `n${n}`,
@@ -74,7 +74,7 @@ describe('lists', () => {
     expect(pages).toBe(9)
   })
 
-  it('may have other bounds in bytes, and entries from the cache count too', async () => {
+  it('have a configurable limit of bytes, which includes cached entries', async () => {
     const page = (n: number) =>
       listed({ tools: [tool(`n${n}`, { description: 'x'.repeat(900) })], ttlMs: 60_000 })
     const { client, server } = await serve(
@@ -91,7 +91,7 @@ describe('lists', () => {
     expect(server.of('tools/list')).toHaveLength(2)
   })
 
-  it('may have other bounds in pages', async () => {
+  it('have a configurable limit of pages', async () => {
     let pages = 0
     const { client } = await serve(
       (one) => result(one, listed({ tools: [tool(`n${++pages}`)], nextCursor: `c${pages}` })),
@@ -104,7 +104,7 @@ describe('lists', () => {
     expect(pages).toBe(3)
   })
 
-  it('leave out entries that are none, with a warning', async () => {
+  it('omit invalid entries, with a warning', async () => {
     faultyPeer('entries of its list are no tools')
     const { client, warnings } = await serve((one) =>
       result(one, listed({ tools: [tool('good'), null, 7, { title: 'nameless' }] })),
@@ -113,13 +113,13 @@ describe('lists', () => {
     expect(warnings.join()).toContain('Removed 3')
   })
 
-  it('that are no list are refused', async () => {
+  it('that are no list are rejected', async () => {
     faultyPeer('its list is a text')
     const { client } = await serve((one) => result(one, listed({ tools: 'none' })))
     await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })
   })
 
-  it('cached in part are taken from the start when the server no longer knows the cursor', async () => {
+  it('cached in part are fetched from the start when the server no longer knows the cursor', async () => {
     let epoch = 1
     const { client, server } = await serve((one) => {
       const { cursor } = one.message.params
@@ -150,7 +150,7 @@ describe('structured content', () => {
             }),
           )
 
-  it('that does not satisfy the tool’s schema never reaches the caller', async () => {
+  it('that violates the tool’s schema never reaches the caller', async () => {
     const { client } = await serve(calls({ n: 'seven' }))
     await client.tools()
     await expect(client.call('t')).rejects.toMatchObject({
@@ -159,7 +159,7 @@ describe('structured content', () => {
     })
   })
 
-  it('may not be missing where a schema promised it, but in a failure it may', async () => {
+  it('is required if a schema declares it, except in a failure', async () => {
     const { client } = await serve(calls(undefined))
     await client.tools()
     await expect(client.call('t')).rejects.toMatchObject({ code: 'INVALID' })
@@ -168,7 +168,7 @@ describe('structured content', () => {
     await expect(failing.call('t')).resolves.toMatchObject({ isError: true })
   })
 
-  it('is passed on unchecked, with one warning, where the schema cannot be used; nothing is fetched', async () => {
+  it('is passed on unchecked, with one warning, if the schema is unusable; nothing is fetched', async () => {
     let fetched = 0
     const { client, server, warnings } = await serve((one) => {
       if (one.url !== '/mcp') {
@@ -186,7 +186,7 @@ describe('structured content', () => {
     expect(fetched).toBe(0)
   })
 
-  it('with a pattern made to be slow does not stop the world', async () => {
+  it('with an adversarially slow pattern does not block', async () => {
     const outputSchema = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }
     const { client } = await serve((one) =>
       one.message.method === 'tools/list'
@@ -199,7 +199,7 @@ describe('structured content', () => {
 })
 
 describe('progress', () => {
-  it('that does not increase, or belongs to nobody, is ignored and buys no time', async () => {
+  it('that does not increase, or has an unknown token, is ignored and extends no timeout', async () => {
     faultyPeer('progress that is a text')
     const heard: number[] = []
     const { client } = await serve((one) => {
@@ -228,7 +228,7 @@ describe('the cache', () => {
   const reads = (ttlMs: unknown, server: { n: number }) => (one: Seen) =>
     result(one, listed({ contents: [{ uri: one.message.params.uri, text: `${++server.n}` }], ttlMs }))
 
-  it.each([0, -5, undefined, 'long', Number.NaN])('keeps nothing with the time %s', async (ttlMs) => {
+  it.each([0, -5, undefined, 'long', Number.NaN])('stores nothing with the time %s', async (ttlMs) => {
     if (ttlMs !== 0) faultyPeer('a time that is none')
     const server = { n: 0 }
     const { client } = await serve(reads(ttlMs, server))
@@ -237,7 +237,7 @@ describe('the cache', () => {
     expect(server.n).toBe(2)
   })
 
-  it('keeps by method and params, for as long as the server said, and never longer than a day', async () => {
+  it("stores by method and params, for the server's time, and at most a day", async () => {
     const server = { n: 0 }
     const { client } = await serve(reads(1e12, server))
     await client.read('a:b')
@@ -254,7 +254,7 @@ describe('the cache', () => {
     expect(server.n).toBe(4)
   })
 
-  it('does not keep an answer that was asked for before a change was told', async () => {
+  it('does not store a result requested before a change notification', async () => {
     let answer = (): void => {}
     let n = 0
     const { client } = await serve((one) => {
@@ -287,7 +287,7 @@ describe('the cache', () => {
     await expect(client.read('a:b')).resolves.toMatchObject({ contents: [{ text: 'new' }] })
   })
 
-  it('holds no more than it should', async () => {
+  it('has a size limit', async () => {
     const server = { n: 0 }
     const { client } = await serve(reads(60_000, server))
     for (let i = 0; i < 520; i++) await client.read(`a:${i}`)
@@ -298,7 +298,7 @@ describe('the cache', () => {
   })
 })
 
-describe('a watch', () => {
+describe('a subscription', () => {
   const acknowledge = (one: Seen, notifications: object) => {
     const send = sse(one.res)
     const _meta = subscription(one)
@@ -312,7 +312,7 @@ describe('a watch', () => {
     return send
   }
 
-  it('that broke off is opened again, and tells of everything it may have missed', async () => {
+  it('that broke off is reopened, and reports everything it may have missed', async () => {
     const heard: unknown[] = []
     const { client, server } = await serve((one) => {
       acknowledge(one, { toolsListChanged: true, resourceSubscriptions: ['a:b'] })
@@ -328,7 +328,7 @@ describe('a watch', () => {
     expect(second?.message.id).not.toBe(first?.message.id)
   })
 
-  it('the server ended in good order is over', async () => {
+  it('the server ended properly is closed', async () => {
     const { client, server } = await serve((one) => {
       acknowledge(
         one,
@@ -349,17 +349,17 @@ describe('a watch', () => {
     expect(server.of('subscriptions/listen')).toHaveLength(1)
   })
 
-  it('the server refuses is an error', async () => {
+  it('the server rejects is an error', async () => {
     const { client } = await serve((one) => failure(one, -32601, 'Method not found', 404))
     await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: -32601 })
   })
 
-  it('the server never acknowledges is given up', async () => {
+  it('the server never acknowledges times out', async () => {
     const { client } = await serve((one) => sse(one.res)({}), { timeoutMs: 100 })
     await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
-  it('ends with its connection, and none is opened on one that is closed', async () => {
+  it('ends with its connection, and none is opened on a closed one', async () => {
     const { client } = await serve((one) => acknowledge(one, { toolsListChanged: true }))
     const watch = await client.watch({ toolsListChanged: true })
     await client.close()
@@ -369,7 +369,7 @@ describe('a watch', () => {
     })
   })
 
-  it('lives on past every clock, and closing it closes its stream', async () => {
+  it('outlives every timeout, and closing it closes its stream', async () => {
     let gone = false
     const { client } = await serve(
       (one) => {
@@ -389,7 +389,7 @@ describe('a watch', () => {
 })
 
 describe('a server of 2026-07-28', () => {
-  it('gets no answer to a request of its own', async () => {
+  it('gets no response to a request of its own', async () => {
     faultyPeer('a request, which servers of that revision do not send')
     const { client, server, warnings } = await serve(
       (one) => {

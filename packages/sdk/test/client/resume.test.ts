@@ -28,8 +28,8 @@ async function serve(answer: (one: Seen, nth: number) => object) {
   return { client, calls: () => server.of('tools/call').map((one) => one.message.params) }
 }
 
-describe('a kept round', () => {
-  it('is heard of before its questions are put, and taken up by another client byte for byte', async () => {
+describe('a stored round', () => {
+  it('is emitted before its questions are asked, and resumed by another client unchanged', async () => {
     const state = ' {"a": 1}\u0000é🎉 '
     const { client, calls } = await serve((_, nth) =>
       nth === 1 ? asks({ inputRequests: { 0: form, b: form }, requestState: state }) : called({ content }),
@@ -70,7 +70,7 @@ describe('a kept round', () => {
     expect(causes).toMatchObject([{ method: 'tools/call', params: { name: 'x' } }, {}])
   })
 
-  it('may be followed by further rounds, which are heard of too', async () => {
+  it('may be followed by further rounds, which are emitted too', async () => {
     const { client, calls } = await serve((_, nth) =>
       nth === 1 ? asks({ inputRequests: { q: form }, requestState: 'two' }) : called({ content }),
     )
@@ -92,7 +92,7 @@ describe('a kept round', () => {
     expect(rounds).toEqual([{ inputRequests: { q: form }, requestState: 'two' }])
   })
 
-  it('is not sent when nobody answers its questions', async () => {
+  it('is not sent without answers', async () => {
     const { client, calls } = await serve(() => called({ content }))
     const here = await client({})
     const resume = { inputRequests: { q: form }, requestState: 'one' }
@@ -100,7 +100,7 @@ describe('a kept round', () => {
     expect(calls()).toEqual([])
   })
 
-  it('may be answered by answers of its own, which are declared to nobody', async () => {
+  it('may be answered by other handlers, which are not declared', async () => {
     const { client, calls } = await serve((_, nth) =>
       nth === 1 ? asks({ inputRequests: { q: form } }) : called({ content }),
     )
@@ -113,7 +113,7 @@ describe('a kept round', () => {
     expect(more).toEqual([])
   })
 
-  it('cannot be taken up in a session, nor for a method without rounds', async () => {
+  it('cannot be resumed in a session, nor for a method without rounds', async () => {
     const server = await scripted((one) => {
       if (!begun(one)) result(one, { content })
     })

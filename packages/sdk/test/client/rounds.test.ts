@@ -27,8 +27,8 @@ async function serve(answer: (one: Seen, nth: number) => object, options: Connec
   return { client, calls: () => server.of('tools/call').map((one) => one.message) }
 }
 
-describe('a request that is asked back', () => {
-  it('is retried under a new id, with the state byte for byte', async () => {
+describe('a request with input_required', () => {
+  it('is retried with a new id and the unchanged state', async () => {
     const state = ' {"a": 1}\u0000é🎉 '
     const { client, calls } = await serve((_, nth) =>
       nth === 1 ? asks({ inputRequests: { confirm: form() }, requestState: state }) : done,
@@ -45,7 +45,7 @@ describe('a request that is asked back', () => {
     expect(retry?.params._meta.progressToken).not.toBe(first?.params._meta.progressToken)
   })
 
-  it('carries no state when the server sent none, and forgets the last round', async () => {
+  it('has no state when the server sent none, and drops that of the last round', async () => {
     const { client, calls } = await serve((_, nth) =>
       nth === 1
         ? asks({ inputRequests: { a: form() }, requestState: 'one' })
@@ -60,7 +60,7 @@ describe('a request that is asked back', () => {
     expect(third?.params).not.toHaveProperty('requestState')
   })
 
-  it('does not lend its state to a request beside it', async () => {
+  it('does not share its state with a concurrent request', async () => {
     let release = (): void => {}
     const gate = new Promise<void>((resolve) => {
       release = resolve
@@ -86,7 +86,7 @@ describe('a request that is asked back', () => {
     expect(JSON.stringify(plain)).not.toContain('secret')
   })
 
-  it('with a state alone is retried after a pause that grows', async () => {
+  it('with only a state is retried after growing pauses', async () => {
     const { client, calls } = await serve((_, nth) => (nth <= 3 ? asks({ requestState: `s${nth}` }) : done))
     const began = performance.now()
     await client.call('x')
@@ -95,12 +95,12 @@ describe('a request that is asked back', () => {
     expect(calls().every((one) => one.params.inputResponses === undefined)).toBe(true)
   })
 
-  it('is over when its clock is, however often the server asks for patience', async () => {
+  it('ends with its timeout, however often the server asks for more time', async () => {
     const { client } = await serve(() => asks({ requestState: 's' }), { maxTotalMs: 250, maxRounds: 1_000 })
     await expect(client.call('x')).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
-  it('fails when one handler fails, and the others are told to stop', async () => {
+  it('fails when one handler fails, and the others are aborted', async () => {
     let stopped = false
     const { client, calls } = await serve(() => asks({ inputRequests: { a: form('a'), b: form('b') } }), {
       onElicit: (question, { signal }) => {
@@ -120,7 +120,7 @@ describe('a request that is asked back', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   it('without a type is complete', async () => {
     faultyPeer('a result without its type')
     const { client, calls } = await serve(() => ({ content }))
@@ -150,7 +150,7 @@ describe('an answer', () => {
       'a text for a question',
     ],
     ['without content blocks', called({ content: 'text' }), /"content"/, 'content that is a text'],
-  ])('%s is refused', async (_, answer, why, fault) => {
+  ])('%s is rejected', async (_, answer, why, fault) => {
     if (fault !== undefined) faultyPeer(fault)
     const { client } = await serve(() => answer)
     await expect(client.call('x')).rejects.toMatchObject({
@@ -159,13 +159,13 @@ describe('an answer', () => {
     })
   })
 
-  it('that asks for what this client never offered is refused', async () => {
+  it('that requests an undeclared capability is rejected', async () => {
     const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
     const { client } = await serve(() => asks({ inputRequests: { s: sampling } }))
     await expect(client.call('x')).rejects.toMatchObject({ code: 'CAPABILITY' })
   })
 
-  it('that asks more questions than a person could bear is refused', async () => {
+  it('that has too many input requests is rejected', async () => {
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`q${i}`, form()]))
     let asked = 0
     const { client } = await serve(() => asks({ inputRequests: many }), {
@@ -178,7 +178,7 @@ describe('an answer', () => {
     expect(asked).toBe(0)
   })
 
-  it('may ask as many questions at once as maxQuestions allows', async () => {
+  it('may have as many input requests as maxQuestions allows', async () => {
     const of = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`q${i}`, form()]))
     const low = await serve(() => asks({ inputRequests: of(3) }), { maxQuestions: 2 })
@@ -192,7 +192,7 @@ describe('an answer', () => {
     await expect(high.client.call('x')).resolves.toEqual({ content })
   })
 
-  it('may not ask back on a list', async () => {
+  it('may not require input for a list', async () => {
     faultyPeer('questions in answer to a list')
     const { client } = await serve(() => asks({ inputRequests: { a: form() } }))
     await expect(client.tools()).rejects.toMatchObject({ code: 'PROTOCOL' })

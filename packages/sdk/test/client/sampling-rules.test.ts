@@ -69,8 +69,8 @@ async function answersOverStdio(during: boolean, options: ConnectOptions): Promi
   return content[0]?.type === 'text' ? content[0].text : ''
 }
 
-describe('a sample that belongs to no request of the client', () => {
-  it('is refused over HTTP while nothing is under way; roots are not', async () => {
+describe('a sampling request without a request of the client', () => {
+  it('is rejected over HTTP while nothing is running; roots are not', async () => {
     const answers = await answersOnGet(false, {})
     expect(answers.find(({ id }) => id === 'q')).toMatchObject({
       error: { code: -32602, message: expect.stringContaining('belongs to no request of this client') },
@@ -86,7 +86,7 @@ describe('a sample that belongs to no request of the client', () => {
     expect(answers.find(({ id }) => id === 'q')).toMatchObject({ result: { model: 'm' } })
   })
 
-  it('is refused over stdio while nothing is under way, and answered while something is', async () => {
+  it('is rejected over stdio while nothing is running, and answered during a call', async () => {
     const idle = { sampling: {} }
     expect(await answersOverStdio(true, idle)).toBe('q r')
     expect(await answersOverStdio(false, idle)).toBe('-32602 r')
@@ -133,14 +133,14 @@ describe('a conversation in which the model uses tools', () => {
     return answers[0]
   }
 
-  it('is answered for 20 rounds by default, and refused from there on', async () => {
+  it('is answered for 20 rounds by default, and then rejected', async () => {
     expect(await answerTo(loop(20), {})).toHaveProperty('result')
     expect(await answerTo(loop(21), {})).toMatchObject({
       error: { code: -32602, message: expect.stringContaining('more than 20 consecutive rounds') },
     })
   })
 
-  it('is bounded as the client wants it, and only since the last message without tool results', async () => {
+  it('has a configurable limit, counted since the last message without tool results', async () => {
     expect(await answerTo(loop(3), { maxToolRounds: 2 })).toMatchObject({ error: { code: -32602 } })
     const more = loop(3)
     more.messages.push({ role: 'user', content: { type: 'text', text: 'And now?' } })

@@ -11,8 +11,8 @@ const capabilitiesIn = (one: Seen | undefined): unknown =>
   one?.message.params._meta['io.modelcontextprotocol/clientCapabilities']
 const yes = () => ({ action: 'accept' as const, content: {} })
 
-describe('what a client can answer', () => {
-  it('changes from the next request on (2026-07-28)', async () => {
+describe('the handlers of a client', () => {
+  it('can change from the next request on (2026-07-28)', async () => {
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, called())
     })
@@ -30,7 +30,7 @@ describe('what a client can answer', () => {
     ])
   })
 
-  it('is answered as the request declared it, whatever was set since', async () => {
+  it('answer as declared in the request, regardless of later changes', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       if (one.message.params.inputResponses !== undefined) return result(one, called())
@@ -46,7 +46,7 @@ describe('what a client can answer', () => {
     expect(capabilitiesIn(retry)).toEqual({})
   })
 
-  it('stays what initialize declared for as long as the session lasts', async () => {
+  it('keep the capabilities of initialize for the whole session', async () => {
     const answers: Message[] = []
     const server = await scripted((one) => {
       if (one.message.method === undefined && one.message.id !== undefined) {
@@ -75,7 +75,7 @@ describe('what a client can answer', () => {
     expect(declared).toEqual([{ elicitation: { form: {} } }, {}])
   })
 
-  it('is refused where connect would refuse it, and nothing changes then', async () => {
+  it('are rejected in the same cases as in connect, and nothing changes then', async () => {
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, called())
     })

@@ -53,7 +53,7 @@ describe('a client typed by its server', () => {
     expectTypeOf(await client.tools()).toBeArray()
   })
 
-  it('refuses names and arguments the server does not have', async () => {
+  it('rejects names and arguments the server does not have', async () => {
     const client = await open()
     const wrong = [
       // @ts-expect-error there is no such tool
@@ -75,7 +75,7 @@ describe('a client typed by its server', () => {
     }
   })
 
-  it('leaves out arguments where none is needed', async () => {
+  it('omits arguments if none are needed', async () => {
     const client = await open()
     await client.call('now', undefined, { timeoutMs: 10_000 })
     await client.call('find')
@@ -102,7 +102,7 @@ describe('a client typed by its server', () => {
     expect(wrong).toHaveLength(5)
   })
 
-  it('knows the resources, and reads others too', async () => {
+  it('knows the resources, and reads others as well', async () => {
     const client = await open()
     type Uri = Parameters<typeof client.read>[0]
     expectTypeOf<'shop://terms'>().toExtend<Uri>()
@@ -113,25 +113,25 @@ describe('a client typed by its server', () => {
     expect((await client.read(link)).contents).toHaveLength(1)
   })
 
-  it('can be passed on as a client of any server', async () => {
+  it('can be passed as a client of any server', async () => {
     const any: Client = await open()
     expect(await any.call('now')).toHaveProperty('content')
   })
 
-  it('can be named for a server reached elsewhere', () => {
+  it('can be declared for a server elsewhere', () => {
     const remote = (): Promise<Client<typeof server>> => connect<typeof server>('http://127.0.0.1:9/mcp')
     expectTypeOf(remote).returns.resolves.toEqualTypeOf<Client<typeof server>>()
   })
 })
 
 describe('a client of an unknown server', () => {
-  it('takes any name and any arguments', () => {
+  it('accepts any name and any arguments', () => {
     expectTypeOf<Parameters<Client['call']>[0]>().toEqualTypeOf<string>()
     const remote = (target: Target) => connect(target)
     expectTypeOf(remote).returns.resolves.toEqualTypeOf<Client>()
   })
 
-  it('knows the params and results of the protocol’s own methods, and takes those of extensions', () => {
+  it('knows the params and results of the protocol’s methods, and accepts those of extensions', () => {
     const typed = async (client: Client) => {
       const page = await client.request('tools/list', { cursor: 'x' })
       expectTypeOf(page.tools).toBeArray()

@@ -46,7 +46,7 @@ describe.each(Object.entries(targets))('arguments that JSON cannot carry (%s)', 
       { circular },
       '"arguments.circular.self.again" is a reference to an object that contains it',
     ],
-  ])('are refused before anything is sent, naming the place: %s', async (_, args, why) => {
+  ])('are rejected before anything is sent, with their path: %s', async (_, args, why) => {
     const client = await connect(await target())
     onTestFinished(() => client.close())
     await expect(client.call('add', args)).rejects.toMatchObject({
@@ -62,28 +62,31 @@ describe.each(Object.entries(targets))('arguments that JSON cannot carry (%s)', 
   })
 })
 
-describe.each(['2025-11-25', '2026-07-28'] as const)('an answer that JSON cannot carry (%s)', (revision) => {
-  it('fails the call that asked, and does not keep it waiting', async () => {
-    const warnings: string[] = []
-    const client = await connect(server, {
-      revisions: [revision],
-      onWarning: (text) => warnings.push(text),
-      onSample: () => ({
-        role: 'assistant',
-        model: 'm',
-        content: { type: 'text', text: 'A', _meta: { n: 1n } },
-      }),
-    })
-    onTestFinished(() => client.close())
-    const ended = await client.call('ask').catch((error: unknown) => error)
-    if (revision === '2025-11-25') {
-      expect(ended).toHaveProperty('isError', true)
-      expect(warnings).toContainEqual(expect.stringContaining('"content._meta.n" is a BigInt'))
-    } else {
-      expect(ended).toMatchObject({
-        code: 'INVALID',
-        message: expect.stringContaining('"content._meta.n" is a BigInt'),
+describe.each(['2025-11-25', '2026-07-28'] as const)(
+  'a handler response that JSON cannot represent (%s)',
+  (revision) => {
+    it('fails its call without delay', async () => {
+      const warnings: string[] = []
+      const client = await connect(server, {
+        revisions: [revision],
+        onWarning: (text) => warnings.push(text),
+        onSample: () => ({
+          role: 'assistant',
+          model: 'm',
+          content: { type: 'text', text: 'A', _meta: { n: 1n } },
+        }),
       })
-    }
-  })
-})
+      onTestFinished(() => client.close())
+      const ended = await client.call('ask').catch((error: unknown) => error)
+      if (revision === '2025-11-25') {
+        expect(ended).toHaveProperty('isError', true)
+        expect(warnings).toContainEqual(expect.stringContaining('"content._meta.n" is a BigInt'))
+      } else {
+        expect(ended).toMatchObject({
+          code: 'INVALID',
+          message: expect.stringContaining('"content._meta.n" is a BigInt'),
+        })
+      }
+    })
+  },
+)

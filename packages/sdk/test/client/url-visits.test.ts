@@ -48,8 +48,8 @@ async function meet(options: ConnectOptions = {}) {
   return { client, heard, answers, tell: (message: object) => tell(message) }
 }
 
-describe('word that a visit is finished', () => {
-  it('is heard once for a visit the server asked for, and ignored for every other', async () => {
+describe('the completion of a URL elicitation', () => {
+  it('is reported once for a URL the server requested, and ignored for every other', async () => {
     faultyPeer('visits whose ids are no texts')
     const { client, heard, answers, tell } = await meet()
     tell(finished('e1'))
@@ -64,7 +64,7 @@ describe('word that a visit is finished', () => {
     await expect(client.ping()).resolves.toBeUndefined()
   })
 
-  it('is heard for visits that an error of code -32042 asked for', async () => {
+  it('is reported for URLs required by an error of code -32042', async () => {
     const { client, heard, tell } = await meet()
     await expect(client.call('refused')).rejects.toMatchObject({
       code: -32042,
@@ -76,7 +76,7 @@ describe('word that a visit is finished', () => {
     expect(heard).toEqual(['e2', 'e1'])
   })
 
-  it('means nothing for a visit this client refused to make', async () => {
+  it('is ignored for a URL this client declined', async () => {
     const { client, heard, answers, tell } = await meet({ elicitation: { form: true } })
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)

@@ -40,8 +40,8 @@ async function shop(acknowledged: object): Promise<Shop> {
   return shop
 }
 
-describe('what was cached before a watch began', () => {
-  it('is asked for anew where the server now tells of changes, and kept where it does not', async () => {
+describe('entries cached before a subscription', () => {
+  it('are refetched if the server now notifies of changes, and kept otherwise', async () => {
     const { client, server } = await shop({ toolsListChanged: true, resourceSubscriptions: ['a:b'] })
     const readAll = async (): Promise<void> => {
       await client.tools()
@@ -63,7 +63,7 @@ describe('what was cached before a watch began', () => {
     expect(server.of('tools/list')).toHaveLength(2)
   })
 
-  it('is not put back by an answer that was asked for before and comes after', async () => {
+  it('are not restored by a result requested before and received after', async () => {
     const made = await shop({ toolsListChanged: true })
     const { client, server } = made
     made.hold = true
@@ -77,7 +77,7 @@ describe('what was cached before a watch began', () => {
     expect(server.of('tools/list')).toHaveLength(2)
   })
 
-  it('is dropped without anybody being told of a change', async () => {
+  it('are dropped without a change event', async () => {
     const heard: unknown[] = []
     const { client } = await shop({ toolsListChanged: true })
     await client.tools()

@@ -8,8 +8,8 @@ import { z } from 'zod'
 import { say, shop } from './shop.ts'
 import { client, legacy, modern, served, textOf } from './support.ts'
 
-describe('what callers may do', () => {
-  it('is what the members say, under their prefixes', async () => {
+describe("a caller's permissions", () => {
+  it('are those of the members, under their prefixes', async () => {
     const scoped = defineServer({
       name: 'scoped',
       version: '1',
@@ -84,7 +84,7 @@ describe('methods of extensions', () => {
       ],
     })
 
-  it('go to the member that knows what is meant', async () => {
+  it('go to the member that knows the subject', async () => {
     const servers = { plain: shop('plain'), one: counting('one', ['1']), two: counting('two', ['2']) }
     const server = compose({ name: 'c', version: '1', servers })
     const end = await client(server, { revisions: [modern], extensions: [{ id: 'com.example/count' }] })
@@ -95,7 +95,7 @@ describe('methods of extensions', () => {
     await expect(end.request('count/set', { id: '3' })).rejects.toMatchObject({ code: -32601 })
   })
 
-  it('go to nobody but the member that made what is meant', async () => {
+  it('go only to the member that created the subject', async () => {
     const heard: object[] = []
     const nosy = defineServer({
       name: 'nosy',

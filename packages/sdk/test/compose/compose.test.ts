@@ -46,7 +46,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
     ])
   })
 
-  it('takes calls, reads, prompts and completions to their owners', async () => {
+  it('routes calls, reads, prompts and completions to their members', async () => {
     const { end } = await meet()
     expect(textOf(await end.call('greek__hello'))).toBe('hello from greek')
     expect((await end.read('greek://menu')).contents).toMatchObject([{ text: 'menu of greek' }])
@@ -64,7 +64,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
     expect(ofTemplate.values).toEqual(['thai x'])
   })
 
-  it('says what is not there as one server would', async () => {
+  it('reports missing items like a single server', async () => {
     const { end } = await meet()
     await expect(end.call('hello')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: hello' })
     await expect(end.call('turkish__hello')).rejects.toMatchObject({ code: -32602 })
@@ -79,7 +79,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
     })
   })
 
-  it('tells of a change in a member once', async () => {
+  it("notifies of a member's change once", async () => {
     const { end, thai, greek } = await meet()
     const changes: string[] = []
     const filter = { toolsListChanged: true, resourceSubscriptions: ['greek://menu'] }
@@ -114,7 +114,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
     ])
   })
 
-  it('lets members ask', async () => {
+  it('lets members request input', async () => {
     const { server } = both()
     const end = await client(server, {
       revisions: [revision],
@@ -123,7 +123,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
     expect(textOf(await end.call('greek__ask'))).toBe('greek: accept')
   })
 
-  it('may be a member itself', async () => {
+  it('can be a member itself', async () => {
     const { server } = both()
     const outer = compose({ name: 'town', version: '1', servers: { street: server } })
     const end = await client(outer, {
@@ -136,8 +136,8 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 })
 
-describe('what a composition declares', () => {
-  it('unites capabilities, header plans, and instructions under headings', () => {
+describe('the declaration of a composition', () => {
+  it('combines capabilities, header plans, and instructions under headings', () => {
     const { server } = both()
     const bare = defineServer({ name: 'bare', version: '1', experimental: { 'x/y': { z: 1 } } })
     server.mount('bare', bare)
@@ -157,7 +157,7 @@ describe('what a composition declares', () => {
     )
   })
 
-  it('offers no list that no member has', async () => {
+  it('has no list that no member has', async () => {
     const server = compose({
       name: 'c',
       version: '1',
@@ -168,14 +168,14 @@ describe('what a composition declares', () => {
     expect(await end.prompts()).toEqual([])
   })
 
-  it('refuses definitions of its own, saying where they go', () => {
+  it('rejects definitions of its own, with advice', () => {
     const { server } = both()
     expect(() => server.add({ tools: { own: say('own') } })).toThrow(/add to one of its servers, or mount/)
   })
 })
 
-describe('what two members cannot both have', () => {
-  it('goes to the first, and the other is reported once and left out', async () => {
+describe('a conflict between two members', () => {
+  it('is resolved for the first, and the other is reported once and left out', async () => {
     const reports: string[] = []
     const server = compose({
       name: 'c',
@@ -193,7 +193,7 @@ describe('what two members cannot both have', () => {
     expect((await end.read('same://dishes/pie')).contents).toMatchObject([{ text: 'pie of first' }])
   })
 
-  it('is decided alike on a node that begins in the middle of a list', async () => {
+  it('is resolved equally on a node that starts in the middle of a list', async () => {
     const servers = { first: shop('first', 'same'), second: shop('second', 'same') }
     const fresh = compose({ name: 'c', version: '1', servers, onError: () => {} })
     const end = await client(fresh)
@@ -201,7 +201,7 @@ describe('what two members cannot both have', () => {
     expect(page.resources).toEqual([])
   })
 
-  it('leaves out a tool whose name gets too long, saying what to do', async () => {
+  it('leaves out a tool whose name gets too long, with advice', async () => {
     const reports: string[] = []
     const long = defineServer({
       name: 'long',
@@ -219,7 +219,7 @@ describe('what two members cannot both have', () => {
     expect(reports.join()).toContain('more than 128 characters. Mount it under a shorter prefix.')
   })
 })
-it('pages by the number of entries asked for, without keeping anything between pages', async () => {
+it('pages by the number of requested entries, without state between pages', async () => {
   const servers = { a: shop('a'), b: shop('b'), c: shop('c') }
   const one = compose({ name: 'c', version: '1', servers, pageSize: 4 })
   const other = compose({ name: 'c', version: '1', servers, pageSize: 4 })

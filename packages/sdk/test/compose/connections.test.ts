@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { defineServer, type Extension, type JsonRpcMessage, RpcError, tool } from '@jackfield/sdk'
 import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { ProxyOptions } from '@jackfield/sdk/compose'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { client, combinations, legacy, modern, proxied, served, textOf, until } from './support.ts'
 import { createUpstream } from './upstream.ts'
 
@@ -24,7 +24,7 @@ const watched = async (up: ProxyOptions['connect'] = {}, options: ProxyOptions =
 }
 
 describe('subscriptions', () => {
-  it('are made upstream once for many clients, and ended with the last', async () => {
+  it('are opened upstream once for many clients, and closed with the last', async () => {
     for (const up of [legacy, modern]) {
       const { through, of, server } = await watched({ revisions: [up === legacy ? legacy : modern] })
       const [on, off] =
@@ -52,7 +52,7 @@ describe('subscriptions', () => {
     }
   })
 
-  it('to what cannot be watched are refused', async () => {
+  it('to unsupported changes are rejected', async () => {
     const bare = defineServer({ name: 'bare', version: '1', tools: {} })
     const through = await proxied(bare, { connect: { revisions: [legacy] } })
     const end = await client(through, { revisions: [modern] })
@@ -65,7 +65,7 @@ describe('subscriptions', () => {
 })
 
 describe('a server with sessions', () => {
-  it('sees a session of its own for each client with one, which declares what that client can', async () => {
+  it("gets a separate session for each client with one, with that client's capabilities", async () => {
     const { through, of } = await watched({ revisions: [legacy] })
     const first = await client(through, { revisions: [legacy], ...agree })
     const second = await client(through, { revisions: [legacy], onRoots: [] })
@@ -76,7 +76,7 @@ describe('a server with sessions', () => {
     expect(declared).toEqual([{}, { elicitation: { form: {} } }, { roots: {} }])
   })
 
-  it('gets the refusal of a person with its code and data', async () => {
+  it("gets a user's refusal with its code and data", async () => {
     const { through, sent } = await watched({ revisions: [legacy] })
     const end = await client(through, {
       revisions: [legacy],
@@ -93,22 +93,19 @@ describe('a server with sessions', () => {
     )
   })
 
-  it.each([legacy, modern] as const)(
-    'may ask while other calls of a %s client are on their way',
-    async (down) => {
-      const { through, log } = await watched({ revisions: [legacy] })
-      const end = await client(through, { revisions: [down], ...agree })
-      const stop = new AbortController()
-      const hanging = end.call('hang', {}, { signal: stop.signal })
-      const refunds = ['1', '2', '3'].map((order) => end.call('refund', { order }))
-      expect((await Promise.all(refunds)).map(textOf)).toEqual(['refunded 1', 'refunded 2', 'refunded 3'])
-      expect(log.filter((line) => line.startsWith('refunded'))).toHaveLength(3)
-      stop.abort()
-      await expect(hanging).rejects.toMatchObject({ code: 'CANCELLED' })
-    },
-  )
+  it.each([legacy, modern] as const)('may request input during other calls of a %s client', async (down) => {
+    const { through, log } = await watched({ revisions: [legacy] })
+    const end = await client(through, { revisions: [down], ...agree })
+    const stop = new AbortController()
+    const hanging = end.call('hang', {}, { signal: stop.signal })
+    const refunds = ['1', '2', '3'].map((order) => end.call('refund', { order }))
+    expect((await Promise.all(refunds)).map(textOf)).toEqual(['refunded 1', 'refunded 2', 'refunded 3'])
+    expect(log.filter((line) => line.startsWith('refunded'))).toHaveLength(3)
+    stop.abort()
+    await expect(hanging).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
 
-  it('has its question moved when the call it was put in is over first', async () => {
+  it('has its question moved when the call it was asked in ends first', async () => {
     const { through, log } = await watched({ revisions: [legacy] })
     let asked = 0
     const stop = new AbortController()
@@ -130,7 +127,7 @@ describe('a server with sessions', () => {
     expect(log.filter((line) => line.startsWith('refunded'))).toHaveLength(1)
   })
 
-  it('takes its question back from the client when it no longer wants the answer', async () => {
+  it('cancels its question at the client', async () => {
     const { server, through } = await watched({ revisions: [legacy] })
     const withdrawn: string[] = []
     server.add({
@@ -162,7 +159,7 @@ describe('a server with sessions', () => {
     await until(() => withdrawn.length === 1)
   })
 
-  it('tells only the session that visited when a person is back', async () => {
+  it('notifies only the session of a completed URL elicitation', async () => {
     const { through } = await watched({ revisions: [legacy] })
     const done: string[] = []
     const visitor = async (name: string) =>
@@ -180,7 +177,7 @@ describe('a server with sessions', () => {
     expect(done).toEqual(['ada v1'])
   })
 
-  it('is reached over no more connections than allowed', async () => {
+  it('uses at most the allowed number of connections', async () => {
     const { through } = await watched({ revisions: [legacy] }, { limits: { connections: 1 } })
     const first = await client(through, { revisions: [legacy], ...agree })
     await first.call('can')
@@ -193,7 +190,7 @@ describe('a server with sessions', () => {
     expect(JSON.parse(textOf(await second.call('can')))).toMatchObject({ kinds: [] })
   })
 
-  it('is reached over no more connections for one principal than allowed, which leaves the rest to others', async () => {
+  it('uses at most the allowed number for one principal, which leaves the rest to others', async () => {
     const { through } = await watched({ revisions: [legacy] }, { limits: { connectionsPerPrincipal: 1 } })
     const url = await served(through, {
       authenticate: async (request) => ({ principal: request.header('x-who') ?? '' }),
@@ -213,7 +210,7 @@ describe('a server with sessions', () => {
     await second.call('can')
   })
 
-  it('may be served over one connection for everybody, and then asks nobody', async () => {
+  it('may be used over one shared connection, and then requests no input', async () => {
     const { through, of } = await watched({ revisions: [legacy] }, { sharedConnection: true })
     for (const revision of [legacy, modern] as const) {
       const end = await client(through, { revisions: [revision], ...agree })
@@ -224,8 +221,8 @@ describe('a server with sessions', () => {
   })
 })
 
-describe('a client that was connected before', () => {
-  it('is used as it is: questions go on where every request stands alone, else to its own handlers', async () => {
+describe('a previously connected client', () => {
+  it('is used unchanged: input requests are forwarded with stateless requests, else to its own handlers', async () => {
     for (const up of [legacy, modern] as const) {
       const { server } = createUpstream()
       const owner = await client(server, { revisions: [up], onElicit: () => ({ action: 'decline' }) })
@@ -242,8 +239,8 @@ describe('a client that was connected before', () => {
 })
 
 describe.each(combinations)('an upstream process that ends ($up server, $down client)', ({ up, down }) => {
-  it('is started again, and what was on its way is told so', async () => {
-    const program = fileURLToPath(new URL('./upstream-program.ts', import.meta.url))
+  it('is restarted, and running requests get an error', async () => {
+    const program = programFile(new URL('./upstream-program.ts', import.meta.url))
     const target = stdio({ command: process.execPath, args: ['--no-warnings', program] })
     const through = await proxied(target, { connect: { revisions: [up] }, onError: () => {} })
     const end = await client(through, { revisions: [down], ...agree })
@@ -299,7 +296,7 @@ describe('extensions', () => {
       }),
     )
 
-  it('are relayed where they are named, with their results and methods', async () => {
+  it('are forwarded if named, with their results and methods', async () => {
     const extensions = [{ id, methods: { 'later/get': { named: 'ticket' } } }]
     const url = await served(await proxied(await upstream(), { extensions }))
     const end = await connect(url, speaker)
@@ -318,7 +315,7 @@ describe('extensions', () => {
   })
 })
 
-it('says nothing of its insides when the server cannot be reached', async () => {
+it('reveals no internals when the server is unreachable', async () => {
   await expect(proxied('http://127.0.0.1:9/mcp')).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
   const { server } = createUpstream()
   const url = await served(server)

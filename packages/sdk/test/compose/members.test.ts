@@ -85,7 +85,7 @@ it.each(['tools', 'prompts', 'resources', 'templates'] as const)(
   },
 )
 
-it('lists what is right where a member lists what no client has to take', async () => {
+it('lists valid entries when a member lists entries that clients must ignore', async () => {
   const inputSchema = { type: 'object' }
   const wrong = [{ name: 'text', inputSchema: { type: 'string' } }, { name: 'none' }]
   const odd = defineServer({
@@ -113,7 +113,7 @@ it('lists what is right where a member lists what no client has to take', async 
   expect(reports).toEqual([expect.stringContaining('"text"'), expect.stringContaining('"none"')])
 })
 
-it('asks a member for what it does not list only while it remembers its scheme, and does not remember without end', async () => {
+it('asks a member for unlisted resources only while it remembers their scheme, within limits', async () => {
   const asked: string[] = []
   const many = Array.from({ length: 10_001 }, (_, at) => ({ uri: `s${at}://x`, name: `${at}` }))
   const member = defineServer({

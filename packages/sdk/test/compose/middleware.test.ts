@@ -46,7 +46,7 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
   const meet = async (use: Middleware[], revision: typeof legacy | typeof modern = modern) =>
     client(await make(use), { revisions: [revision] })
 
-  it('run like the skins of an onion, the first one outermost', async () => {
+  it('run in order, the first one outermost', async () => {
     const order: string[] = []
     const layer =
       (label: string): Middleware =>
@@ -64,7 +64,7 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
     expect(order).toEqual(['a in', 'b in', 'c in', 'c out', 'b out', 'a out'])
   })
 
-  it('see every request and what became of it, and how long it took', async () => {
+  it('see every request with its outcome and duration', async () => {
     const lines: string[] = []
     const took: number[] = []
     const end = await meet([
@@ -124,7 +124,7 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
     },
   )
 
-  it('may answer by themselves, so that nothing further in is run', async () => {
+  it('may respond themselves, so that nothing further in runs', async () => {
     const reached: string[] = []
     const end = await meet([
       async (exchange, next) =>
@@ -141,7 +141,7 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
   })
 
   it.each([legacy, modern] as const)(
-    'may spread the exchange, and still be asked and cancelled through (%s)',
+    'may copy the exchange, with input requests and cancellation intact (%s)',
     async (revision) => {
       const seen: boolean[] = []
       const server = await make([

@@ -18,7 +18,7 @@ function accepts(prefixes: Prefixes, prefix: string): boolean {
 }
 
 describe('names under prefixes', () => {
-  it('are taken apart into what they were put together from', () => {
+  it('are split into their original parts', () => {
     fc.assert(
       fc.property(separators, word, word, (separator, prefix, name) => {
         const prefixes = new Prefixes(separator)
@@ -29,7 +29,7 @@ describe('names under prefixes', () => {
     )
   })
 
-  it('are never the same for two tools', () => {
+  it('are unique for every tool', () => {
     fc.assert(
       fc.property(separators, word, word, word, word, (separator, p1, n1, p2, n2) => {
         const prefixes = new Prefixes(separator)
@@ -40,7 +40,7 @@ describe('names under prefixes', () => {
     )
   })
 
-  it('refuse exactly the prefixes that could not be found again', () => {
+  it('reject exactly the ambiguous prefixes', () => {
     fc.assert(
       fc.property(separators, word, (separator, prefix) => {
         const prefixes = new Prefixes(separator)
@@ -51,14 +51,11 @@ describe('names under prefixes', () => {
     )
   })
 
-  it.each(['', 'a b', 'é', 'x'.repeat(65), 'a__b', 'a_'])(
-    'refuse the prefix "%s", saying what to do',
-    (prefix) => {
-      expect(() => new Prefixes('__').check(prefix)).toThrow(/use 1 to 64|Choose a prefix/)
-    },
-  )
+  it.each(['', 'a b', 'é', 'x'.repeat(65), 'a__b', 'a_'])('reject the prefix "%s", with advice', (prefix) => {
+    expect(() => new Prefixes('__').check(prefix)).toThrow(/use 1 to 64|Choose a prefix/)
+  })
 
-  it.each(['', '/', '123456789'])('refuse the separator "%s"', (separator) => {
+  it.each(['', '/', '123456789'])('reject the separator "%s"', (separator) => {
     expect(() => new Prefixes(separator)).toThrow(/must be 1 to 8 of/)
   })
 })

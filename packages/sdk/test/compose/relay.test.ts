@@ -26,7 +26,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     return { server, log, served, end: await client(served, { revisions: [down], ...options }) }
   }
 
-  it('shows what the server offers, and its own name', async () => {
+  it("lists the server's definitions under its own name", async () => {
     const { end } = await meet()
     expect(end.server.info?.name).toBe('upstream-proxy')
     expect(end.server.instructions).toBe('Mind the gap.')
@@ -72,7 +72,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     })
   })
 
-  it('asks round after round, and every effect happens once', async () => {
+  it('forwards round after round, with every effect once', async () => {
     const asked: string[] = []
     const { end, log } = await meet(person(asked))
     expect(textOf(await end.call('refund', { order: '7' }))).toBe('refunded 7')
@@ -80,13 +80,13 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     expect(log).toEqual(['looked up 7', 'refunded 7'])
   })
 
-  it('hands on a no', async () => {
+  it('forwards a refusal', async () => {
     const { end, log } = await meet({ onElicit: () => ({ action: 'decline' }) })
     expect(textOf(await end.call('refund', { order: '7' }))).toBe('kept: decline')
     expect(log).toEqual(['looked up 7'])
   })
 
-  it('relays forms, sampling and roots asked at once, and URL visits', async () => {
+  it('forwards concurrent forms, sampling and roots, and URL elicitations', async () => {
     const asked: string[] = []
     const { end } = await meet(person(asked))
     expect(textOf(await end.call('everything'))).toBe('["Ada","m",["file:///home"]]')
@@ -94,13 +94,13 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     expect(asked).toEqual(['Name?', 'Go'])
   })
 
-  it('relays what reads and prompts ask', async () => {
+  it('forwards input requests of reads and prompts', async () => {
     const { end } = await meet(person([]))
     expect((await end.read('shop://guarded')).contents).toMatchObject([{ text: 'opened with Ada' }])
     expect((await end.prompt('briefing')).messages).toMatchObject([{ content: { text: 'About Ada' } }])
   })
 
-  it('declares upstream what the client at the end can answer, and no more', async () => {
+  it("declares the final client's capabilities upstream, and no more", async () => {
     const seen = async (options: ConnectOptions): Promise<unknown> =>
       JSON.parse(textOf(await (await meet(options)).end.call('can')))
     expect(await seen({})).toEqual({ kinds: [], client: 'jackfield-proxy', principal: null })
@@ -111,7 +111,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     expect(await seen({ onElicit: () => ({ action: 'cancel' }) })).toMatchObject({ kinds: ['elicitation'] })
   })
 
-  it('relays progress under the token of its own client, and logs at its level', async () => {
+  it("forwards progress with its client's token, and logs at its level", async () => {
     const { end } = await meet()
     const progress: unknown[] = []
     const logs: unknown[] = []
@@ -132,7 +132,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     expect(logs).toEqual([{ level: 'warning', logger: 'engine', data: { hot: true } }])
   })
 
-  it('carries metadata end to end, but for what speaks of one hop', async () => {
+  it('forwards metadata end to end, except what belongs to one hop', async () => {
     const { end } = await meet()
     const trace = {
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -152,7 +152,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     expect(result._meta).not.toHaveProperty(['io.modelcontextprotocol/other'])
   })
 
-  it('cancels upstream what its client cancels', async () => {
+  it('forwards cancellations', async () => {
     const { end, log } = await meet()
     const stop = new AbortController()
     const call = end.call('hang', {}, { signal: stop.signal })
@@ -162,7 +162,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     await until(() => log.includes('stopped'))
   })
 
-  it('tells of changes once', async () => {
+  it('forwards changes once', async () => {
     const { end } = await meet()
     const changes: string[] = []
     const watch = await end.watch(
@@ -178,7 +178,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
     await watch.close()
   })
 
-  it('keeps what is fresh for its own clients alone', async () => {
+  it('caches for its own clients only', async () => {
     const { served, end } = await meet()
     expect((await end.read('shop://stock')).contents).toMatchObject([{ text: '1' }])
     const raw = await (await client(served, { revisions: [modern] })).request('resources/read', {

@@ -74,7 +74,7 @@ const fleet = async (revision: ProtocolVersion, count: number) => {
   return { log, nodes: all }
 }
 
-it('any node passes on the retry for a server without sessions, and keeps nothing meanwhile', async () => {
+it('any node forwards the retry for a server without sessions, without state in between', async () => {
   const { server, log } = createUpstream()
   const url = await served(server)
   const asking = edge()
@@ -86,7 +86,7 @@ it('any node passes on the retry for a server without sessions, and keeps nothin
   expect(log).toEqual(['looked up 7', 'refunded 7'])
 })
 
-it('another node says that it does not hold the call of a server with sessions, and runs nothing', async () => {
+it('another node reports that it does not have the call of a server with sessions, and runs nothing', async () => {
   const { log, nodes: all } = await fleet(legacy, 2)
   const asking = edge()
   const [a, b] = all
@@ -98,7 +98,7 @@ it('another node says that it does not hold the call of a server with sessions, 
   expect(log).toEqual(['looked up 7'])
 })
 
-it('a call that nobody answers in time is taken back upstream, and its late answer is told so', async () => {
+it('a call without an answer in time is cancelled upstream, and a late answer gets an error', async () => {
   const { server, log } = createUpstream()
   const stopped: string[] = []
   server.add({
@@ -127,7 +127,7 @@ it('a call that nobody answers in time is taken back upstream, and its late answ
   expect(log).toEqual([])
 })
 
-it.each(eras)('state of a %s call is good for nobody and nothing else, and only once', async (revision) => {
+it.each(eras)('the state of a %s call is valid for its caller and its call, once', async (revision) => {
   const { log, nodes: all } = await fleet(revision, 1)
   const asking = edge()
   const [node] = all
@@ -149,7 +149,7 @@ it.each(eras)('state of a %s call is good for nobody and nothing else, and only 
 })
 
 it.each(eras)(
-  'a retry of a %s call without answers is asked again, and one without capabilities runs nothing anew',
+  'a retry of a %s call without responses is asked again, and one without capabilities runs nothing',
   async (revision) => {
     const { log, nodes: all } = await fleet(revision, 1)
     const asking = edge()
@@ -165,7 +165,7 @@ it.each(eras)(
   },
 )
 
-it('answers that come with a first request are not taken for answers to what is asked later', async () => {
+it('responses in a first request are not used for later questions', async () => {
   for (const revision of eras) {
     const { log, nodes: all } = await fleet(revision, 1)
     const [node] = all
@@ -177,7 +177,7 @@ it('answers that come with a first request are not taken for answers to what is 
   }
 })
 
-it('an answer under a key that is asked again does not answer the new question', async () => {
+it('a response under a reused key does not answer the new question', async () => {
   const { server } = createUpstream()
   const form = (message: string) => ({
     confirm: ask.elicit({ message, schema: z.object({ ok: z.boolean() }) }),
@@ -209,7 +209,7 @@ it('an answer under a key that is asked again does not answer the new question',
 })
 
 it.each(['suspended', 'suspendedPerPrincipal'] as const)(
-  'keeps no more open calls than %s allows',
+  'has no more open calls than %s allows',
   async (limit) => {
     const { server, log } = createUpstream()
     const through = await proxied(server, {
@@ -234,7 +234,7 @@ it.each(['suspended', 'suspendedPerPrincipal'] as const)(
   },
 )
 
-it('many people are asked at once by a server with sessions, and each hears only their own', async () => {
+it('many users are asked concurrently by a server with sessions, and each sees only their own question', async () => {
   const { server } = createUpstream()
   server.add({
     tools: {
@@ -270,7 +270,7 @@ it('many people are asked at once by a server with sessions, and each hears only
   )
 })
 
-it('state of one member of a composition opens in no other, whatever it names', async () => {
+it('the state of one member of a composition opens in no other, whatever it names', async () => {
   const opened: string[] = []
   const member = (name: string) =>
     defineServer({
@@ -298,7 +298,7 @@ it('state of one member of a composition opens in no other, whatever it names', 
   expect(opened).toEqual(['a accept'])
 })
 
-it('state of a read opens in no member that took the resource over', async () => {
+it('the state of a read opens in no member that took over the resource', async () => {
   const { server: one } = createUpstream()
   const { server: two } = createUpstream()
   const server = compose({ name: 'c', version: '1', servers: { one, two }, onError: () => {} })
@@ -311,7 +311,7 @@ it('state of a read opens in no member that took the resource over', async () =>
   ).rejects.toMatchObject(refused)
 })
 
-it('a member may be given fewer capabilities by what stands around it', async () => {
+it('a member may be given fewer capabilities by its middleware', async () => {
   const { server: shop } = createUpstream()
   const without = (inner: Exchange): Exchange => ({
     ...inner,

@@ -85,7 +85,7 @@ describe.each(combinations)('a $up server behind a proxy and a $down client', ({
 })
 
 describe('credentials', () => {
-  it('of clients never go upstream, and the proxy shows its own there', async () => {
+  it('of clients are never sent upstream, and the proxy uses its own there', async () => {
     for (const { up, down } of combinations) {
       const seen: string[] = []
       const upstream = await served(createUpstream().server, {
@@ -118,7 +118,7 @@ describe('credentials', () => {
     }
   })
 
-  it('of each principal are their own where they are told apart upstream', async () => {
+  it('are separate for each principal if configured', async () => {
     const upstream = await served(createUpstream().server, {
       authenticate: async (request) => ({ principal: request.header('authorization') ?? 'nobody' }),
     })
@@ -146,7 +146,7 @@ describe('credentials', () => {
     }
   })
 
-  it('are found for what the caller of each request was allowed, in a composition too', async () => {
+  it("are selected for the permissions of each request's caller, in a composition too", async () => {
     const upstream = await served(createUpstream().server, {
       authenticate: async (request) => ({ principal: request.header('authorization') ?? 'nobody' }),
     })
@@ -181,7 +181,7 @@ describe('credentials', () => {
     expect([...asked]).toEqual(['write', 'read'])
   })
 
-  it('of a session are found anew when it shows a token that allows something else', async () => {
+  it('of a session are selected again when it sends a token with other permissions', async () => {
     const upstream = await served(createUpstream().server, {
       authenticate: async (request) => ({ principal: request.header('authorization') ?? 'nobody' }),
     })
@@ -206,7 +206,7 @@ describe('credentials', () => {
   })
 })
 
-it('arguments that travel as headers are checked at the proxy as the server would', async () => {
+it('arguments in headers are checked at the proxy as at the server', async () => {
   const upstream = await served(createUpstream().server)
   const url = await served(await proxied(upstream, { connect: { revisions: [modern] } }))
   const post = (region: string) =>

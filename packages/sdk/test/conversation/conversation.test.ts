@@ -21,14 +21,14 @@ const cacheable = [
   'resources/read',
 ]
 
-describe.each(places)('everything said over $transport at $revision', (place) => {
+describe.each(places)('all messages over $transport at $revision', (place) => {
   const { revision } = place
   const modern = revision === '2026-07-28'
   let said: Said[] = []
   beforeAll(async () => {
     said = await conversation(place)
   })
-  it('keeps to the official schema, whoever says it', () => {
+  it('conform to the official schema', () => {
     const faults = said.flatMap(({ by, message, answers }) =>
       checkWire(revision, by, message, answers).map((fault) => `${by}: ${JSON.stringify(message)}: ${fault}`),
     )
@@ -36,7 +36,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     expect(said.length).toBeGreaterThan(40)
   })
 
-  it('is a request, a response or a notice of JSON-RPC 2.0', () => {
+  it('are requests, responses or notifications of JSON-RPC 2.0', () => {
     for (const { message } of said) {
       expect(message['jsonrpc']).toBe('2.0')
       const kinds = ['method', 'result', 'error'].filter((name) => name in message)
@@ -44,7 +44,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     }
   })
 
-  it('has a string or an integer as the id of a request, never one used before', () => {
+  it('have a string or an integer as the id of a request, never reused', () => {
     for (const by of ['client', 'server'] as const) {
       const ids = requests(said, by).map(({ message }) => message['id'])
       for (const id of ids) expect(typeof id === 'string' || Number.isInteger(id)).toBe(true)
@@ -53,7 +53,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     expect(requests(said, 'server').length > 0).toBe(!modern)
   })
 
-  it('answers each request once, by its id, with a result or an error', () => {
+  it('have one response for each request, by its id, with a result or an error', () => {
     for (const [asker, answerer] of [
       ['client', 'server'],
       ['server', 'client'],
@@ -71,7 +71,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     }
   })
 
-  it('has an integer code and a message in every error', () => {
+  it('have an integer code and a message in every error', () => {
     const errors = said.flatMap(({ message }) => ('error' in message ? [message['error']] : []))
     expect(errors.length).toBeGreaterThanOrEqual(5)
     for (const error of errors) {
@@ -80,7 +80,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     }
   })
 
-  it('has no id in a notice', () => {
+  it('have no id in a notification', () => {
     expect(notices(said).length).toBeGreaterThan(5)
     for (const { message } of notices(said)) expect(String(message['method'])).toMatch(/^notifications\//)
     for (const { message } of [...requests(said, 'client'), ...requests(said, 'server')]) {
@@ -88,7 +88,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     }
   })
 
-  it('has progress tokens that no two requests in flight share, and progress that only increases', () => {
+  it('have unique progress tokens among running requests, and progress that only increases', () => {
     const tokens = requests(said, 'client').flatMap(
       ({ message }) => metaOf(message['params'])['progressToken'] ?? [],
     )
@@ -107,7 +107,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     expect(last.size).toBe(2)
   })
 
-  it('has well-formed keys in every _meta', () => {
+  it('have well-formed keys in every _meta', () => {
     const label = '[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
     const key = new RegExp(`^(?:${label}(?:\\.${label})*/)?[A-Za-z0-9](?:[\\w.-]*[A-Za-z0-9])?$`)
     const keys = said.flatMap(({ message }) =>
@@ -117,7 +117,7 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
     for (const name of keys) expect(name).toMatch(key)
   })
 
-  it('declares every capability that is used', () => {
+  it('declare every capability that is used', () => {
     const [first] = answers(said, 'server').filter(({ answers }) =>
       modern ? answers === 'server/discover' : answers === 'initialize',
     )
@@ -138,14 +138,14 @@ describe.each(places)('everything said over $transport at $revision', (place) =>
 })
 
 describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
-  'everything said over $transport without a session',
+  'all messages over $transport without a session',
   (place) => {
     let said: Said[] = []
     beforeAll(async () => {
       said = await conversation(place)
     })
 
-    it('says in every request which version, client and capabilities it comes with', () => {
+    it('have the version, client and capabilities in every request', () => {
       for (const { message } of requests(said, 'client')) {
         expect(metaOf(message['params'])).toMatchObject({
           [`${prefix}protocolVersion`]: '2026-07-28',
@@ -155,7 +155,7 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
       }
     })
 
-    it('says in every result its type and which server it comes from', () => {
+    it('have the type and server in every result', () => {
       const results = answers(said, 'server').filter(({ message }) => 'result' in message)
       for (const { message } of results) {
         expect(message['result']).toMatchObject({
@@ -167,7 +167,7 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
       expect(new Set(types)).toEqual(new Set(['complete', 'input_required']))
     })
 
-    it('says how long what may be cached stays fresh, and nowhere else', () => {
+    it('have the cache lifetime in cacheable results only', () => {
       const results = answers(said, 'server').filter(({ message }) => 'result' in message)
       for (const method of cacheable) {
         const some = results.filter(({ answers }) => answers === method)
@@ -184,7 +184,7 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
       }
     })
 
-    it('names its subscription in every notice of one', () => {
+    it('have the subscription in each of its notifications', () => {
       const [listen] = requests(said, 'client').filter(
         ({ message }) => message['method'] === 'subscriptions/listen',
       )

@@ -5,21 +5,21 @@ import { liveInput } from '../../src/request/live-run.ts'
 import { runToOutcome } from '../../src/server/handler-context.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
-describe('answers', () => {
+describe('input responses', () => {
   const run: Run = async (handle) => (await handle.get().ask(form('Go?'), 'go')).action
 
-  it('to questions that were never put are not used', async () => {
+  it('to unknown questions are not used', async () => {
     const outcome = await runToOutcome(exchange(node().asking, { inputResponses: { go: yes } }), run, finish)
     expect(outcome.type).toBe('input_required')
   })
 
-  it('that were never asked for are used only where that was opted into', async () => {
+  it('that were not requested are used only with the option for it', async () => {
     const asking = node({ acceptUnasked: true }).asking
     const outcome = await runToOutcome(exchange(asking, { inputResponses: { go: yes } }), run, finish)
     expect(outcome).toEqual({ type: 'complete', result: { value: 'accept' } })
   })
 
-  it('that are missing are asked for again', async () => {
+  it('that are missing are requested again', async () => {
     const asking = node().asking
     const { state } = await firstRound(asking, run)
     const outcome = await runToOutcome(
@@ -41,7 +41,7 @@ describe('answers', () => {
       { action: 'accept', content: { ok: 'yes' } },
       /"ok" must be true or false/,
     ],
-  ])('that are %s are refused with the reason', async (_what, answer, reason) => {
+  ])('that are %s are rejected with the reason', async (_what, answer, reason) => {
     const asking = node().asking
     const { state } = await firstRound(asking, run)
     const retry = runToOutcome(
@@ -52,7 +52,7 @@ describe('answers', () => {
     await expect(retry).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(reason) })
   })
 
-  it('lose the values nobody asked for', async () => {
+  it('lose unrequested values', async () => {
     const asking = node().asking
     const whole: Run = async (handle) => handle.get().ask(form('Go?'), 'go')
     const { state } = await firstRound(asking, whole)
@@ -74,7 +74,7 @@ describe('the explicit form', () => {
     return { state, names: Object.keys(answers).sort() }
   }
 
-  it('carries state and answers over the rounds', async () => {
+  it('carries state and responses over the rounds', async () => {
     const { outcome, rounds } = await play(node().asking, run)
     expect(outcome).toEqual({
       type: 'complete',
@@ -83,7 +83,7 @@ describe('the explicit form', () => {
     expect(rounds.map((round) => Object.keys(round))).toEqual([['name'], ['sure']])
   })
 
-  it('is answered by live requests on a session', async () => {
+  it('is served with live requests on a session', async () => {
     const asked: string[] = []
     const asking = liveInput(async (method) => {
       asked.push(method)
@@ -101,7 +101,7 @@ describe('the explicit form', () => {
     expect(asked).toEqual(['elicitation/create', 'elicitation/create'])
   })
 
-  it('may carry state alone', async () => {
+  it('may carry only state', async () => {
     let runs = 0
     const { outcome, rounds } = await play(node().asking, (handle) =>
       handle.carried.state === undefined && runs++ === 0

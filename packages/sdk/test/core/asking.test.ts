@@ -7,7 +7,7 @@ import { type LazyHandlerRun, runToOutcome } from '../../src/server/handler-cont
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
 describe('a straight-line handler on the stateless era', () => {
-  it('tells the questions of one turn in the order in which they were put', async () => {
+  it('sends the input requests of one turn in their order', async () => {
     const sizes = [200_000, 1, 50_000, 2, 100_000, 3]
     const { requests } = await firstRound(node().asking, (handle) =>
       Promise.all(sizes.map((size, at) => handle.get().ask(form('x'.repeat(size)), `q${at}`))),
@@ -15,7 +15,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(Object.keys(requests)).toEqual(['q0', 'q1', 'q2', 'q3', 'q4', 'q5'])
   })
 
-  it('is told that it was parked by a signal it took before it asked', async () => {
+  it('is notified of its suspension by a signal it took before it asked', async () => {
     const signals: AbortSignal[] = []
     const { asking } = node()
     await firstRound(asking, async (handle) => {
@@ -28,11 +28,11 @@ describe('a straight-line handler on the stateless era', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
-  it('is refused a key that could be guessed before anything is asked', () => {
+  it('is rejected with a guessable key before anything is asked', () => {
     expect(() => node({ keys: ['short'] })).toThrow('at least 32 bytes')
   })
 
-  it('runs again from the top with the answers so far, on any node that shares the keys and the backplane', async () => {
+  it('runs again from the top with the responses so far, on any node that shares the keys and the backplane', async () => {
     const backplane = memoryBackplane()
     const nodes = [node({ backplane }), node({ backplane }), node({ backplane })]
     let turn = 0
@@ -51,7 +51,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(entries).toBe(3)
   })
 
-  it('finds answers by question: an answer never moves to a question inserted before it', async () => {
+  it('matches responses by question: one never moves to a question inserted before it', async () => {
     const asking = node().asking
     const deleted: string[] = []
     const asked: string[] = []
@@ -77,7 +77,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(asked).toContain('Delete everything?')
   })
 
-  it('asks the same question twice as two questions', async () => {
+  it('treats the same question twice as two questions', async () => {
     const answers = [yes, { action: 'decline' }]
     const { outcome } = await play(
       node().asking,
@@ -91,7 +91,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(outcome).toEqual({ type: 'complete', result: { value: ['accept', 'decline'] } })
   })
 
-  it('parks an unanswered question instead of throwing, so that no catch falls through', async () => {
+  it('is suspended at an unanswered question instead of throwing, so that no catch runs', async () => {
     let fellThrough = false
     const { requests } = await firstRound(node().asking, async (handle) => {
       try {
@@ -107,7 +107,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(fellThrough).toBe(false)
   })
 
-  it('does not abort the signal of a parked handler, and aborts `parked`', async () => {
+  it('does not abort the signal of a suspended handler, and aborts `parked`', async () => {
     let signal: AbortSignal | undefined
     let parked: AbortSignal | undefined
     const asking = node().asking
@@ -143,7 +143,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(resumed).toBe(false)
   })
 
-  it('sends everything asked in one turn in one round', async () => {
+  it('sends all questions of one turn in one round', async () => {
     const { rounds } = await play(
       node().asking,
       (handle) =>
@@ -167,13 +167,13 @@ describe('a straight-line handler on the stateless era', () => {
     ])
   })
 
-  it('lets a failing sibling win over a question nobody needs any more', async () => {
+  it('prefers the error of a failed sibling over a question that is no longer needed', async () => {
     const run: Run = (handle) =>
       Promise.all([handle.get().ask(form('A?')), Promise.reject(new Error('no stock'))])
     await expect(runToOutcome(exchange(node().asking, {}), run, finish)).rejects.toThrow('no stock')
   })
 
-  it('runs a step once in the life of a request and waits for a running one before it closes the round', async () => {
+  it('runs a step once in the life of a request and waits for a running one before it ends the round', async () => {
     let charges = 0
     const keys = new Set<string>()
     const { outcome } = await play(node().asking, async (handle) => {
@@ -205,7 +205,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(ran).toBe(1)
   })
 
-  it('does not take the second step of one name for a step of another', async () => {
+  it('does not mix up steps with equal names', async () => {
     const { outcome } = await play(node().asking, async (handle) => {
       const round = handle.get()
       const values = [
@@ -220,7 +220,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(outcome).toEqual({ type: 'complete', result: { value: ['first a', 'second a', 'a#2', '2:a'] } })
   })
 
-  it('is replaying until the last remembered answer was read', async () => {
+  it('is replaying until the last stored response was used', async () => {
     const seen: boolean[] = []
     await play(node().asking, async (handle) => {
       seen.push(handle.get().replaying)
@@ -230,7 +230,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(seen).toEqual([false, true, false])
   })
 
-  it('names and refuses a question that never reads the same', async () => {
+  it('reports and rejects a question that changes between runs', async () => {
     let n = 0
     const run: Run = async (handle) => {
       await handle.get().ask(form(`It is ${n++}. Go?`), 'go')
@@ -238,7 +238,7 @@ describe('a straight-line handler on the stateless era', () => {
     await expect(play(node().asking, run)).rejects.toThrow(/"go" reads differently/)
   })
 
-  it('keeps answers that a later run did not reach yet', async () => {
+  it('keeps responses that a later run has not reached yet', async () => {
     const asked: string[] = []
     let runs = 0
     await play(
@@ -262,7 +262,7 @@ describe('a straight-line handler on the stateless era', () => {
 describe('a straight-line handler on a session', () => {
   const peer = { revision: revisions['2025-11-25'] }
 
-  it('runs once, and its step too', async () => {
+  it('runs once, and its steps too', async () => {
     let entries = 0
     const asking = liveInput(async () => yes)
     const run: Run = async (handle) => {

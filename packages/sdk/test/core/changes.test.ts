@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createChanges } from '../../src/request/changes.ts'
 
 describe('changes', () => {
-  it('reach every watcher that wants them, also those published before it reads', async () => {
+  it('reach every subscriber, also those published before it reads', async () => {
     const changes = createChanges()
     const stop = new AbortController()
     const seen: Change[] = []
@@ -19,7 +19,7 @@ describe('changes', () => {
     expect(seen).toEqual([{ type: 'tools' }, { type: 'resource', uri: 'a:b' }])
   })
 
-  it('that are equal and unread are told once, so that a slow reader stays bounded', async () => {
+  it('that are equal and unread are merged, so that a slow reader stays bounded', async () => {
     const changes = createChanges()
     const stop = new AbortController()
     const watching = changes.watch(() => true, stop.signal)
@@ -45,7 +45,7 @@ describe('changes', () => {
 })
 
 describe('the backplane in memory', () => {
-  it('adds only where nothing stands, swaps only what is expected, and forgets in time', async () => {
+  it('adds only if absent, swaps only expected values, and expires in time', async () => {
     vi.useFakeTimers()
     try {
       const plane = memoryBackplane()
@@ -62,7 +62,7 @@ describe('the backplane in memory', () => {
     }
   })
 
-  it('gives log entries from a position on, and says when that position is gone', async () => {
+  it('returns log entries from a position on, and reports a lost position', async () => {
     const plane = memoryBackplane()
     const positions: string[] = []
     for (const entry of ['a', 'b', 'c', 'd']) positions.push(await plane.append('log', entry, 3, 1000))
@@ -78,7 +78,7 @@ describe('the backplane in memory', () => {
     expect(await plane.read('none', c)).toBeUndefined()
   })
 
-  it('publishes to subscribers until they leave', async () => {
+  it('publishes to subscribers until they unsubscribe', async () => {
     const plane = memoryBackplane()
     const heard: string[] = []
     const leave = await plane.subscribe('t', (message) => heard.push(message))

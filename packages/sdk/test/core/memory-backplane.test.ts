@@ -12,8 +12,8 @@ afterEach(() => {
 const small = { remembered: 10, rememberedChars: 100, storedEventChars: 100 }
 const full = { code: 'LIMIT', message: expect.stringContaining('limits.remembered') }
 
-describe('a backplane in memory that is full', () => {
-  it('refuses what is new, and drops nothing for it', async () => {
+describe('a full backplane in memory', () => {
+  it('rejects new values, and drops nothing for them', async () => {
     const plane = memoryBackplane(small)
     for (let nth = 0; nth < 10; nth++) await plane.add(`k${nth}`, 'v', 1_000)
     await expect(plane.add('more', 'v', 1_000)).rejects.toMatchObject(full)
@@ -21,7 +21,7 @@ describe('a backplane in memory that is full', () => {
     for (let nth = 0; nth < 10; nth++) expect(await plane.add(`k${nth}`, 'v', 1_000)).toBe(false)
   })
 
-  it('keeps the old value where the new one does not fit', async () => {
+  it('keeps the old value if the new one does not fit', async () => {
     const plane = memoryBackplane(small)
     await plane.set('k', 'old', 1_000)
     await plane.set('other', 'x'.repeat(90), 1_000)
@@ -30,7 +30,7 @@ describe('a backplane in memory that is full', () => {
     expect(await plane.get('k')).toBe('old')
   })
 
-  it('counts what was swapped as the same owner’s', async () => {
+  it('counts a swapped value for the same owner', async () => {
     const plane = memoryBackplane(small)
     await plane.add('one', 'a', 1_000, 'ann')
     await plane.add('two', 'a', 1_000, 'ann')
@@ -38,7 +38,7 @@ describe('a backplane in memory that is full', () => {
     await expect(plane.add('three', 'c', 1_000, 'ann')).rejects.toMatchObject(full)
   })
 
-  it('has room again for whatever is deleted or expired', async () => {
+  it('has room again for what was deleted or expired', async () => {
     const plane = memoryBackplane(small)
     for (let nth = 0; nth < 10; nth++) await plane.add(`k${nth}`, 'v', 5_000)
     await plane.delete('k0')
@@ -49,7 +49,7 @@ describe('a backplane in memory that is full', () => {
   })
 })
 
-it('a backplane in memory holds what a simple store would, within its bounds, whatever is done to it', async () => {
+it('a backplane in memory behaves like a simple reference store, within its limits', async () => {
   const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm')
   const value = fc.constantFrom(0, 1, 15, 40).map((length) => 'v'.repeat(length))
   const ttl = fc.integer({ min: 1, max: 4_000 })

@@ -25,7 +25,7 @@ describe('the sealed state', () => {
       finish,
     )
 
-  it('is refused with one and the same message whatever was changed, and the reason stays in the log', async () => {
+  it('is rejected with the same message for any change, and the reason is only logged', async () => {
     const shop = node()
     const cases: [string, (state: string) => Promise<Outcome>][] = [
       ['not sealed by a key of this server', (state) => retry(shop.asking, `${state}A`)],
@@ -54,7 +54,7 @@ describe('the sealed state', () => {
     expect(messages.size).toBe(1)
   })
 
-  it('does not survive a change of any single character', async () => {
+  it('is invalid after a change of any single character', async () => {
     const shop = node()
     const { state } = await firstRound(shop.asking, run)
     for (let i = 0; i < state.length; i += 7) {
@@ -71,7 +71,7 @@ describe('the sealed state', () => {
     expect(shop.refusals).toEqual(['expired'])
   })
 
-  it('is good once: the same retry sent twice runs once', async () => {
+  it('can be used once: the same retry sent twice runs once', async () => {
     const shop = node()
     const { state } = await firstRound(shop.asking, run)
     const both = await Promise.allSettled([retry(shop.asking, state), retry(shop.asking, state)])
@@ -79,7 +79,7 @@ describe('the sealed state', () => {
     expect(shop.refusals).toEqual(['used before'])
   })
 
-  it('opens under an older key of the ring, and not for another audience', async () => {
+  it('opens with an older key of the ring, and not for another audience', async () => {
     const backplane = memoryBackplane()
     const old = node({ keys: [key], backplane })
     const { state } = await firstRound(old.asking, run)
@@ -90,7 +90,7 @@ describe('the sealed state', () => {
     await expect(retry(other.asking, again.state)).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('moves to the backplane when it grows over 64 kB', async () => {
+  it('is stored in the backplane when it exceeds 64 kB', async () => {
     const shop = node()
     const big = 'x'.repeat(100_000)
     const { outcome, states } = await play(shop.asking, async (handle) => {
@@ -102,12 +102,12 @@ describe('the sealed state', () => {
     expect(outcome).toEqual({ type: 'complete', result: { value: 100_000 } })
   })
 
-  it('hides what it holds', async () => {
+  it('is encrypted', async () => {
     const { state } = await firstRound(node().asking, run)
     expect(Buffer.from(state.split('.')[2] ?? '', 'base64url').toString('latin1')).not.toContain('Refund')
   })
 
-  it('refuses short keys', () => {
+  it('rejects short keys', () => {
     expect(() => createSealer(['short'])).toThrow(/at least 32 bytes/)
   })
 })

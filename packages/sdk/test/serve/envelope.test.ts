@@ -16,7 +16,7 @@ import { z } from 'zod'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { isObject } from '../../../../test/setup/json.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
-import { type Face, faces, modern, session } from './http-support.ts'
+import { type Adapter, adapters, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 
 /** What came of one request: its response, everything said about it before, and the HTTP status where there is one. */
@@ -44,7 +44,7 @@ function overDuplex(server: Server): Ask {
   }
 }
 
-function overHttp(mount: Face): (server: Server) => Promise<Ask> {
+function overHttp(mount: Adapter): (server: Server) => Promise<Ask> {
   return async (server) => {
     const mounted = await mount(server)
     onTestFinished(() => mounted.close())
@@ -60,8 +60,8 @@ function overHttp(mount: Face): (server: Server) => Promise<Ask> {
 
 const places: [string, (server: Server) => Ask | Promise<Ask>][] = [
   ['one channel', overDuplex],
-  ...faces.map(([name, mount]): [string, (server: Server) => Promise<Ask>] => [
-    `the ${name} face of HTTP`,
+  ...adapters.map(([name, mount]): [string, (server: Server) => Promise<Ask>] => [
+    `the ${name} adapter of HTTP`,
     overHttp(mount),
   ]),
 ]
@@ -226,7 +226,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
   })
 })
 
-describe.each(faces)('log messages over the %s face of HTTP', (_, mount) => {
+describe.each(adapters)('log messages over the %s adapter of HTTP', (_, mount) => {
   it('stay off every stream but their own request’s', async () => {
     const server = defineServer({
       ...base,
@@ -351,7 +351,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
   })
 })
 
-describe.each(faces)('a session over the %s face of HTTP', (_, mount) => {
+describe.each(adapters)('a session over the %s adapter of HTTP', (_, mount) => {
   it.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
     'of %s answers ping and refuses log levels that are none',
     async (version) => {

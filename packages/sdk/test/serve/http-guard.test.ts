@@ -3,12 +3,12 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
+import { type Ask, adapters, type Mounted, modern, nodeAdapter } from './http-support.ts'
 import { echo, type TestServer, testServer } from './support.ts'
 
 const call = modern('tools/call', { name: 'echo' })
 
-describe.each(faces)('who may reach the server over the %s face', (face, mount) => {
+describe.each(adapters)('who may reach the server over the %s adapter', (adapter, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
@@ -325,7 +325,7 @@ describe.each(faces)('who may reach the server over the %s face', (face, mount) 
       '{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"}}',
     ])
     expect(server.reports).toHaveLength(1)
-    expect(face).toBeDefined()
+    expect(adapter).toBeDefined()
   })
 
   it('tells the handler who authenticated', async () => {
@@ -397,7 +397,7 @@ describe('a raw socket', () => {
     ['a name that two lines make up', 'Host: localhost\r\nMcp-Name: a\r\nMcp-Name: b\r\n', 400],
   ])('with %s', async (_, headers, status) => {
     const server = testServer({ echo, 'a, b': echo })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const { port } = new URL(mounted.url)
     const answer = await raw(
       Number(port),
@@ -422,7 +422,7 @@ describe('a raw socket', () => {
   ])('with %s given as %j is refused with 400', async (name, values) => {
     const server = testServer({ echo })
     let asked = 0
-    const mounted = await nodeFace(server, {
+    const mounted = await nodeAdapter(server, {
       authenticate: async () => {
         asked++
         return { principal: 'x' }
@@ -451,7 +451,7 @@ describe('a raw socket', () => {
     ['gzip\r\nTransfer-Encoding: chunked', 501],
   ])('with Transfer-Encoding %j is answered with %i', async (coding, status) => {
     const server = testServer({ echo })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const [head = ''] = post('Host: localhost\r\nMcp-Name: echo\r\n').split('\r\n\r\n')
     const answer = await raw(
       Number(new URL(mounted.url).port),
@@ -463,7 +463,7 @@ describe('a raw socket', () => {
   })
 
   it('with a target of another host is not found', async () => {
-    const mounted = await nodeFace(testServer({ echo }))
+    const mounted = await nodeAdapter(testServer({ echo }))
     const { port } = new URL(mounted.url)
     const answer = await raw(
       Number(port),

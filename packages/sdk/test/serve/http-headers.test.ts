@@ -2,7 +2,7 @@ import { type JsonObject, MetaKey } from '@jackfield/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { headerPlan } from '../../src/protocol/headers.ts'
-import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
+import { type Ask, adapters, type Mounted, modern, nodeAdapter } from './http-support.ts'
 import { echo, meta, type TestServer, type Tool, testServer } from './support.ts'
 
 const plan = headerPlan({
@@ -16,7 +16,7 @@ const plan = headerPlan({
 })
 const inBase64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
-describe.each(faces)('headers that mirror the body, over the %s face', (_, mount) => {
+describe.each(adapters)('headers that mirror the body, over the %s adapter', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
@@ -215,7 +215,7 @@ describe('names of headers on a real connection', () => {
     ['mixed', (name: string) => name.replace(/./g, (letter, at) => (at % 2 ? letter : letter.toUpperCase()))],
   ])('are read in %s letters', async (_, written) => {
     const server = testServer({ sql: echo }, { plans: { sql: plan } })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const { headers, body } = modern('tools/call', { name: 'sql', arguments: { region: 'eu' } })
     const all = { ...headers, 'mcp-param-region': 'eu' }
     const spelled = Object.fromEntries(Object.entries(all).map(([name, value]) => [written(name), value]))
@@ -228,7 +228,7 @@ describe('names of headers on a real connection', () => {
 
   it('that are too many or too long are refused before the body is read', async () => {
     const server = testServer({ foo: echo })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const ask = modern('tools/call', { name: 'foo' }, { 'mcp-param-big': 'x'.repeat(20_000) })
     expect((await mounted.send(ask)).status).toBe(431)
     expect(server.ran).toEqual([])

@@ -4,10 +4,10 @@ import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { anonymousCaller } from '../../src/request/exchange.ts'
 import { HttpServerState } from '../../src/transports/server/http/server-state.ts'
 import { Sessions } from '../../src/transports/server/http/sessions.ts'
-import { faces, session, sessionsOver, webFace } from './http-support.ts'
+import { adapters, session, sessionsOver, webAdapter } from './http-support.ts'
 import { ask, codeOf, echo, hung, initialize, initialized, settle, testServer } from './support.ts'
 
-describe.each(faces)('sessions over the %s face', (_, mount) => {
+describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   const place = sessionsOver(mount)
   const { start, begin } = place
 
@@ -110,7 +110,7 @@ describe('idle sessions', () => {
   afterEach(() => vi.useRealTimers())
 
   it('end after a while, unless somebody is connected', async () => {
-    const mounted = await webFace(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
+    const mounted = await webAdapter(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
     const idle = await session(mounted)
     const connected = await session(mounted)
     const stream = await connected.get()

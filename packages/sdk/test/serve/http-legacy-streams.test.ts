@@ -1,9 +1,9 @@
 import type { JsonObject } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import { faces, session, sessionsOver } from './http-support.ts'
+import { adapters, session, sessionsOver } from './http-support.ts'
 import { codeOf, settle, type Tool, until } from './support.ts'
 
-describe.each(faces)('sessions over the %s face', (_, mount) => {
+describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   const place = sessionsOver(mount)
   const { begin } = place
 

@@ -1,10 +1,10 @@
 import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { type Answer, faces, session, sessionsOver } from './http-support.ts'
+import { type Answer, adapters, session, sessionsOver } from './http-support.ts'
 import { codeOf, initialize, initialized, meta, settle, type Tool, until } from './support.ts'
 
-describe.each(faces)('sessions over the %s face', (_, mount) => {
+describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   const place = sessionsOver(mount)
   const { start, begin } = place
 

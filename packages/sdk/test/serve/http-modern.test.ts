@@ -3,7 +3,7 @@ import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
-import { type Ask, faces, type Mounted, modern } from './http-support.ts'
+import { type Ask, adapters, type Mounted, modern } from './http-support.ts'
 import {
   ask,
   echo,
@@ -43,7 +43,7 @@ const late: Tool = (_args, exchange) => {
   return 'over'
 }
 
-describe.each(faces)('stateless requests over the %s face', (_, mount) => {
+describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())

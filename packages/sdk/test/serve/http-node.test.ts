@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { heldBytes } from '../../../../test/setup/memory.ts'
-import { modern, nodeFace, session } from './http-support.ts'
+import { modern, nodeAdapter, session } from './http-support.ts'
 import { echo, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
 
 const keys = ['k'.repeat(32)]
@@ -140,7 +140,7 @@ describe('a client that does not read', () => {
   }
   const start = async (tools: Record<string, Tool>, limits: ServeHttpOptions['limits']) => {
     const server = testServer(tools)
-    const mounted = await nodeFace(server, { limits: limits ?? {} })
+    const mounted = await nodeAdapter(server, { limits: limits ?? {} })
     const { socket, got } = await dial(Number(new URL(mounted.url).port))
     return { mounted, server, socket, got }
   }
@@ -237,7 +237,7 @@ describe('a client that does not read', () => {
 describe('a client that is cut off', () => {
   it('in the middle of its body leaves nothing behind', async () => {
     const server = testServer({ echo })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const { socket } = await dial(Number(new URL(mounted.url).port))
     socket.write(rawModern('echo').slice(0, -10))
     await settle(20)
@@ -250,7 +250,7 @@ describe('a client that is cut off', () => {
 
   it('by a server that closes while it sends is told so', async () => {
     const server = testServer({ echo })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const { socket, got } = await dial(Number(new URL(mounted.url).port))
     const text = rawModern('echo')
     socket.write(text.slice(0, -10))
@@ -269,7 +269,7 @@ describe('a client that is cut off', () => {
       signals.push(signal)
       return new Promise((_, reject) => signal.addEventListener('abort', reject))
     }
-    const mounted = await nodeFace(testServer({ endless }))
+    const mounted = await nodeAdapter(testServer({ endless }))
     const { socket } = await dial(Number(new URL(mounted.url).port))
     socket.write(rawModern('endless') + rawModern('endless'))
     await until(() => signals.length === 1)
@@ -284,7 +284,7 @@ describe('a client that is cut off', () => {
     let hold = false
     let identify = (): void => {}
     const server = testServer({ echo })
-    const mounted = await nodeFace(server, {
+    const mounted = await nodeAdapter(server, {
       authenticate: async () => {
         if (hold) {
           await new Promise<void>((resolve) => {
@@ -315,7 +315,7 @@ describe('a client that is cut off', () => {
   })
 
   it('frees the one stream of its session, however it went', async () => {
-    const mounted = await nodeFace(testServer({ echo }))
+    const mounted = await nodeAdapter(testServer({ echo }))
     const { id, get } = await session(mounted)
     for (const end of ['destroy', 'resetAndDestroy'] as const) {
       const { socket, got } = await dial(Number(new URL(mounted.url).port))
@@ -346,7 +346,7 @@ describe('a body that is too long', () => {
     ],
   ])('%s is answered with 413 before it is read', async (_, make) => {
     const server = testServer({ echo })
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const { socket, got } = await dial(Number(new URL(mounted.url).port))
     socket.write(make(JSON.stringify({ pad: 'x'.repeat(6_000_000) })))
     await until(() => got().includes('413'))
@@ -357,14 +357,14 @@ describe('a body that is too long', () => {
 })
 
 describe('whatever comes', () => {
-  let mounted: Awaited<ReturnType<typeof nodeFace>>
+  let mounted: Awaited<ReturnType<typeof nodeAdapter>>
   let server: TestServer
   afterEach(() => mounted.close())
 
   it('is answered, and the server goes on', async () => {
     faultyPeer('any JSON')
     server = testServer({ echo })
-    mounted = await nodeFace(server)
+    mounted = await nodeAdapter(server)
     const { id } = await session(mounted)
     const names = [
       'mcp-session-id',

@@ -3,7 +3,7 @@ import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { checkWire } from '../schema/wire.ts'
-import { type Answer, faces, type Mounted, modern, session } from './http-support.ts'
+import { type Answer, adapters, type Mounted, modern, session } from './http-support.ts'
 import { ask, echo, hang, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
 
 /** Tells its name as progress three times, under the caller's token. */
@@ -18,7 +18,7 @@ const progress: Tool = async (_args, { notify, params }) => {
   return String(progressToken)
 }
 
-describe.each(faces)('over the %s face', (_, mount) => {
+describe.each(adapters)('over the %s adapter', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())

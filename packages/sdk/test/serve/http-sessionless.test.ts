@@ -17,7 +17,7 @@ import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotoc
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { faces, type Mounted, modern, webFace } from './http-support.ts'
+import { adapters, type Mounted, modern, webAdapter } from './http-support.ts'
 import {
   ask,
   codeOf,
@@ -54,7 +54,7 @@ const noisy: Tool = async (_args, { notify, params }) => {
   return 'done'
 }
 
-describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
+describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   const start = async (options?: ServeHttpOptions, tools: Record<string, Tool> = {}): Promise<void> => {
@@ -322,7 +322,7 @@ describe("sessions: 'none'", () => {
     })
     const inner = defineServer({ name: 'inner', version: '1.0.0', tools: { person } })
     const outer = compose({ name: 'outer', version: '1.0.0', servers: { inner } })
-    const mounted = await webFace(outer, { sessions })
+    const mounted = await webAdapter(outer, { sessions })
     const called = await mounted.send({ body: call('inner__person') })
     expect(await called.json()).toMatchObject({
       result: { isError: true, content: [{ text: expect.stringContaining("sessions: 'none'") }] },

@@ -49,7 +49,7 @@ export interface Mounted {
   close(): Promise<void>
 }
 
-export type Face = (server: Server, options?: ServeHttpOptions) => Promise<Mounted>
+export type Adapter = (server: Server, options?: ServeHttpOptions) => Promise<Mounted>
 
 const keys = ['k'.repeat(32)]
 const quiet = (options?: ServeHttpOptions): ServeHttpOptions => ({ keys, onWarning: () => {}, ...options })
@@ -127,8 +127,8 @@ function answer(
   }
 }
 
-/** Over a real socket, through `listen` and the Node face. */
-export const nodeFace: Face = async (server, options) => {
+/** Over a real socket, through `listen` and the Node adapter. */
+export const nodeAdapter: Adapter = async (server, options) => {
   const handler = serveHttp(server, quiet(options))
   const { port, url, close } = await handler.listen()
   return { handler, url, close, send: sendingTo(port) }
@@ -159,8 +159,8 @@ export function sendingTo(port: number): Mounted['send'] {
   }
 }
 
-/** Through the web face, with web requests and responses. */
-export const webFace: Face = async (server, options) => {
+/** Through the web adapter, with web requests and responses. */
+export const webAdapter: Adapter = async (server, options) => {
   const handler = serveHttp(server, quiet(options))
   const url = 'http://localhost:3000/mcp'
   return {
@@ -208,9 +208,9 @@ export const webFace: Face = async (server, options) => {
   }
 }
 
-export const faces: [string, Face][] = [
-  ['node', nodeFace],
-  ['web', webFace],
+export const adapters: [string, Adapter][] = [
+  ['node', nodeAdapter],
+  ['web', webAdapter],
 ]
 
 /** A request of 2026-07-28 with every header it needs. */
@@ -267,8 +267,8 @@ const progress: Tool = async (_args, { notify }) => {
   return 'done'
 }
 
-/** A server for each test, mounted by one of the faces and closed after it, and sessions with it. */
-export function sessionsOver(mount: Face) {
+/** A server for each test, mounted by one of the adapters and closed after it, and sessions with it. */
+export function sessionsOver(mount: Adapter) {
   let placed: { mounted: Mounted; server: TestServer } | undefined
   const here = (): { mounted: Mounted; server: TestServer } => {
     if (placed === undefined) throw new Error('nothing was started yet')

@@ -3,7 +3,7 @@ import { defineServer, type JsonObject, type Middleware, type Server, tool } fro
 import { serveStdio } from '@jackfield/sdk/stdio'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { faces, nodeFace } from './http-support.ts'
+import { adapters, nodeAdapter } from './http-support.ts'
 import { initialize, initialized, meta, until } from './support.ts'
 
 const named = (count: number, words = 'Does “it” – čž 🎉\u2028'): Record<string, ReturnType<typeof tool>> =>
@@ -33,9 +33,9 @@ function toolsIn(message: JsonObject): JsonObject[] {
 const namesIn = (message: JsonObject): unknown[] => toolsIn(message).map(({ name }) => name)
 const first = (count: number): string[] => Array.from({ length: count }, (_, at) => `tool_${at}`)
 
-describe.each(faces)('a list of many tools, %s', (_name, face) => {
+describe.each(adapters)('a list of many tools, %s', (_name, adapter) => {
   it('is whole and the same however often it is asked for, with the id of each request', async () => {
-    const mounted = await face(serverOf(60))
+    const mounted = await adapter(serverOf(60))
     const ids = [1, 'zwei "2"', 3]
     const answers = await Promise.all(
       ids.map(async (id) => (await mounted.send({ headers: modernHeaders, body: list(id) })).json()),
@@ -50,7 +50,7 @@ describe.each(faces)('a list of many tools, %s', (_name, face) => {
   })
 
   it('has only what the revision of a session knows, every time', async () => {
-    const mounted = await face(serverOf(60))
+    const mounted = await adapter(serverOf(60))
     const begun = await mounted.send({ body: initialize('2025-06-18') })
     const session = { 'mcp-session-id': begun.header('mcp-session-id'), 'mcp-protocol-version': '2025-06-18' }
     await mounted.send({ headers: session, body: initialized })
@@ -70,7 +70,7 @@ describe.each(faces)('a list of many tools, %s', (_name, face) => {
 describe('a list of many tools', () => {
   it('changes as soon as its definitions do', async () => {
     const server = serverOf(20)
-    const mounted = await nodeFace(server)
+    const mounted = await nodeAdapter(server)
     const ask = async (): Promise<unknown[]> =>
       namesIn(await (await mounted.send({ headers: modernHeaders, body: list(1) })).json())
     expect(await ask()).toHaveLength(20)
@@ -88,7 +88,7 @@ describe('a list of many tools', () => {
       const tools = outcome.result['tools'].filter((_tool, at) => at % 2 === 0)
       return { ...outcome, result: { ...outcome.result, tools } }
     }
-    const mounted = await nodeFace(serverOf(40, { use: [onlyEven] }))
+    const mounted = await nodeAdapter(serverOf(40, { use: [onlyEven] }))
     const answer = await (await mounted.send({ headers: modernHeaders, body: list(1) })).json()
     expect(namesIn(answer)).toEqual(first(40).filter((_name, at) => at % 2 === 0))
     await mounted.close()

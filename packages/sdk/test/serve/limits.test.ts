@@ -20,7 +20,7 @@ import { serveStdio } from '@jackfield/sdk/stdio'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Bounds } from '../../src/transports/server/options.ts'
-import { modern, nodeFace, session } from './http-support.ts'
+import { modern, nodeAdapter, session } from './http-support.ts'
 import { initialize, initialized, meta, until } from './support.ts'
 
 type Era = 'session' | 'stateless'
@@ -89,7 +89,7 @@ async function complete(
 }
 
 const overHttp: Open = async (server, limits, era) => {
-  const mounted = await nodeFace(server, { limits })
+  const mounted = await nodeAdapter(server, { limits })
   endings.push(() => mounted.close())
   if (era === 'stateless') {
     const send = (method: string, params: JsonObject) =>

@@ -5,7 +5,7 @@ import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
-import { type Ask, faces, type Mounted, modern, nodeFace, session, webFace } from './http-support.ts'
+import { type Ask, adapters, type Mounted, modern, nodeAdapter, session, webAdapter } from './http-support.ts'
 import { echo, hang, hung, initialize, initialized, type Tool, testServer, until } from './support.ts'
 
 const MB = 1_000_000
@@ -43,7 +43,7 @@ const call = (chars: number, who = 'alice', name = 'echo'): Ask =>
 describe('requests under way', () => {
   const start = async (memoryBytes: number) => {
     const server = testServer({ echo, hang })
-    const mounted = await nodeFace(server, { authenticate, limits: { memoryBytes } })
+    const mounted = await nodeAdapter(server, { authenticate, limits: { memoryBytes } })
     onTestFinished(() => mounted.close())
     return { mounted, server }
   }
@@ -107,7 +107,7 @@ describe('requests under way', () => {
   })
 })
 
-describe.each(faces)('through the %s face', (_name, mount) => {
+describe.each(adapters)('through the %s adapter', (_name, mount) => {
   it('every kind of request gives back what it took', async () => {
     const server = testServer({ echo })
     const mounted = await mount(server, { authenticate, limits: { memoryBytes: MB } })
@@ -136,7 +136,7 @@ describe.each(faces)('through the %s face', (_name, mount) => {
 describe('answers that are not read', () => {
   it('leave no room for further requests of their principal, until they are', async () => {
     const large: Tool = () => 'x'.repeat(6 * MB)
-    const mounted = await nodeFace(testServer({ echo, large }), {
+    const mounted = await nodeAdapter(testServer({ echo, large }), {
       authenticate,
       limits: { memoryBytes: 64 * MB },
     })
@@ -175,7 +175,7 @@ describe('a session', () => {
       version: '1.0.0',
       tools: { who: tool({ run: (_, { peer }) => JSON.stringify(peer.info) }) },
     })
-    mounted = await webFace(server)
+    mounted = await webAdapter(server)
     const long = 'x'.repeat(100_000)
     const clientInfo = {
       name: 'client',
@@ -203,7 +203,7 @@ describe('a session', () => {
   })
 
   it('does not begin with capabilities of more than 16,384 characters', async () => {
-    mounted = await webFace(testServer())
+    mounted = await webAdapter(testServer())
     const body = initialize('2025-11-25', 1, { experimental: { more: { text: 'x'.repeat(20_000) } } })
     expect(await (await mounted.send({ body })).json()).toMatchObject({
       error: { code: -32602, message: expect.stringContaining('16384 characters') },
@@ -211,7 +211,7 @@ describe('a session', () => {
   })
 
   it('has its subscriptions counted, and the room back when it ends them', async () => {
-    mounted = await webFace(testServer(), { authenticate, limits: { memoryBytes: 2 * MB } })
+    mounted = await webAdapter(testServer(), { authenticate, limits: { memoryBytes: 2 * MB } })
     const mine = await session(mounted, '2025-11-25', { authorization: 'alice' })
     const ask = (method: string, index: number) =>
       mine.post({ jsonrpc: '2.0', id: 1, method, params: { uri: `a://${index}/${'x'.repeat(4000)}` } })
@@ -226,7 +226,7 @@ describe('a session', () => {
   })
 
   it('that ended gives no place back until its handlers end', async () => {
-    mounted = await nodeFace(testServer({ hung, echo }), {
+    mounted = await nodeAdapter(testServer({ hung, echo }), {
       authenticate,
       limits: { inFlightPerPrincipal: 4 },
     })
@@ -254,7 +254,7 @@ describe('a session', () => {
       }
       return 'done'
     }
-    mounted = await webFace(testServer({ many }))
+    mounted = await webAdapter(testServer({ many }))
     const mine = await session(mounted)
     const whole = await mine.call('many', 'many')
     await whole.text()
@@ -282,7 +282,7 @@ describe('a session', () => {
   })
 
   it('has as many streams as requests in flight, and no more', async () => {
-    mounted = await webFace(testServer({ echo }), { limits: { inFlight: 2 } })
+    mounted = await webAdapter(testServer({ echo }), { limits: { inFlight: 2 } })
     const mine = await session(mounted)
     const first = await mine.get()
     const { events } = first
@@ -328,7 +328,7 @@ describe('lines', () => {
 describe('clients that do not authenticate', () => {
   it('are distinguished by address, so that one leaves room for others', async () => {
     const server = testServer({ echo, hang })
-    const mounted = await nodeFace(server, {
+    const mounted = await nodeAdapter(server, {
       clientAddress: (request) => request.header('x-forwarded-for'),
       limits: { memoryBytes: 4 * MB },
     })

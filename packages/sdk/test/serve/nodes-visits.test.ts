@@ -1,7 +1,7 @@
 import { defineServer, type Server, tool } from '@jackfield/sdk'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it, onTestFinished } from 'vitest'
-import { faces } from './http-support.ts'
+import { adapters } from './http-support.ts'
 import { settle, until } from './support.ts'
 import { visitor } from './visiting.ts'
 
@@ -27,12 +27,12 @@ function shop(): Server {
   })
 }
 
-it.each(faces)(
+it.each(adapters)(
   'a visit that another node hears the end of is told to the session that asked, once (%s)',
-  async (_, face) => {
+  async (_, adapter) => {
     const plane = memoryBackplane()
     const servers = [shop(), shop(), shop()]
-    const nodes = await Promise.all(servers.map((server) => face(server, { backplane: plane })))
+    const nodes = await Promise.all(servers.map((server) => adapter(server, { backplane: plane })))
     onTestFinished(async () => {
       for (const node of nodes) await node.close()
     })

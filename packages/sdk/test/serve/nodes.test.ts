@@ -1,7 +1,15 @@
 import { type Backplane, defineServer, type JsonObject, resource, type Server, tool } from '@jackfield/sdk'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Answer, type Face, faces, type Mounted, modern, nodeFace, session } from './http-support.ts'
+import {
+  type Adapter,
+  type Answer,
+  adapters,
+  type Mounted,
+  modern,
+  nodeAdapter,
+  session,
+} from './http-support.ts'
 import { meta, settle, until } from './support.ts'
 
 const watchdogMs = 20_000
@@ -16,8 +24,8 @@ function shop(onError: (error: unknown) => void = () => {}): Server {
   })
 }
 
-async function node(server: Server, backplane: Backplane, face: Face = nodeFace): Promise<Mounted> {
-  const mounted = await face(server, { backplane })
+async function node(server: Server, backplane: Backplane, adapter: Adapter = nodeAdapter): Promise<Mounted> {
+  const mounted = await adapter(server, { backplane })
   onTestFinished(() => mounted.close())
   return mounted
 }
@@ -60,14 +68,14 @@ function far(plane: Backplane): Backplane {
 }
 
 describe('nodes that share a backplane', () => {
-  it.each(faces)(
+  it.each(adapters)(
     'tell each other once of what changes, and those who listen to them (%s)',
-    async (_name, face) => {
+    async (_name, adapter) => {
       const plane = far(memoryBackplane())
       const publish = vi.spyOn(plane, 'publish')
       const subscribe = vi.spyOn(plane, 'subscribe')
       const servers = [shop(), shop(), shop()]
-      const nodes = await Promise.all(servers.map((server) => node(server, plane, face)))
+      const nodes = await Promise.all(servers.map((server) => node(server, plane, adapter)))
       await until(() => subscribe.mock.settledResults.length === 3, watchdogMs)
       await settle()
       const listeners = await Promise.all(nodes.map(listening))

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
-import { type Ask, nodeFace, webFace } from './http-support.ts'
+import { type Ask, nodeAdapter, webAdapter } from './http-support.ts'
 import { ask, echo, hang, initialize, initialized, meta, settle, testServer, until } from './support.ts'
 
 const call = (id: number, name: string, more: JsonObject = {}): JsonObject => ({
@@ -138,39 +138,42 @@ describe('messages that arrive in one turn of the event loop', () => {
 })
 
 describe.each([
-  ['node', nodeFace],
-  ['web', webFace],
-] as const)('HTTP requests that arrive in one turn of the event loop, on the %s face', (_name, face) => {
-  const begin: Ask = { body: initialize() }
+  ['node', nodeAdapter],
+  ['web', webAdapter],
+] as const)(
+  'HTTP requests that arrive in one turn of the event loop, on the %s adapter',
+  (_name, adapter) => {
+    const begin: Ask = { body: initialize() }
 
-  it('begin a session each', async () => {
-    const { send, close } = await face(testServer({ echo }))
-    const answers = await Promise.all([send(begin), send(begin), send(begin)])
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    const ids = answers.map((answer) => answer.header('mcp-session-id') ?? '')
-    expect(new Set(ids).size).toBe(3)
-    const listed = await send({
-      headers: { 'mcp-session-id': ids[1] },
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    it('begin a session each', async () => {
+      const { send, close } = await adapter(testServer({ echo }))
+      const answers = await Promise.all([send(begin), send(begin), send(begin)])
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+      const ids = answers.map((answer) => answer.header('mcp-session-id') ?? '')
+      expect(new Set(ids).size).toBe(3)
+      const listed = await send({
+        headers: { 'mcp-session-id': ids[1] },
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      })
+      expect(await listed.json()).toMatchObject({ result: { tools: [{ name: 'echo' }] } })
+      await close()
     })
-    expect(await listed.json()).toMatchObject({ result: { tools: [{ name: 'echo' }] } })
-    await close()
-  })
 
-  it('open an older session each, where that is served', async () => {
-    const { send, close } = await face(testServer({ echo }), { sse: '/sse' })
-    const streams = await Promise.all([1, 2].map(() => send({ method: 'GET', path: '/sse' })))
-    await until(() => streams.every(({ events }) => events.length > 0))
-    const [one, two] = streams.map(({ events }) => events[0]?.data)
-    expect(one).toMatch(/^\/sse\?sessionId=/)
-    expect(one).not.toBe(two)
-    const posted = await Promise.all(
-      [one, two].map((path) => send({ path: path ?? '', body: initialize('2024-11-05') })),
-    )
-    expect(posted.map(({ status }) => status)).toEqual([202, 202])
-    await close()
-  })
-})
+    it('open an older session each, where that is served', async () => {
+      const { send, close } = await adapter(testServer({ echo }), { sse: '/sse' })
+      const streams = await Promise.all([1, 2].map(() => send({ method: 'GET', path: '/sse' })))
+      await until(() => streams.every(({ events }) => events.length > 0))
+      const [one, two] = streams.map(({ events }) => events[0]?.data)
+      expect(one).toMatch(/^\/sse\?sessionId=/)
+      expect(one).not.toBe(two)
+      const posted = await Promise.all(
+        [one, two].map((path) => send({ path: path ?? '', body: initialize('2024-11-05') })),
+      )
+      expect(posted.map(({ status }) => status)).toEqual([202, 202])
+      await close()
+    })
+  },
+)
 
 describe('an HTTP server that closes while a body is read', () => {
   it('answers that it is closing', async () => {

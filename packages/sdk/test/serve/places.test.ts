@@ -1,12 +1,12 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { faces, modern } from './http-support.ts'
+import { adapters, modern } from './http-support.ts'
 import { meta, until } from './support.ts'
 
 const places = 2
 const watchdogMs = 10_000
 
-describe.each(faces)('a handler whose client left, over HTTP (%s),', (_, face) => {
+describe.each(adapters)('a handler whose client left, over HTTP (%s),', (_, adapter) => {
   /** A server whose calls go on until they are let go, or, where they are polite, until nobody wants them. */
   async function start() {
     const running = new Set<string>()
@@ -39,7 +39,7 @@ describe.each(faces)('a handler whose client left, over HTTP (%s),', (_, face) =
         quick: tool({ run: () => 'done' }),
       },
     })
-    const mounted = await face(server, {
+    const mounted = await adapter(server, {
       limits: { inFlightPerPrincipal: places },
       authenticate: async (request) => ({ principal: request.header('authorization') ?? '' }),
     })

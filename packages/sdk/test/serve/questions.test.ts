@@ -16,7 +16,7 @@ import {
 import { afterEach, describe, expect, it } from 'vitest'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { checkWire } from '../schema/wire.ts'
-import { type Face, faces, type Mounted, modern, session } from './http-support.ts'
+import { type Adapter, adapters, type Mounted, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 
 const visits = ['https://shop.example/sign-in', 'not a url', '/relative', '']
@@ -223,7 +223,7 @@ describe('the error of a visit that is needed first', () => {
   })
 })
 
-describe.each(faces)('questions over the %s face', (_, mount: Face) => {
+describe.each(adapters)('questions over the %s adapter', (_, mount: Adapter) => {
   let mounted: Mounted
   afterEach(() => mounted.close())
   const authenticate = async (request: { header(name: string): string | undefined }) => ({

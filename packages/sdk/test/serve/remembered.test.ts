@@ -2,7 +2,7 @@ import { defineServer, type JsonObject, tool } from '@jackfield/sdk'
 import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { modern, webFace } from './http-support.ts'
+import { modern, webAdapter } from './http-support.ts'
 
 interface Asked {
   /** Answers the question; the state it came with is used up where the answer counts. */
@@ -37,7 +37,7 @@ async function shop(limits: ServeHttpOptions['limits'], callers: ServeHttpOption
       }),
     },
   })
-  const mounted = await webFace(server, {
+  const mounted = await webAdapter(server, {
     ...(limits && { limits }),
     onWarning: (text) => warnings.push(text),
     ...callers,

@@ -2,7 +2,7 @@ import { type Backplane, defineServer, type JsonObject, tool } from '@jackfield/
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { type Answer, type Mounted, nodeFace, session } from './http-support.ts'
+import { type Answer, type Mounted, nodeAdapter, session } from './http-support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }
 const revision = '2025-11-25'
@@ -89,7 +89,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
   }
   const ledger = new Ledger()
   const start = async (name: string): Promise<TestNode> => {
-    const mounted = await nodeFace(shop(name, ledger), { backplane, keys: keysOf(name) })
+    const mounted = await nodeAdapter(shop(name, ledger), { backplane, keys: keysOf(name) })
     onTestFinished(() => mounted.close())
     return { ...mounted, name }
   }

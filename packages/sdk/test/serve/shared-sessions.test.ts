@@ -3,7 +3,7 @@ import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
+import { type Answer, type Ask, type Mounted, nodeAdapter, session } from './http-support.ts'
 import { initialize } from './support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }
@@ -77,7 +77,7 @@ async function cluster(options: ServeHttpOptions = {}, count = 3) {
   const start = async (): Promise<TestNode> => {
     const gate = new Gate()
     const server = shop(gate)
-    const mounted = await nodeFace(server, { backplane, ...options })
+    const mounted = await nodeAdapter(server, { backplane, ...options })
     onTestFinished(() => mounted.close())
     return { ...mounted, server, gate }
   }
@@ -360,7 +360,7 @@ describe('a session on several nodes', () => {
       version: '1.0.0',
       tools: { look: tool({ run: () => 'other' }) },
     })
-    const mounted = await nodeFace(other, { backplane: nodes.backplane })
+    const mounted = await nodeAdapter(other, { backplane: nodes.backplane })
     onTestFinished(() => mounted.close())
     expect((await on(mounted).call(1, 'look')).status).toBe(404)
     expect(await (await on(nodes.b).call(1, 'look')).json()).toMatchObject(text('seen'))

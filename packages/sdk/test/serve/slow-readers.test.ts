@@ -6,7 +6,7 @@ import { PassThrough, Writable } from 'node:stream'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { nodeFace } from './http-support.ts'
+import { nodeAdapter } from './http-support.ts'
 import { meta, settle, type Tool, testServer, until } from './support.ts'
 
 const MiB = 1024 * 1024
@@ -57,7 +57,7 @@ const transports: [string, () => Promise<Socket>][] = [
 
 /** Calls a tool over HTTP. */
 async function askingHttp(name: string): Promise<Socket> {
-  const mounted = await nodeFace(testServer({ large, whole }), { limits })
+  const mounted = await nodeAdapter(testServer({ large, whole }), { limits })
   onTestFinished(() => mounted.close())
   const body = calling(name)
   const headers = [

@@ -4,7 +4,7 @@ import { memoryBackplane } from '@jackfield/sdk/testing'
 import { AggregationTemporality, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { nodeFace, session } from '../serve/http-support.ts'
+import { nodeAdapter, session } from '../serve/http-support.ts'
 
 const watchdog = { timeout: 20_000, interval: 10 }
 const revision = '2025-11-25'
@@ -36,7 +36,7 @@ async function node(backplane?: Backplane) {
     },
     onError: () => {},
   })
-  const mounted = await nodeFace(server, { observer, ...(backplane === undefined ? {} : { backplane }) })
+  const mounted = await nodeAdapter(server, { observer, ...(backplane === undefined ? {} : { backplane }) })
   onTestFinished(() => mounted.close())
   /** The points of a metric: attributes without those of the node, and the value, or the count of a histogram. */
   const points = async (name: string): Promise<[Record<string, unknown>, number][]> => {

@@ -5,7 +5,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { type Answer, type Ask, faces, type Mounted, modern, nodeFace } from '../serve/http-support.ts'
+import { type Answer, type Ask, adapters, type Mounted, modern, nodeAdapter } from '../serve/http-support.ts'
 import {
   ask,
   echo,
@@ -37,7 +37,7 @@ const call = (id: string | number, name: string, args: JsonObject = {}): JsonObj
   params: { name, arguments: args },
 })
 
-describe.each(faces)('HTTP+SSE over the %s face', (_, mount) => {
+describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
@@ -261,7 +261,7 @@ it('a reader that takes nothing is cut, and what it was sent stays bounded', asy
     stopped++
   }
   const limits = { streamQueueBytes: 200_000, streamStallMs: 100 }
-  const mounted = await nodeFace(testServer({ flood }), { sse: '/sse', limits })
+  const mounted = await nodeAdapter(testServer({ flood }), { sse: '/sse', limits })
   onTestFinished(() => mounted.close())
   const { connect } = await import('node:net')
   const socket = connect(Number(new URL(mounted.url).port), '127.0.0.1')
@@ -291,7 +291,7 @@ it('a path that is none, or the endpoint’s own, is refused at once', () => {
 describe('the client of the older official SDK', () => {
   it('works over HTTP+SSE: calls, questions, progress, changes, the end', async () => {
     const server = testServer({ echo, ask, progress })
-    const mounted = await nodeFace(server, { sse: '/sse' })
+    const mounted = await nodeAdapter(server, { sse: '/sse' })
     onTestFinished(() => mounted.close())
     const client = new OfficialClient(
       { name: 'official', version: '1' },

@@ -11,7 +11,7 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
       expect((await bench.able()).revision).toBe(revision)
     }),
     ...given(offer.name, (name) => [
-      does('learns who the server is', async (bench) => {
+      does('gets the identity of the server', async (bench) => {
         const { server } = await bench.able()
         expect(server).toMatchObject({ name, version: expect.stringMatching(/\d/) })
       }),

@@ -292,7 +292,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a server that asks without end is stopped',
+    title: 'a server with endless input requests is stopped',
     since: '2025-06-18',
     async holds(ground) {
       let asked = 0
