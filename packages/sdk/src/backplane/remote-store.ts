@@ -53,6 +53,7 @@ function textOf(cause: unknown): string {
 
 const longestPauseMs = 2_000
 
+/** What `Reconnection` reports: a loss with its reason, and that there is a connection again. */
 export interface ReconnectionEvents {
   readonly lost: (cause: unknown) => void
   readonly back: (afterMs: number) => void
