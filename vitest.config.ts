@@ -12,10 +12,11 @@ const alone = [
   'packages/host/test/connections/chaos.test.ts',
   'packages/host/test/inbox/interleavings.test.ts',
   'packages/sdk/test/links/stdio.test.ts',
-  'test/interop/**/*.test.ts',
-  'test/runtimes/*.test.ts',
+  'test/interop/{git,official-v1,official-v2,others,ours,servers,tmcp,travel}.test.ts',
+  'test/runtimes/{adapters,clients,installed,servers}.test.ts',
   'servers/*/test/torture/**/*.test.ts',
-  'test/torture/**/*.test.ts',
+  'test/torture/{limits,nodes,order,processes}/**/*.test.ts',
+  'test/torture/recovery/gateway.test.ts',
 ]
 
 /** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. */

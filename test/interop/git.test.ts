@@ -24,7 +24,7 @@ describe.each(guests)('$kind.name at $revision with the git server', ({ kind, re
       person: elicit,
       folders: [{ uri: pathToFileURL(repo.path).href, name: 'project' }],
     }
-    const program = fileURLToPath(new URL('../../servers/git/src/main.ts', import.meta.url))
+    const program = fileURLToPath(new URL('../../servers/git/dist/main.js', import.meta.url))
     const guest = await kind.connect({ command: process.execPath, args: [program] }, revision, {
       desk,
       fetch,

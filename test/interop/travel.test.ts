@@ -44,7 +44,7 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
       }),
       folders: [{ uri: pathToFileURL(folder).href, name: 'trips' }],
     }
-    const program = fileURLToPath(new URL('../../servers/travel/src/main.ts', import.meta.url))
+    const program = fileURLToPath(new URL('../../servers/travel/dist/main.js', import.meta.url))
     const place = { command: process.execPath, args: [program, '--db', ':memory:'] }
     guest = await kind.connect(place, revision, { desk, fetch })
   })

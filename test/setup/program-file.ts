@@ -24,7 +24,7 @@ export function programFile(source: URL): string {
     platform: 'node',
     format: 'esm',
     banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)",
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)",
     },
   })
   renameSync(unfinished, built)

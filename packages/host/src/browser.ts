@@ -1,6 +1,6 @@
 /**
- * What a page needs besides `@jackfield/host/client`: forms, texts with invisible characters, and text comparison, as the host
- * computes them. Needs no Node.
+ * What a page needs besides `@jackfield/host/client`: forms, texts with invisible characters, text comparison and token
+ * estimates, as the host computes them. Needs no Node.
  */
 export { AppBridge, type AppBridgeOptions, type AppDisplayMode, type AppHostContext } from './apps/bridge.ts'
 export { appOf, isVisibleTo } from './apps/tool-app.ts'
@@ -12,6 +12,7 @@ export {
   readTyped,
   reviewForm,
 } from './core/forms/form.ts'
+export { estimateTokens } from './models/tool-search/meter.ts'
 export { codeName, makeVisible, type Unseen, unseenIn } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'
 export type * from './types/index.ts'

@@ -1,4 +1,7 @@
-/** For programs that use a host in another process: configurations, and sanitizing of server text. Loads little code. */
+/**
+ * For programs that use a host in another process: configurations, failures with their fixes, and sanitizing of server text. Loads
+ * little code.
+ */
 export {
   configFiles,
   type LayeredConfig,
@@ -7,5 +10,6 @@ export {
   userConfigFile,
 } from './config/layers.ts'
 export { ConfigError } from './config/reader.ts'
+export { FixableError, fixesOf, fixText } from './shared/failures.ts'
 export { makeVisible } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'

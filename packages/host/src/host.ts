@@ -165,7 +165,7 @@ class LiveHost implements Host {
       questions: this.inbox,
       recorder: this.#recorder,
       redactor: this.#redaction.redactor,
-      onWarning: (server, message) => this.#events.emit({ type: 'warning', server, message }),
+      onWarning: (server, message, fixes) => this.#events.emit({ type: 'warning', server, message, fixes }),
       servers: () => [...this.#servers].map(([name, { config }]) => [name, config]),
     })
     this.secrets = this.#launch.secrets

@@ -13,7 +13,7 @@ import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
 import { restingDesk } from '../../../test/interop/suite/guest.ts'
 import { eras, rowIn, shop, sqliteFile, structuredOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 function start(args: string[], env: Record<string, string> = {}): ChildProcess {
   const child = spawn(process.execPath, [main, ...args], {

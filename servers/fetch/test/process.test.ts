@@ -12,7 +12,7 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { article, clientOf, contentOf, refusal, revisions, siteOf, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })

@@ -15,7 +15,7 @@ describe.skipIf(withoutSandbox !== undefined)(named("the fetch server in the hos
     const other = await siteOf({ '/': article('') })
     const config = {
       command: process.execPath,
-      args: [at('../src/main.ts'), '--allow-private', site.place, '--allow-private', other.place],
+      args: [at('../dist/main.js'), '--allow-private', site.place, '--allow-private', other.place],
       sandbox: { network: [site.place] },
     }
     const host = await started({ servers: { fetch: config }, rules: [...rules] })

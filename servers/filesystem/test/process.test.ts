@@ -12,7 +12,7 @@ import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
 import { type Desk, restingDesk } from '../../../test/interop/suite/guest.ts'
 import { accepting, eras, folderWith, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const built = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const workspace = fileURLToPath(new URL('../../..', import.meta.url))
 

@@ -5,7 +5,7 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { account, folder, Marker, repository, revisions, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 beforeEach(() => {
   account()

@@ -5,7 +5,7 @@ import { person } from '../../../packages/host/test/fixtures/people.ts'
 import { homeFolder, named, withoutSandbox } from '../../../packages/host/test/sandbox/bubblewrap.ts'
 import { account, folder, Marker, repository } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const cli = { caller: 'cli' } as const
 
 describe.skipIf(withoutSandbox !== undefined)(named('the git server in the sandbox of a host'), () => {

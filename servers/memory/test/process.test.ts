@@ -11,7 +11,7 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { acme, alice, fill, readJson, revisions, temporaryFile, worksAt } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const programOf = (file: string, ...args: string[]) => ({
   command: process.execPath,
   args: [main, '--file', file, ...args],

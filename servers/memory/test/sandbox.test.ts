@@ -15,7 +15,7 @@ describe.skipIf(withoutSandbox !== undefined)(named("the memory server in the ho
     const file = temporaryFile()
     const config = {
       command: process.execPath,
-      args: [at('../src/main.ts'), '--file', file],
+      args: [at('../dist/main.js'), '--file', file],
       sandbox: { write: [dirname(file)] },
     }
     const first = await started({ servers: { memory: config }, rules: [...rules] })

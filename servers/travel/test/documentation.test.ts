@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
  * the documents show a list of parameters instead of JSON, the JSON is made from it.
  */
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const client = { name: 'example-client', version: '1.0.0' }
 const capabilities = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 

@@ -10,7 +10,7 @@ import type { TravelServer } from '@jackfield/server-travel'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eras, filling, readJson } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const wish = { destination: 'Barcelona', departure: '2099-06-15', returnDate: '2099-06-22' }
 const accept = filling({ confirmBooking: true })
 

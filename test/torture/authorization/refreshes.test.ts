@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, keyFile } from '@jackfield/sdk/client/auth/node'
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import type { Authority } from '../../../packages/sdk/test/client-auth/support/authority.ts'
 import { open, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -58,7 +58,7 @@ campaign(
 
 /** A process that makes calls when it is told to. */
 async function started(...given: [url: string, directory: string, key: string, calls: number]) {
-  const program = fileURLToPath(new URL('caller-program.ts', import.meta.url))
+  const program = programFile(new URL('caller-program.ts', import.meta.url))
   const child = spawn(process.execPath, ['--no-warnings', program, ...given.map(String)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 
 /** How a measured server is doing. Bytes and counts. */
 export interface State {
@@ -39,7 +39,7 @@ export interface Served {
 
 /** Starts a server that ends with the test. */
 export async function serveMeasured(given: object): Promise<Served> {
-  const path = fileURLToPath(new URL('server-program.ts', import.meta.url))
+  const path = programFile(new URL('server-program.ts', import.meta.url))
   const child = spawn(process.execPath, ['--expose-gc', '--no-warnings', path, JSON.stringify(given)], {
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
   })

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { encodeHeaderValue } from '../../../packages/sdk/src/protocol/headers.ts'
 import { FarServer } from '../../setup/far-server.ts'
+import { programFile } from '../../setup/program-file.ts'
 import type { Case, Era } from './cases.ts'
 
-const program = fileURLToPath(new URL('./corpus-program.ts', import.meta.url))
+const program = programFile(new URL('./corpus-program.ts', import.meta.url))
 const initialize = JSON.stringify({
   jsonrpc: '2.0',
   id: 'hello',

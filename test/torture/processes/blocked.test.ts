@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { type Client, connect, type Fetch, http, type Watch } from '@jackfield/sdk/client'
 import { expect, onTestFinished } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { inParallel } from './trials.ts'
 
-const program = fileURLToPath(new URL('blocking-server.ts', import.meta.url))
+const program = programFile(new URL('blocking-server.ts', import.meta.url))
 const blockMs = 5_000
 const patience = { timeout: 30_000 }
 

@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url'
 import { connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { expect, onTestFinished } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { untilSettled } from './trials.ts'
 
-const program = fileURLToPath(new URL('noisy-server.ts', import.meta.url))
+const program = programFile(new URL('noisy-server.ts', import.meta.url))
 const linesPerCall = 100
 const hungMs = 60_000
 /** Warnings of one connection, before it falls silent. */

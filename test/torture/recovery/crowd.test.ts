@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import { freePort } from '../../setup/ports.ts'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import type { Returned } from './crowd-clients.ts'
 
@@ -15,7 +15,7 @@ const onceKept = 8_000_000
 
 /** Starts a program of this folder, which ends with the test. */
 function start(program: string, args: readonly (string | number)[]): ChildProcess {
-  const path = fileURLToPath(new URL(program, import.meta.url))
+  const path = programFile(new URL(program, import.meta.url))
   const child = fork(path, args.map(String), { execArgv: ['--expose-gc', '--no-warnings'] })
   onTestFinished(() => {
     child.kill('SIGKILL')

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 
-const program = fileURLToPath(new URL('node-program.ts', import.meta.url))
+const program = programFile(new URL('node-program.ts', import.meta.url))
 
 /** One node of a service, a process that can be killed and started anew; it is gone when the test is over. */
 export class Node {

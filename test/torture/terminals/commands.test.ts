@@ -1,10 +1,10 @@
-import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { jsonFile, run, tempFolder } from '../../../packages/app/test/cli/jackfield.ts'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
-const server = fileURLToPath(new URL('hostile-server.ts', import.meta.url))
+const server = programFile(new URL('hostile-server.ts', import.meta.url))
 const atOnce = 500
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for

@@ -3,6 +3,7 @@ import type { Turn } from '@jackfield/host'
 import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
+import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
@@ -141,7 +142,9 @@ export class Screen {
         this.#view = undefined
         // A failure of a turn of this terminal is shown by the code that awaits the turn.
         if (own === undefined && fault !== undefined && !this.#mine.has(event.message ?? ''))
-          notes.write(`${palette.red(flowed(plain(fault.message), notes.columns(), 0, 2))}\n`)
+          notes.write(
+            `${palette.red(flowed(withFixLines(plain(fault.message), fault.fixes ?? []), notes.columns(), 0, 2))}\n`,
+          )
       }
     }
   }
@@ -351,9 +354,12 @@ async function endTurn(client: HostClient, id: string, message: string): Promise
 }
 
 function showError(error: Error, surface: ChatSurface, isOneMessage: boolean): void {
-  const message = continuedElsewhere(error, isOneMessage) ?? cutOff(error) ?? plain(error.message)
-  if (surface.emit !== undefined) surface.emit({ type: 'error', message })
-  else surface.write(`${surface.palette.red(flowed(message, surface.columns(), 0, 2))}\n`)
+  const explained = continuedElsewhere(error, isOneMessage) ?? cutOff(error)
+  const message = explained ?? plain(error.message)
+  const fixes = explained === undefined ? fixesIn(error) : []
+  if (surface.emit !== undefined) surface.emit({ type: 'error', message, ...(fixes.length > 0 && { fixes }) })
+  else
+    surface.write(`${surface.palette.red(flowed(withFixLines(message, fixes), surface.columns(), 0, 2))}\n`)
 }
 
 /** What to do when another window has continued the conversation; undefined for every other error. */

@@ -12,8 +12,8 @@ import { modelNamed, modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
+import { errorText } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
-import { plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { terminalSurface } from '../surface/terminal.ts'
@@ -247,7 +247,7 @@ export async function runConversation(
     greet(conversation, Object.values(servers).filter(({ disabled }) => disabled !== true).length, notes)
   const started = client
     .call('servers.start', {}, { signal: io.signal })
-    .catch((error: unknown) => note(plain(`! ${error instanceof Error ? error.message : String(error)}`)))
+    .catch((error: unknown) => note(`! ${errorText(error)}`))
   await Promise.race([
     // Servers whose start the user deferred are not awaited.
     Promise.race([started, later.promise]).then(() => answering?.settled()),
@@ -299,7 +299,7 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
       })
       .then(
         () => note('The host process runs again.'),
-        (error: unknown) => note(`! ${plain(error instanceof Error ? error.message : String(error))}`),
+        (error: unknown) => note(`! ${errorText(error)}`),
       )
   }
 }

@@ -40,7 +40,7 @@ export async function writeServers({ client }: ChatState, face: ChatSurface, all
     )
   }
   for (const { name, connection } of servers) {
-    if ('fix' in connection)
+    if ('fixes' in connection)
       lines.push(`${oneLine(name)}: ${stateText(connection, palette)}. ${inOneLine(connection)}`)
   }
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)

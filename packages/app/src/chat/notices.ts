@@ -1,6 +1,7 @@
 import type { ConnectionState } from '@jackfield/host'
 import type { ConfigurationNotice, Notice } from '@jackfield/host/client'
 import { inOneLine } from '../output/connection.ts'
+import { withFixLines } from '../output/fixes.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 
 type WithoutTime<N> = N extends Notice ? Omit<N, 'at'> : never
@@ -35,7 +36,7 @@ export function notice(event: NewsEvent): string | undefined {
     case 'sampling':
       return `${oneLine(event.server)} asked for a model's answer: the built-in planner (${oneLine(event.model)}) gave it, without network or cost`
     case 'warning':
-      return `${oneLine(event.server)}: ${oneLine(event.message)}`
+      return withFixLines(`${oneLine(event.server)}: ${oneLine(event.message)}`, event.fixes ?? [])
     case 'resource-updated':
       return `${oneLine(event.server)}: ${oneLine(event.uri)} changed`
     case 'configuration':

@@ -1,3 +1,4 @@
+import type { Fix } from '@jackfield/host'
 import type { Cancelled } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
 import { createFlow, type Flow } from '../output/flow.ts'
@@ -34,7 +35,7 @@ export type ChatEvent =
     }
   /** A notice outside the conversation, or the output of a command. */
   | { type: 'notice'; text: string }
-  | { type: 'error'; message: string }
+  | { type: 'error'; message: string; fixes?: readonly Fix[] }
 
 /** Options of `readLine`. */
 export interface ReadOptions {

@@ -19,6 +19,7 @@ export const examples: Readonly<Record<string, Examples>> = {
   },
   web: { runnable: [], others: ['web', 'web --no-open', 'web --port 8080'] },
   start: { runnable: [], others: ['start', 'start --script', 'start --web'] },
+  completion: { runnable: ['completion bash', 'completion zsh', 'completion fish'] },
   daemon: { runnable: ['daemon status', 'daemon status --all --json', 'daemon stop'] },
   tasks: { runnable: ['tasks', 'tasks --json'], others: ['tasks result 42', 'tasks cancel 42'] },
   servers: { runnable: ['servers', 'servers --json'], others: ['servers --watch'] },

@@ -1,3 +1,5 @@
+import type { Fix } from '@jackfield/host'
+
 /** Exit codes. */
 export const ExitCode = {
   done: 0,
@@ -31,16 +33,19 @@ export class CliError extends Error {
   readonly code: number | string | undefined
   /** Data for `--json`. */
   readonly data: unknown
+  /** What the user can do about it. */
+  readonly fixes: readonly Fix[]
 
   constructor(
     exitCode: ExitCode,
     message: string,
-    options: { cause?: unknown; code?: number | string; data?: unknown } = {},
+    options: { cause?: unknown; code?: number | string; data?: unknown; fixes?: readonly Fix[] } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.exitCode = exitCode
     this.code = options.code
     this.data = options.data
+    this.fixes = options.fixes ?? []
   }
 }
 
@@ -67,8 +72,8 @@ export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | unde
 }
 
 /** The input is invalid; the message says why and what is expected. */
-export function usageError(message: string): CliError {
-  return new CliError(ExitCode.usage, message)
+export function usageError(message: string, fixes: readonly Fix[] = []): CliError {
+  return new CliError(ExitCode.usage, message, { fixes })
 }
 
 /** Whether the data of a failure says that a secret could not be read because its key is missing. */

@@ -1,6 +1,7 @@
-import { asStoreError, ModelError } from '@jackfield/host'
+import { asStoreError, type Fix, ModelError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { storeFailure } from '../daemon/faults.ts'
+import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
 import { whyUnwritable } from './unreadable.ts'
@@ -11,6 +12,8 @@ export interface Failure {
   message: string
   code?: number | string
   data?: unknown
+  /** What the user can do about it. */
+  fixes?: readonly Fix[]
 }
 
 /**
@@ -18,6 +21,17 @@ export interface Failure {
  * has `--timeout`.
  */
 export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = false): Failure {
+  const failure = readFailure(error, interrupted, hasTimeout)
+  const fixes = interrupted !== undefined ? [] : error instanceof ModelError ? error.fixes : fixesIn(error)
+  return fixes.length === 0 ? failure : { ...failure, fixes }
+}
+
+/** A failure in words: its message, and a line for each fix. */
+export function failureText({ message, fixes = [] }: Failure): string {
+  return withFixLines(message, fixes)
+}
+
+function readFailure(error: unknown, interrupted: ExitCode | undefined, hasTimeout: boolean): Failure {
   if (interrupted !== undefined) {
     const isExplained = error instanceof CliError && error.exitCode === ExitCode.interrupted
     return { exitCode: interrupted, message: isExplained ? plain(error.message) : 'Interrupted.' }

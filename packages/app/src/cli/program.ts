@@ -6,6 +6,7 @@ import type { ServersOptions } from '../commands/servers.ts'
 import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
 import type { StartOptions } from '../start/command.ts'
+import { addCompletionCommands } from './completion-commands.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { addDaemonCommands } from './daemon-commands.ts'
 import { ExitCode, interruptedBy, usageError } from './exit.ts'
@@ -233,6 +234,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     addTaskCommands,
     addWebCommands,
     (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
+    (...given: Parameters<typeof addGatewayCommands>) => addCompletionCommands(...given, command),
     addLogCommands,
   ])
     add(program, io, (wanted) => {
@@ -364,10 +366,10 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
       }
       return ExitCode.usage
     }
-    const { failureOf } = await import('./failure.ts')
+    const { failureOf, failureText } = await import('./failure.ts')
     const failure = failureOf(error, interruptedBy(io.signal), hasTimeout)
     const { exitCode, ...told } = failure
-    io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
+    io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failureText(failure)}\n`)
     return exitCode
   }
 }

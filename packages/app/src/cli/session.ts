@@ -4,7 +4,7 @@ import type {
   CatalogTemplate,
   CatalogTool,
   ConnectionState,
-  Failure,
+  Fix,
   Host,
   HostConnectOptions,
   Model,
@@ -12,9 +12,10 @@ import type {
   Surface,
 } from '@jackfield/host'
 import type { HostClient, InboxRow, Notice, RunRequest, RunResults, RunRow } from '@jackfield/host/client'
-import { McpError, RpcError } from '@jackfield/sdk'
-import { errorOfFault } from '../daemon/faults.ts'
+import { McpError } from '@jackfield/sdk'
+import { errorOf, errorOfFault } from '../daemon/faults.ts'
 import { changeLines } from '../output/definitions.ts'
+import { withFixLines } from '../output/fixes.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { createWarnings, type Warnings } from '../output/warnings.ts'
@@ -204,7 +205,7 @@ async function connected(
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
-    if (state !== undefined && 'fix' in state) throw await cannotConnect(target, state, options, said, io)
+    if (state !== undefined && 'fixes' in state) throw await cannotConnect(target, state, options, said, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
@@ -290,13 +291,6 @@ export async function finished<K extends RunRequest['kind']>(
   }
 }
 
-/** The error for a failure reported by the host. */
-export function errorOf({ code, message, data }: Failure): Error {
-  if (typeof code === 'number') return new RpcError(code, message, data)
-  const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
-  return new McpError(code, message, details)
-}
-
 /** Prints the server's messages until the returned function is called, and collects the end of its stderr in `said`. */
 function writeNotice(
   client: HostClient,
@@ -332,7 +326,8 @@ function writeEvent(
     const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
     output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
   }
-  if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`)
+  if (event.type === 'warning')
+    warnings.show(event.server, withFixLines(`! ${oneLine(event.message)}`, event.fixes ?? []))
   if (event.type === 'sampling') {
     const { server, model } = event
     output.note(
@@ -413,21 +408,21 @@ function approves({ name, config }: Target): boolean {
 
 async function cannotConnect(
   target: Target,
-  { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
+  { state, reason, fixes, error }: Extract<ConnectionState, { fixes: readonly Fix[] }>,
   { era, revision, timeout }: SessionOptions,
   said: readonly string[],
   io: Io,
 ): Promise<CliError> {
   const asked = revision === undefined ? era : revision
   const option = revision === undefined ? '--era' : '--revision'
-  const why =
-    error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
-      ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
-      : error?.code === 'TIMEOUT'
-        ? timeout === undefined
-          ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
-          : `it did not answer within ${timeout} s (--timeout)`
-        : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
+  const isAsked = error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
+  const why = isAsked
+    ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
+    : error?.code === 'TIMEOUT'
+      ? timeout === undefined
+        ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
+        : `it did not answer within ${timeout} s (--timeout)`
+      : plain(error?.message ?? reason)
   const last = plain(said.join('')).trim().split('\n').slice(-8)
   // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
   const stderr =
@@ -441,7 +436,17 @@ async function cannotConnect(
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
+    fixes: isAsked ? [] : fixesHere(target, state, fixes),
   })
+}
+
+/** What of the fixes of a server can be done with the target of this command: one that is not configured has no entry to correct. */
+function fixesHere(
+  { config }: Target,
+  state: ConnectionState['state'],
+  fixes: readonly Fix[],
+): readonly Fix[] {
+  return config === undefined && state !== 'needs-sign-in' ? [] : fixes
 }
 
 /**

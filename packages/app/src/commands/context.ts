@@ -19,6 +19,7 @@ import {
   serverHints,
   type Target,
 } from '../cli/target.ts'
+import { withFixLines } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
@@ -139,7 +140,13 @@ export async function openServers(
     const ready: string[] = []
     for (const { name, connection } of await client.call('servers.list', {})) {
       if (connection.state === 'ready' || connection.state === 'asleep') ready.push(name)
-      else if ('reason' in connection) output.note(`${oneLine(name)}: ${oneLine(connection.reason)}`)
+      else if ('reason' in connection)
+        output.note(
+          withFixLines(
+            `${oneLine(name)}: ${oneLine(connection.reason)}`,
+            'fixes' in connection ? connection.fixes : [],
+          ),
+        )
     }
     if (ready.length === 0) throw new CliError(ExitCode.cannotConnect, `No server of ${file} can be reached.`)
     return { client, person: asked, ready, [Symbol.asyncDispose]: close }

@@ -1,15 +1,15 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createHostClient, type HostStatus } from '@jackfield/host/client'
+import type { HostStatus } from '@jackfield/host/client'
 import { ExitCode } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { dataFolder } from '../cli/store.ts'
 import { type DaemonAddress, daemonAddress, type HostChoice } from '../daemon/address.ts'
-import { connectTo } from '../daemon/attach.ts'
-import { buildId } from '../daemon/build-id.ts'
-import { errorOfFault } from '../daemon/faults.ts'
+import { withRunningHost } from '../daemon/attach.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
+
+const clientName = 'jackfield daemon'
 
 export interface DaemonOptions extends HostChoice {
   json?: boolean
@@ -23,7 +23,7 @@ export interface DaemonOptions extends HostChoice {
 export async function daemonStatus(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
   const running: HostStatus[] = []
   for (const address of addresses(options, io)) {
-    const status = await withHost(address, (call) => call('host.status', {}))
+    const status = await withRunningHost(address, clientName, (call) => call('host.status', {}))
     if (status !== undefined) running.push(status)
   }
   output.result({ hosts: running }, () => {
@@ -48,7 +48,7 @@ export async function daemonStop(options: DaemonOptions, io: Io, output: Output)
   const stopped: number[] = []
   const busy: number[] = []
   for (const address of addresses(options, io)) {
-    const done = await withHost(address, async (call) => {
+    const done = await withRunningHost(address, clientName, async (call) => {
       const { pid, runs } = await call('host.status', {})
       const ended = options.now === true || runs === 0
       await call('host.stop', { now: options.now === true })
@@ -78,29 +78,4 @@ function addresses(options: DaemonOptions, io: Io): DaemonAddress[] {
     const at = (path: string): string => path.replaceAll(own.key, key)
     return [{ key, socket: at(own.socket), file: at(own.file), lock: at(own.lock), log: at(own.log) }]
   })
-}
-
-/** Runs an operation at a host process; undefined if there is none. */
-async function withHost<T>(
-  address: DaemonAddress,
-  work: (call: ReturnType<typeof createHostClient>['call']) => Promise<T>,
-): Promise<T | undefined> {
-  const channel = await connectTo(address)
-  if (channel === undefined) return undefined
-  const client = createHostClient({
-    name: 'jackfield daemon',
-    build: buildId(),
-    errorOf: errorOfFault,
-    connect: () => channel,
-    // The process may exit before it responds, so a lost connection is not reopened.
-    onState({ state }) {
-      if (state === 'connecting') client.close()
-    },
-  })
-  try {
-    await client.ready()
-    return await work((method, params) => client.call(method, params))
-  } finally {
-    client.close()
-  }
 }

@@ -3,6 +3,7 @@ import { ExitCode } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
 import { finished, surfaceFor } from '../cli/session.ts'
 import { readConfig, readTarget } from '../cli/target.ts'
+import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
@@ -82,15 +83,18 @@ const marks: Readonly<Record<DoctorStep['outcome'], string>> = {
   skipped: '·',
 }
 
-/** A step as a line, with the fix below it. */
-export function stepLines({ step, outcome, durationMs, message, fix }: DoctorStep, palette: Palette): string {
+/** A step as a line, with what to do below it. */
+export function stepLines(
+  { step, outcome, durationMs, message, advice, fixes = [] }: DoctorStep,
+  palette: Palette,
+): string {
   const colour = { ok: palette.green, note: palette.yellow, failed: palette.red, skipped: palette.dim }[
     outcome
   ]
   const time = outcome === 'skipped' ? '' : `${durationMs} ms`
   const head = `  ${colour(marks[outcome])} ${step.padEnd(11)} ${time.padStart(8)}  `
   const text = outcome === 'skipped' ? palette.dim(oneLine(message)) : oneLine(message)
-  if (fix === undefined) return `${head}${text}`
   const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${step.padEnd(11)} ${time.padStart(8)}  `))
-  return `${head}${text}\n${indent}${palette.bold('→')} ${oneLine(fix)}`
+  const todo = [...(advice === undefined ? [] : [oneLine(advice)]), ...fixLines(fixes)]
+  return [`${head}${text}`, ...todo.map((line) => `${indent}${palette.bold('→')} ${line}`)].join('\n')
 }

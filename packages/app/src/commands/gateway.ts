@@ -14,6 +14,7 @@ import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
+import { withFixLines } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
 
@@ -210,7 +211,8 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
 
 function announce(host: Host, output: Output): void {
   for (const [server, state] of host.connections) {
-    if ('fix' in state) output.note(`! ${oneLine(server)} is not there: ${oneLine(state.reason)}`)
+    if ('fixes' in state)
+      output.note(withFixLines(`! ${oneLine(server)} is not there: ${oneLine(state.reason)}`, state.fixes))
   }
   output.note(`${host.tools().length} tools of ${host.connections.size} servers.`)
 }

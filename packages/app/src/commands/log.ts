@@ -22,6 +22,7 @@ import { storeFile } from '../cli/store.ts'
 import { storeHost, storeService } from '../daemon/service.ts'
 import { changeLines } from '../output/changes.ts'
 import { exactText } from '../output/exact.ts'
+import { fixesIn } from '../output/fixes.ts'
 import {
   eventCount,
   eventLine,
@@ -273,7 +274,7 @@ export function recordingIn(file: string, io: Pick<Io, 'cwd'>): Recording {
   try {
     return parseRecording(readFileSync(path, 'utf8'))
   } catch (error) {
-    if (error instanceof McpError) throw usageError(`${path}: ${error.message}.`)
+    if (error instanceof McpError) throw usageError(`${path}: ${error.message}.`, fixesIn(error))
     throw error
   }
 }

@@ -13,6 +13,7 @@ import { storeHost } from '../daemon/service.ts'
 import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
 import { promptResult, readResult, toolResult } from '../output/content.ts'
+import { fixesIn } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { editJson } from '../surface/edit.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
@@ -67,7 +68,8 @@ async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<
   try {
     return host.trace.request(id ?? number)
   } catch (error) {
-    if (error instanceof McpError && error.code === 'INVALID') throw usageError(`${error.message}.`)
+    if (error instanceof McpError && error.code === 'INVALID')
+      throw usageError(`${error.message}.`, fixesIn(error))
     throw error
   }
 }

@@ -11,12 +11,14 @@ import {
 } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
-import { errorOf, openSession, ownHost, surfaceFor } from '../cli/session.ts'
+import { openSession, ownHost, surfaceFor } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { readTarget, type Target } from '../cli/target.ts'
+import { errorOf } from '../daemon/faults.ts'
 import { storeHost } from '../daemon/service.ts'
 import { answerWith, shellWord } from '../forms/later.ts'
 import { toolResult } from '../output/content.ts'
+import { fixesIn } from '../output/fixes.ts'
 import { answerCommands, shortId } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
@@ -220,7 +222,8 @@ function answered(answer: () => void): void {
     answer()
   } catch (error) {
     if (error instanceof StoreError) throw error
-    throw new CliError(ExitCode.toolError, error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message : String(error)
+    throw new CliError(ExitCode.toolError, message, { fixes: fixesIn(error) })
   }
 }
 

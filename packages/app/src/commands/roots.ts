@@ -7,6 +7,7 @@ import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
+import { fixesIn } from '../output/fixes.ts'
 import { folderLines, pathOf, rootFindingLines } from '../output/folders.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -140,7 +141,9 @@ export async function roots(
   try {
     await rootsVerbs[verb](words, { client: open.client, servers: config.servers, io, output, options })
   } catch (error) {
-    throw error instanceof McpError && error.code === 'INVALID' ? usageError(error.message) : error
+    throw error instanceof McpError && error.code === 'INVALID'
+      ? usageError(error.message, fixesIn(error))
+      : error
   }
   return ExitCode.done
 }

@@ -51,7 +51,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
       outOfUse: server === undefined ? [] : outOfUse(server),
     }
   })
-  const failed = list.some((entry) => 'fix' in entry)
+  const failed = list.some((entry) => 'fixes' in entry)
   // Subscribes before the first output, so that no later change is missed.
   const stop = options.watch === true ? follow(client, output) : undefined
   output.result({ config: file, servers: list }, () => {

@@ -8,6 +8,7 @@ import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
+import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
@@ -43,8 +44,8 @@ export async function trust(
 /** Servers that could not be reached for the check, with reasons. */
 function unreachedOf(host: Host, only: string | undefined): string[] {
   return [...host.connections].flatMap(([server, state]) =>
-    'reason' in state && 'fix' in state && (only === undefined || only === server)
-      ? [`${oneLine(server)} was not checked: ${oneLine(state.reason)}`]
+    'reason' in state && 'fixes' in state && (only === undefined || only === server)
+      ? [withFixLines(`${oneLine(server)} was not checked: ${oneLine(state.reason)}`, state.fixes)]
       : [],
   )
 }
@@ -157,7 +158,7 @@ function known(desk: TrustService, name: string): ServerTrust {
   try {
     return desk.server(name)
   } catch (error) {
-    if (error instanceof McpError) throw usageError(error.message)
+    if (error instanceof McpError) throw usageError(error.message, fixesIn(error))
     throw error
   }
 }

@@ -63,6 +63,32 @@ export async function connectTo(address: DaemonAddress): Promise<Channel | undef
   return channel
 }
 
+/** Runs an operation at the host process of an address; undefined if none runs. `name` identifies the client. */
+export async function withRunningHost<T>(
+  address: DaemonAddress,
+  name: string,
+  work: (call: HostClient['call']) => Promise<T>,
+): Promise<T | undefined> {
+  const channel = await connectTo(address)
+  if (channel === undefined) return undefined
+  const client = createHostClient({
+    name,
+    build: buildId(),
+    errorOf: errorOfFault,
+    connect: () => channel,
+    // The process may exit before it responds, so a lost connection is not reopened.
+    onState({ state }) {
+      if (state === 'connecting') client.close()
+    },
+  })
+  try {
+    await client.ready()
+    return await work((method, params, options) => client.call(method, params, options))
+  } finally {
+    client.close()
+  }
+}
+
 async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promise<Channel> {
   const deadline = performance.now() + startMs
   if (readRecord(address)?.build !== buildId()) await endOther(address)

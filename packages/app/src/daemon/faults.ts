@@ -1,16 +1,26 @@
+import type { Failure } from '@jackfield/host'
 import type { Fault } from '@jackfield/host/client'
+import { FixableError } from '@jackfield/host/config'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 
 /** Converts a host fault to an error, so that failures read the same with and without a host process. */
-export function errorOfFault({ code, message, data }: Fault): Error {
+export function errorOfFault({ code, message, data, fixes = [] }: Fault): Error {
+  if (typeof code === 'number') return new RpcError(code, message, data)
+  if (code === 'STORE') return new CliError(ExitCode.usage, storeFailure(message, isDamage(data)), { code })
+  if (isMcpCode(code)) return errorOf({ code, message, data, fixes })
+  return code === 'MODEL'
+    ? new CliError(ExitCode.toolError, message, { code: kindOf(data), fixes })
+    : new CliError(ExitCode.usage, message, { fixes })
+}
+
+/** The error for a failure reported by the host. */
+export function errorOf({ code, message, data, fixes = [] }: Failure): Error {
   if (typeof code === 'number') return new RpcError(code, message, data)
   const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
-  if (code === 'STORE') return new CliError(ExitCode.usage, storeFailure(message, isDamage(data)), { code })
-  if (isMcpCode(code)) return new McpError(code, message, details)
-  return code === 'MODEL'
-    ? new CliError(ExitCode.toolError, message, { code: kindOf(data) })
-    : new CliError(ExitCode.usage, message)
+  return fixes.length > 0
+    ? new FixableError(code, message, fixes, details)
+    : new McpError(code, message, details)
 }
 
 /** Advice for an unusable store. */

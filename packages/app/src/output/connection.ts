@@ -1,5 +1,6 @@
 import type { ConnectionState } from '@jackfield/host'
 import { ago } from './ago.ts'
+import { fixLines } from './fixes.ts'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
@@ -33,10 +34,10 @@ export function stateReason(state: ConnectionState): string {
   if (state.state === 'disabled') return ''
   if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`
   const reason = 'reason' in state ? oneLine(state.reason) : ''
-  return 'fix' in state && !reason.includes(oneLine(state.fix)) ? `${reason}\n${oneLine(state.fix)}` : reason
+  return 'fixes' in state ? [reason, ...fixLines(state.fixes)].join('\n') : reason
 }
 
 /** The same as one line. */
 export function inOneLine(state: ConnectionState): string {
-  return stateReason(state).replace('\n', '. ')
+  return stateReason(state).replace(/\.?\n/g, '. ')
 }

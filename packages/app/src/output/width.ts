@@ -1,16 +1,10 @@
-import { stripVTControlCharacters } from 'node:util'
+import stringWidth from 'fast-string-width'
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-const wide =
-  /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60]/u
 
-/** Terminal columns of a line of text. */
+/** Terminal columns of a line of text, without its ANSI sequences. */
 export function widthOf(text: string): number {
-  if (/^[\u0020-\u007e]*$/.test(text)) return text.length
-  let width = 0
-  for (const { segment } of graphemes.segment(stripVTControlCharacters(text)))
-    width += wide.test(segment) ? 2 : 1
-  return width
+  return stringWidth(text)
 }
 
 /** Breaks text into lines of at most `columns`, at spaces if possible. Line feeds are kept. */

@@ -195,7 +195,7 @@ test('doctor shows each step with its result and a fix', async () => {
         steps: [
           { step: 'variables' },
           { step: 'environment', outcome: 'ok' },
-          { step: 'command', outcome: 'failed', fix: expect.any(String) },
+          { step: 'command', outcome: 'failed', advice: expect.any(String) },
           {},
           {},
           {},

@@ -28,12 +28,17 @@ test('a user logs in once, every later command uses it, and a logout ends it', {
   const refused = await run(['call', 'shop', 'x', ...config], { env })
   expect(refused).toMatchObject({ code: 3, stdout: '' })
   expect(refused.stderr).toContain('It wants you to sign in at')
-  expect(refused.stderr).toContain('jackfield login shop')
+  expect(refused.stderr).toContain('Sign in to shop: jackfield login shop')
+  const inJson = await run(['call', 'shop', 'x', '--json', ...config], { env })
+  expect(JSON.parse(inJson.stderr)).toMatchObject({
+    error: { code: 'UNAUTHORIZED', fixes: [{ action: 'sign-in', server: 'shop' }] },
+  })
+  expect(inJson.stderr).not.toContain('jackfield login')
 
   const servers = await run(['servers', ...config], { env })
   expect(servers.code).toBe(3)
   expect(servers.stdout).toMatch(/shop +▲ needs sign-in/)
-  expect(servers.stdout).toContain('Sign in with: jackfield login shop')
+  expect(servers.stdout).toContain('Sign in to shop: jackfield login shop')
 
   const login = begin(['login', 'shop', '--no-browser', ...config], { env })
   let said = ''

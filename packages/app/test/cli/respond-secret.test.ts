@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
 
-const server = fileURLToPath(new URL('../terminal/prying-server.ts', import.meta.url))
+const server = programFile(new URL('../terminal/prying-server.ts', import.meta.url))
 const properties = { user: { type: 'string' }, password: { type: 'string' } }
 const form = { message: 'Sign in', requestedSchema: { type: 'object', properties } }
 

@@ -9,9 +9,10 @@ import {
   type TerminalOptions,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
-const server = fileURLToPath(new URL('prying-server.ts', import.meta.url))
+const server = programFile(new URL('prying-server.ts', import.meta.url))
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`Forms are not tested in a terminal: ${missing}\n`)
 

@@ -6,6 +6,7 @@ import type { OpenRow, Recorder } from '../log/store/activity-log.ts'
 import type { AppTable } from '../log/store/app-table.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
+import { FixableError } from '../shared/failures.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type {
@@ -111,7 +112,9 @@ export class Apps implements AppService {
     if (uri === undefined) throw new McpError('INVALID', `The tool ${oneLine(tool.name)} has no app.`)
     const reason = usable(server, tool.name)
     if (reason !== undefined)
-      throw new McpError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`)
+      throw new FixableError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`, [
+        { action: 'review', server },
+      ])
     const signals = [this.#deps.signal, signal, closed].filter((one) => one !== undefined)
     const until = AbortSignal.any(signals)
     until.throwIfAborted()

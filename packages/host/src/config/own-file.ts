@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import { FixableError } from '../shared/failures.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
 import type { ServerConfig } from '../types/index.ts'
@@ -26,9 +27,10 @@ export async function addServers(
   const present = await ownServers(file)
   const taken = Object.keys(servers).find((name) => Object.hasOwn(present, name))
   if (taken !== undefined) {
-    throw new McpError(
+    throw new FixableError(
       'INVALID',
-      `${file} has a server "${oneLine(taken)}" already. Choose another name with --name, or take it out first: jackfield uninstall ${oneLine(taken)}`,
+      `${file} has a server "${oneLine(taken)}" already. Choose another name, or uninstall that one first`,
+      [{ action: 'uninstall', server: taken }],
     )
   }
   await replaceFile(file, withServers((await textOfFile(file)) ?? '', file, servers), ownerOnly)

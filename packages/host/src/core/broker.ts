@@ -4,6 +4,7 @@ import { compileSchema, type Validator } from '@jackfield/sdk/schema'
 import { isVisibleTo } from '../apps/tool-app.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
+import { fixText, reasonWithFixes } from '../shared/failures.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type {
@@ -263,8 +264,9 @@ export class Broker {
   }
 
   #outOfUse(entry: CatalogTool): (Ruling & { reason: string }) | undefined {
-    const reason = this.#deps.usable?.(entry.server, entry.tool.name)
-    if (reason === undefined) return undefined
+    const why = this.#deps.usable?.(entry.server, entry.tool.name)
+    if (why === undefined) return undefined
+    const reason = `${why}. Only the person can change that: ${fixText({ action: 'review', server: entry.server })}`
     const decision: Decision = { verdict: 'deny', rule: 'quarantine', author: 'Jackfield' }
     return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
   }
@@ -304,7 +306,7 @@ export class Broker {
         }
       }
     } catch (error) {
-      const result = failure(`${tool} was not called: ${reasonOf(error)}`)
+      const result = failure(`${tool} was not called: ${reasonWithFixes(error)}`)
       return signal.aborted
         ? { outcome: 'cancelled', result, error: { code: 'CANCELLED', message: reasonOf(error) } }
         : { outcome: 'error', result, error: failureOf(error) }

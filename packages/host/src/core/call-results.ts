@@ -1,6 +1,7 @@
 import { type CallToolResult, McpError, RpcError } from '@jackfield/sdk'
+import { failureFrom, reasonWithFixes } from '../shared/failures.ts'
 import { frozenCopy, isRecord } from '../shared/json.ts'
-import { failureFrom, reasonOf } from '../shared/text.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { CatalogTool, Failure } from '../types/index.ts'
 
 /** A result for the model that states a failure. */
@@ -11,8 +12,13 @@ export function failure(text: string): CallToolResult {
 /** A call that was not made. */
 export function denial({ tool, server }: CatalogTool, reason: string): CallToolResult {
   return failure(
-    `${tool.name} of ${server} was not called: ${reason}. Do not try it again or another way around it.`,
+    `${tool.name} of ${server} was not called: ${sentence(reason)} Do not try it again or another way around it.`,
   )
+}
+
+/** A text with a full stop, unless it ends with one. */
+function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`
 }
 
 /** A call that was not made because its arguments do not match the input schema. */
@@ -79,7 +85,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 function describeFailure(server: string, tool: string, error: unknown): CallFailure {
-  const reason = reasonOf(error)
+  const reason = reasonWithFixes(error)
   if (error instanceof RpcError) {
     return {
       outcome: 'error',

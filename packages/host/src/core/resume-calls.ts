@@ -4,7 +4,8 @@ import type { Recorder } from '../log/store/activity-log.ts'
 import type { InboxRow, SuspendedCall } from '../log/store/inbox-tables.ts'
 import type { Store } from '../log/store/store.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
-import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
+import { FixableError, failureFrom } from '../shared/failures.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
 import { rememberedAnswers } from './forms/remembered.ts'
@@ -134,7 +135,10 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     const client = await connection.ready(signal)
     if (connection.identity !== suspended.identity) throw new McpError('INVALID', differentServer(server))
     const outOfUse = deps.usable(server, tool)
-    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is disabled: ${outOfUse}`)
+    if (outOfUse !== undefined)
+      throw new FixableError('INVALID', `${oneLine(tool)} is disabled: ${outOfUse}`, [
+        { action: 'review', server },
+      ])
     const options = {
       signal,
       timeoutMs: deps.callTimeoutMs,

@@ -3,6 +3,7 @@ import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import { readJson } from '@jackfield/sdk/internal'
 import type { FoundSecret, SecretRedactor } from '../config/secrets/redactor.ts'
 import type { Hole, SuspendedCall } from '../log/store/inbox-tables.ts'
+import { FixableError } from '../shared/failures.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 
@@ -66,9 +67,10 @@ export class SuspendedSecrets {
   async #named(name: string, { request }: StoredCall): Promise<string> {
     const value = await this.#deps.secret(name)
     if (value !== undefined) return value
-    throw new McpError(
+    throw new FixableError(
       'INVALID',
-      `The call of ${oneLine(request.tool)} holds the secret "${name}", which is not kept any more. Set it with: jackfield secret set '${name}', or make the call again`,
+      `The call of ${oneLine(request.tool)} holds the secret "${name}", which is not kept any more. Set it, or make the call again`,
+      [{ action: 'set-secret', name }],
     )
   }
 

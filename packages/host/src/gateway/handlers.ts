@@ -19,8 +19,8 @@ import {
   tool,
 } from '@jackfield/sdk'
 import { SuspendedCalls } from '@jackfield/sdk/internal'
+import { reasonWithFixes } from '../shared/failures.ts'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
-import { reasonOf } from '../shared/text.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
 import type { DefinitionBuilders } from './offer.ts'
 import { ClientCall, type Request, type Subject } from './relays.ts'
@@ -195,7 +195,7 @@ async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof RpcError) throw error
-    throw new RpcError(ErrorCode.InternalError, `${server} cannot be asked: ${reasonOf(error)}`)
+    throw new RpcError(ErrorCode.InternalError, `${server} cannot be asked: ${reasonWithFixes(error)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { isRecord } from '../shared/json.ts'
+import type { Fix } from '../types/index.ts'
 import { nearNames } from './listed-models.ts'
 import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
 
@@ -19,7 +20,7 @@ export type ModelErrorKind =
   | 'withheld'
   | 'other'
 
-/** A failed model request; the message says which model, why, and what to do next. */
+/** A failed model request; the message says which model and why. */
 export class ModelError extends Error {
   override readonly name: string = 'ModelError'
   readonly kind: ModelErrorKind
@@ -53,6 +54,11 @@ export class ModelError extends Error {
     this.passes = options.passes ?? (kind === 'limit' || kind === 'unavailable')
     this.status = options.status
     this.mayConcernMedia = options.mayConcernMedia ?? false
+  }
+
+  /** What the user can do about it, beside what the message says. */
+  get fixes(): readonly Fix[] {
+    return this.kind === 'unknown-model' ? [{ action: 'choose-model' }] : []
   }
 }
 
@@ -190,10 +196,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
     const provider = id.slice(0, id.indexOf('/') + 1)
     const near = nearNames(model, listed ?? []).map((name) => oneLine(`${provider}${name}`))
     const names = near.length === 0 ? '' : ` Near names: ${near.join(', ')}.`
-    return make(
-      'unknown-model',
-      `${id} is not known to its provider (HTTP 404).${names} Choose another with --model or JACKFIELD_MODEL=provider/model.${said}`,
-    )
+    return make('unknown-model', `${id} is not known to its provider (HTTP 404).${names}${said}`)
   }
   if (status === 402 || status === 429) {
     return make(

@@ -1,3 +1,4 @@
+import type { Fix } from '../types/index.ts'
 import type { MethodName, Methods, TopicRow } from './contract.ts'
 import type { Channel, ClientFrame, Fault, HostFrame, Welcome } from './frames.ts'
 import type { Position } from './topic.ts'
@@ -284,14 +285,17 @@ class Client implements HostClient {
 /** An error of the host or of the connection. */
 export class HostError extends Error {
   override readonly name: string = 'HostError'
-  /** A host error code (`INVALID`, `NOT_FOUND`, `CONNECTION_CLOSED` …), or a JSON-RPC error number. */
+  /** A host error code (`INVALID`, `UNAUTHORIZED`, `CONNECTION_CLOSED` …), or a JSON-RPC error number. */
   readonly code: string | number
   readonly data: unknown
+  /** What the user can do about it; empty if nothing is known. */
+  readonly fixes: readonly Fix[]
 
-  constructor({ code, message, data }: Fault) {
+  constructor({ code, message, data, fixes = [] }: Fault) {
     super(message)
     this.code = code
     this.data = data
+    this.fixes = fixes
   }
 }
 

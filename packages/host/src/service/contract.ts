@@ -219,6 +219,8 @@ export interface Methods {
   'conversations.say': Call<{ id: string; said: Saying; message?: string }, Turn | null>
   /** Stops the running turn; returns the queued messages. */
   'conversations.stop': Call<Id, Saying[]>
+  /** Cancels the running call with this id of the model; the turn continues. False if it is not running. */
+  'conversations.cancelCall': Call<{ id: string; call: string }, boolean>
   /** Removes a message from the queue; false if it is not queued. */
   'conversations.unqueue': Call<{ id: string; message: string }, boolean>
   /** Copies the conversation before its entry `place` (default all of it); returns the id of the copy. */
@@ -651,6 +653,8 @@ export interface CallRow {
   readonly isError?: boolean
   /** Set if policy or the user refused. */
   readonly denied?: boolean
+  /** Set if the user cancelled this call only. */
+  readonly cancelled?: boolean
   /** The policy decision. */
   readonly decision?: Decision
   /** The tool's result, if it is not too large; the model's version is in the entry `result`. */

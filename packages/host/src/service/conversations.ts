@@ -268,6 +268,11 @@ export class LiveConversation {
     return said
   }
 
+  /** Cancels the running call with this id of the model; the turn continues. False if it is not running. */
+  cancelCall(id: string): boolean {
+    return this.#conversation.cancelCall(id)
+  }
+
   /** Copies the conversation before its entry `place`. Returns the id of the copy. */
   fork(place?: number): string {
     return this.#service.host.conversations.fork(this.id, place)
@@ -587,7 +592,7 @@ export class LiveConversation {
     if (event.type === 'later') known.row = { ...known.row, state: 'later', question: event.item.id }
     else if (event.type === 'task') known.row = { ...known.row, state: 'later', task: event.task.id }
     else {
-      const { activity, denied, result, decision } = event
+      const { activity, denied, cancelled, result, decision } = event
       const { progress: _, ...row } = known.row
       const taken = activity === undefined ? undefined : this.#started.get(activity)
       known.row = {
@@ -596,6 +601,7 @@ export class LiveConversation {
         ...(taken !== undefined && { durationMs: Math.round(taken) }),
         ...(activity !== undefined && { activity }),
         ...(denied && { denied }),
+        ...(cancelled !== undefined && { cancelled }),
         ...(decision !== undefined && { decision }),
         ...(result.isError === true && { isError: true }),
         ...(JSON.stringify(result).length <= shownResult && { result }),

@@ -1,7 +1,8 @@
 import { asStoreError } from '../log/store/store-error.ts'
 import { TraceFilterError } from '../log/trace/filter.ts'
 import { ModelError } from '../models/model-error.ts'
-import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
+import { failureFrom } from '../shared/failures.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
 import type { Fault } from './frames.ts'
 
 /** An error in the form of a frame: code, message and data, without internals. */
@@ -14,8 +15,11 @@ export function faultOf(error: unknown): Fault {
     return { code: 'INVALID', message, data: { filter, column } }
   }
   if (error instanceof ModelError) {
-    const { kind, model, passes } = error
-    return { code: 'MODEL', message, data: { kind, model, passes } }
+    const { kind, model, passes, fixes } = error
+    return {
+      ...{ code: 'MODEL', message, data: { kind, model, passes } },
+      ...(fixes.length > 0 && { fixes }),
+    }
   }
   const store = asStoreError(error)
   if (store !== undefined)

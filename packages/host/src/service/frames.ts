@@ -1,13 +1,16 @@
+import type { Fix } from '../types/index.ts'
 import type { Position } from './topic.ts'
 import type { Change } from './view.ts'
 
 /** An error in a frame. */
 export interface Fault {
-  /** A host error code (`INVALID`, `NOT_FOUND` …), or a JSON-RPC error number. */
+  /** A host error code (`INVALID`, `UNAUTHORIZED` …), or a JSON-RPC error number. */
   readonly code: string | number
-  /** The reason and the fix, for the user. */
+  /** What happened and why, for the user. */
   readonly message: string
   readonly data?: unknown
+  /** What the user can do about it. */
+  readonly fixes?: readonly Fix[]
 }
 
 /** Frames from the client. */

@@ -120,6 +120,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     return (await conversations.get(id).say(said, by, message)) ?? null
   },
   'conversations.stop': ({ id }, { conversations }, { name: by }) => conversations.get(id).stop(by),
+  'conversations.cancelCall': ({ id, call }, { conversations }) => conversations.get(id).cancelCall(call),
   'conversations.unqueue': ({ id, message }, { conversations }) => conversations.get(id).unqueue(message),
   'conversations.fork': ({ id, place }, service) => {
     const copy = service.host.conversations.fork(id, place)
@@ -299,6 +300,7 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'conversations.open',
   'conversations.say',
   'conversations.stop',
+  'conversations.cancelCall',
   'conversations.unqueue',
   'conversations.fork',
   'conversations.setTitle',

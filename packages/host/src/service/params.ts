@@ -202,6 +202,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'conversations.open': openOptions,
   'conversations.say': z.strictObject({ id: name, said: saying, message: name.max(100).exactOptional() }),
   'conversations.stop': z.strictObject({ id: name }),
+  'conversations.cancelCall': z.strictObject({ id: name, call: name }),
   'conversations.unqueue': z.strictObject({ id: name, message: name }),
   'conversations.fork': z.strictObject({ id: name, place: count.exactOptional() }),
   'conversations.setTitle': z.strictObject({ id: name, title: text }),

@@ -1,5 +1,4 @@
 import { McpError, RpcError } from '@jackfield/sdk'
-import type { Failure } from '../types/index.ts'
 import { makeVisible } from './visible.ts'
 
 const maxReason = 600
@@ -25,15 +24,4 @@ export function withConfiguredLimit(error: unknown, what: string, limitMs: numbe
   if (typeof error.details['timeoutMs'] !== 'number') return error
   const details = { ...error.details, timeoutMs: limitMs }
   return new McpError('TIMEOUT', `No response to ${what} within ${limitMs} ms`, { cause: error, details })
-}
-
-/** A failure as data; undefined if it is no error of a server or the SDK. */
-export function failureFrom(error: unknown): Failure | undefined {
-  if (error instanceof RpcError) {
-    const { code, message, data } = error
-    return { code, message, ...(data !== undefined && { data }) }
-  }
-  if (!(error instanceof McpError)) return undefined
-  const { code, message, details } = error
-  return { code, message, ...(Object.keys(details).length > 0 && { data: details }) }
 }

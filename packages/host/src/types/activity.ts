@@ -1,4 +1,5 @@
 import type { ConversationEntry } from './conversation.ts'
+import type { Fix } from './fix.ts'
 import type { InboxItem } from './inbox.ts'
 import type { Caller } from './policy.ts'
 import type { ConnectionState } from './server.ts'
@@ -124,4 +125,5 @@ export type HostEvent =
   | { type: 'attached'; conversation: string }
   /** Entries were added to a conversation by this host; `from` is the place of the first. */
   | { type: 'conversation'; id: string; from: number; entries: readonly ConversationEntry[] }
-  | { type: 'warning'; server: string; message: string }
+  /** `fixes`: what the person can do about it. */
+  | { type: 'warning'; server: string; message: string; fixes?: readonly Fix[] }

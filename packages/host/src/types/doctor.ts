@@ -1,3 +1,5 @@
+import type { Fix } from './fix.ts'
+
 /** The steps in order: first those of a program, then those of a server at a URL. */
 export type DoctorStepName =
   | 'variables'
@@ -25,8 +27,10 @@ export interface DoctorStep {
   durationMs: number
   /** The finding, in one line for a person. */
   message: string
-  /** How to fix it. */
-  fix?: string
+  /** What to do, in words, where it is done outside of this program. */
+  advice?: string
+  /** What to do with this program. */
+  fixes?: readonly Fix[]
 }
 
 /** The diagnosis of one server. */

@@ -1,5 +1,6 @@
 import type { Implementation, McpErrorCode, Root, ServerCapabilities } from '@jackfield/sdk'
 import type { ServerSource } from './config.ts'
+import type { Fix } from './fix.ts'
 
 /** Options of every server. */
 export interface ServerSettings {
@@ -99,6 +100,8 @@ export interface Failure {
   message: string
   /** Data from the server, or facts such as an HTTP status. */
   data?: unknown
+  /** What the user can do about it, if that is known. Never from a server. */
+  fixes?: readonly Fix[]
 }
 
 /** A connected server's information, and the facts of its connection. */
@@ -129,12 +132,12 @@ export type ConnectionState = {
   /** The connection was lost; its lists stay valid, and calls wait. */
   | { state: 'reconnecting'; attempt: number; reason: string; inMs: number }
   /** It requires a login. */
-  | { state: 'needs-sign-in'; reason: string; fix: string; error?: Failure }
+  | { state: 'needs-sign-in'; reason: string; fixes: readonly Fix[]; error?: Failure }
   /** The user has not consented to start it. */
-  | { state: 'needs-approval'; reason: string; fix: string; error?: Failure }
+  | { state: 'needs-approval'; reason: string; fixes: readonly Fix[]; error?: Failure }
   /** Lazy, and not running: its lists are those of `listedMs` (milliseconds since 1970). Calls start it. */
   | { state: 'asleep'; reason: string; listedMs: number }
-  /** `fix`: what to do. */
-  | { state: 'failed'; reason: string; fix: string; error?: Failure }
+  /** `fixes`: what the user can do, the most likely first. */
+  | { state: 'failed'; reason: string; fixes: readonly Fix[]; error?: Failure }
   | { state: 'disabled'; reason: string }
 )

@@ -67,7 +67,7 @@ describe('every server is ready, or failed with a code, within 8 seconds', () =>
       else
         expect(state).toMatchObject({
           reason: expect.any(String),
-          fix: expect.stringMatching(/jackfield|Check/),
+          fixes: expect.arrayContaining([expect.objectContaining({ server: mode })]),
         })
     }
   })
@@ -113,7 +113,7 @@ describe('the era of a server', () => {
     expect(host.connections.get('new')).toMatchObject({
       state: 'failed',
       error: { code: 'VERSION_MISMATCH' },
-      fix: expect.stringContaining('"era"'),
+      fixes: [{ action: 'configure', server: 'new', setting: 'era' }],
     })
     expect(server.heard.filter((method) => method === 'server/discover')).toHaveLength(1)
   })

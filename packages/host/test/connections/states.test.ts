@@ -42,13 +42,22 @@ describe('every state', () => {
     const of = (name: string): ConnectionState | undefined => host.connections.get(name)
     expect(of('missing')).toMatchObject({
       state: 'failed',
-      fix: expect.stringContaining('jackfield doctor missing'),
+      fixes: [
+        { action: 'configure', server: 'missing', setting: 'command' },
+        { action: 'diagnose', server: 'missing' },
+      ],
     })
     expect(of('refused')).toMatchObject({
       state: 'failed',
-      fix: expect.stringContaining('its address is right'),
+      fixes: [
+        { action: 'configure', server: 'refused', setting: 'url' },
+        { action: 'diagnose', server: 'refused' },
+      ],
     })
-    expect(of('late')).toMatchObject({ state: 'failed', fix: expect.stringContaining('connectTimeoutMs') })
+    expect(of('late')).toMatchObject({
+      state: 'failed',
+      fixes: [{ action: 'configure', server: 'late', setting: 'connectTimeoutMs' }, { action: 'diagnose' }],
+    })
     expect(of('off')).toMatchObject({ state: 'disabled', reason: expect.stringContaining('configuration') })
     expect(of('fine')).toMatchObject({ state: 'ready' })
     expect(host.events).toContainEqual(
@@ -79,7 +88,7 @@ describe('a server in a file of the folder', () => {
     await until(() => asked.length === 1, 'the question')
     expect(host.connections.get('s')).toMatchObject({
       state: 'needs-approval',
-      fix: expect.stringContaining('jackfield config allow s'),
+      fixes: [{ action: 'approve', server: 's' }],
     })
     expect(started()).toBe(false)
     host.inbox.answer(asked[0]?.id ?? '', { verdict: 'allow' }, 'person')

@@ -125,7 +125,7 @@ describe('the doctor', () => {
     ],
   ])('reports %s at the right step', async (_what, config, step, advice) => {
     const { failed, steps } = await examined(await config())
-    expect(failed).toMatchObject({ step, outcome: 'failed', fix: expect.stringContaining(advice) })
+    expect(failed).toMatchObject({ step, outcome: 'failed', advice: expect.stringContaining(advice) })
     const after = steps.slice(steps.findIndex((found) => found.step === step) + 1)
     expect(after.filter(({ outcome }) => outcome !== 'skipped')).toEqual([])
   })
@@ -186,7 +186,8 @@ describe('the doctor', () => {
     const { failed } = await examined({ ...everything, from: { file, layer: 'project' } })
     expect(failed).toMatchObject({
       step: 'variables',
-      message: expect.stringContaining('jackfield config allow s'),
+      message: expect.stringContaining('you have not agreed yet'),
+      fixes: [{ action: 'approve', server: 's' }],
     })
   })
 })

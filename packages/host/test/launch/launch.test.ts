@@ -47,7 +47,8 @@ describe('a server of the working folder', () => {
     const host = await started({ servers: from(join(at, '.mcp.json'), { evil: marker(at) }) })
     expect(host.connections.get('evil')).toMatchObject({
       state: 'needs-approval',
-      reason: expect.stringContaining('jackfield config allow evil'),
+      reason: expect.stringContaining('you have not agreed yet'),
+      fixes: [{ action: 'approve', server: 'evil' }],
     })
     expect(existsSync(join(at, 'started'))).toBe(false)
     expect(host.activity({ kind: 'install' })).toMatchObject([{ server: 'evil', outcome: 'error' }])
@@ -242,7 +243,7 @@ describe('variables', () => {
   it.each([
     ['an unset variable', '${NOPE}', 'env.K: the environment variable NOPE is not set'],
     ['a part of every object', '${constructor}', 'constructor is not set'],
-    ['an unknown secret', '${secret:nope}', 'jackfield secret set nope'],
+    ['an unknown secret', '${secret:nope}', 'there is no secret "nope"'],
     ['an input nobody gave', '${input:pin}', 'the input "pin" is not given yet'],
     ['a file elsewhere', '${file:../../../etc/passwd}', 'not inside the folder of the configuration'],
     ['a file by its whole path', '${file:/etc/passwd}', 'not inside the folder of the configuration'],

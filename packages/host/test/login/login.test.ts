@@ -61,7 +61,7 @@ describe('a server that requires a login', () => {
     expect(host.connections.get('s')).toMatchObject({
       state: 'needs-sign-in',
       reason: expect.stringContaining(one.as.origin),
-      fix: 'Sign in with: jackfield login s',
+      fixes: [{ action: 'sign-in', server: 's' }],
     })
     await until(() => asked.length === 1, 'the question')
     expect(asked[0]).toMatchObject({
@@ -217,7 +217,10 @@ describe('a server that requires a login', () => {
       expect(host.connections.get(name)).toMatchObject({
         state: 'failed',
         error: { code: 'UNAUTHORIZED' },
-        fix: expect.stringContaining('headers'),
+        fixes: [
+          { action: 'configure', server: name, setting: 'headers' },
+          { action: 'diagnose', server: name },
+        ],
       })
     }
     expect([asked, one.as.seen]).toEqual([[], []])

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { encryptedFiles, passphrase } from '@jackfield/sdk/client/auth/node'
 import { expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { folder, started } from '../fixtures/hosts.ts'
 
-const program = fileURLToPath(new URL('../fixtures/login-caller.ts', import.meta.url))
+const program = programFile(new URL('../fixtures/login-caller.ts', import.meta.url))
 const count = 10
 
 it('ten processes with a shared refresh token refresh once without a login', {

@@ -264,7 +264,10 @@ describe('a secret', () => {
     const second = await one.host()
     await second.secrets.remove('office')
     second.inbox.answer(id, filled, 'me')
-    await expect(second.inbox.resumed(id)).rejects.toThrow('jackfield secret set')
+    await expect(second.inbox.resumed(id)).rejects.toMatchObject({
+      message: expect.stringContaining('"office"'),
+      fixes: [{ action: 'set-secret', name: 'office' }],
+    })
     await second.secrets.set('office', canary.named)
     expect(textOf((await second.inbox.resumed(id)) ?? (await call))).toBe('"done"')
     expect(one.server.calls[1]).toMatchObject({ arguments: { token: canary.named } })

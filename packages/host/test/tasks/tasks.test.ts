@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { defineServer, type Server, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation, type LateResult } from '../../src/models/agent/index.ts'
 import { HostService } from '../../src/service/service.ts'
 import type { HostOptions, HostTask } from '../../src/types/index.ts'
@@ -14,7 +14,7 @@ import { says, scriptedModel, uses } from '../agent/host.ts'
 import { folder, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
-const taskHost = fileURLToPath(new URL('../fixtures/task-host.ts', import.meta.url))
+const taskHost = programFile(new URL('../fixtures/task-host.ts', import.meta.url))
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 
 /** A server over HTTP that outlives hosts. `open` ends the work of its tool `work`; `ends` is how each run ended. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation, type Recording, recordingChanges } from '../../src/index.ts'
 import { playBack } from '../../src/log/trace/playback.ts'
 import { parseRecording } from '../../src/log/trace/recording.ts'
@@ -13,10 +13,10 @@ import { person } from '../fixtures/people.ts'
 
 const shop: ServerConfig = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('shop.ts', import.meta.url))],
+  args: [programFile(new URL('shop.ts', import.meta.url))],
 }
 const sessions: ServerConfig = { command: process.execPath, args: [sessionProgram()] }
-const player = fileURLToPath(new URL('player.ts', import.meta.url))
+const player = programFile(new URL('player.ts', import.meta.url))
 
 /** A program that plays a recording back. */
 function played(recording: Recording): ServerConfig {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { TraceNode } from '../../src/types/index.ts'
 import { exportOf, folder, hostOf, session, sessionProgram, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
-const proxy = fileURLToPath(new URL('proxy.ts', import.meta.url))
-const stateless = fileURLToPath(new URL('shop.ts', import.meta.url))
+const proxy = programFile(new URL('proxy.ts', import.meta.url))
+const stateless = programFile(new URL('shop.ts', import.meta.url))
 
 /** A server with a program between that writes down every line, in the order in which it passes. */
 function proxied(server: string) {

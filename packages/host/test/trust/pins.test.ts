@@ -337,9 +337,8 @@ describe('a changed definition', () => {
     expect(host.events.filter(({ type }) => type === 'warning')).toMatchObject([
       {
         server: 's',
-        message: expect.stringMatching(
-          /^tool buy of s is different from what you accepted, and disabled.*See why with: jackfield trust s$/,
-        ),
+        message: expect.stringMatching(/^tool buy of s is different from what you accepted, and disabled/),
+        fixes: [{ action: 'review', server: 's' }],
       },
     ])
     const late = person({ drift: () => ({ verdict: 'accept' }) })

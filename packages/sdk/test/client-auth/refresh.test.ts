@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, passphrase } from '@jackfield/sdk/client/auth/node'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { Authority } from './support/authority.ts'
 import { json } from './support/server.ts'
 import { open, person, world } from './support/world.ts'
@@ -205,7 +205,7 @@ describe('processes that share a store', () => {
     await open(one, person({ store }).auth)
     one.as.expireAll()
 
-    const program = fileURLToPath(new URL('support/caller.ts', import.meta.url))
+    const program = programFile(new URL('support/caller.ts', import.meta.url))
     const callers = await Promise.all(
       Array.from({ length: 3 }, async () => {
         const child = spawn(process.execPath, [program, one.url, directory, secret], {

@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { defineServer, type Extension, type JsonRpcMessage, RpcError, tool } from '@jackfield/sdk'
 import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { ProxyOptions } from '@jackfield/sdk/compose'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { client, combinations, legacy, modern, proxied, served, textOf, until } from './support.ts'
 import { createUpstream } from './upstream.ts'
 
@@ -240,7 +240,7 @@ describe('a previously connected client', () => {
 
 describe.each(combinations)('an upstream process that ends ($up server, $down client)', ({ up, down }) => {
   it('is restarted, and running requests get an error', async () => {
-    const program = fileURLToPath(new URL('./upstream-program.ts', import.meta.url))
+    const program = programFile(new URL('./upstream-program.ts', import.meta.url))
     const target = stdio({ command: process.execPath, args: ['--no-warnings', program] })
     const through = await proxied(target, { connect: { revisions: [up] }, onError: () => {} })
     const end = await client(through, { revisions: [down], ...agree })

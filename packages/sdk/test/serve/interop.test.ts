@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
@@ -9,14 +8,15 @@ import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/c
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { nodeAdapter } from './http-support.ts'
 import { ask, echo, settle, type Tool, testServer, until } from './support.ts'
 
-const program = fileURLToPath(new URL('./stdio-program.ts', import.meta.url))
+const program = programFile(new URL('./stdio-program.ts', import.meta.url))
 const command = { command: process.execPath, args: ['--no-warnings', program] }
 const reports = {
   ...command,
-  args: ['--no-warnings', fileURLToPath(new URL('./progress-program.ts', import.meta.url))],
+  args: ['--no-warnings', programFile(new URL('./progress-program.ts', import.meta.url))],
 }
 const info = { name: 'official', version: '1.0.0' }
 const capabilities = { elicitation: {} }

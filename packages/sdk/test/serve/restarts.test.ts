@@ -4,15 +4,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@jackfield/sdk'
 import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { modern, sendingTo } from './http-support.ts'
 
 type Kind = 'memory' | 'accepting' | 'refusing' | 'keyless' | 'sqlite'
 
-const program = fileURLToPath(new URL('payments-program.ts', import.meta.url))
+const program = programFile(new URL('payments-program.ts', import.meta.url))
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'payments-'))

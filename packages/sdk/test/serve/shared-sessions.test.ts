@@ -200,6 +200,29 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
   })
 
+  it('takes an answer on another node to a question that could not be stored, though its message is lost', async () => {
+    const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+    let lost = 0
+    const nodes = await cluster({
+      backplane: {
+        ...plane,
+        set: (key, ...rest) =>
+          key.startsWith('question:') ? Promise.reject(new Error('away')) : plane.set(key, ...rest),
+        publish: async (topic, message) => {
+          if (message.includes('"answered"') && lost++ === 0) return
+          await plane.publish(topic, message)
+        },
+      },
+    })
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(1, 'buy')
+    const [question] = await messages(call, 1)
+    expect((await on(nodes.b).post(accept(question?.['id']))).status).toBe(202)
+    await call.text()
+    expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
+    expect(lost).toBe(2)
+  })
+
   it('is cancelled on the node that runs the request', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { type JsonObject, MetaKey } from '@jackfield/sdk'
 import { type ServeStdioOptions, serveStdio } from '@jackfield/sdk/stdio'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import {
   echo,
   hang,
@@ -264,7 +264,7 @@ describe('a reader that is slow', () => {
 })
 
 describe('a server process', () => {
-  const program = fileURLToPath(new URL('./stdio-program.ts', import.meta.url))
+  const program = programFile(new URL('./stdio-program.ts', import.meta.url))
   const children: ChildProcess[] = []
   afterEach(() => {
     for (const child of children.splice(0)) child.kill('SIGKILL')

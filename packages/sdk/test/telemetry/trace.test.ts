@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { type Client, type ConnectOptions, connect, type Target } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { serveHttp } from '@jackfield/sdk/http'
@@ -6,6 +5,7 @@ import { telemetry } from '@jackfield/sdk/telemetry'
 import { memory } from '@jackfield/sdk/testing'
 import { context, propagation, SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { createShop } from './shop.ts'
 import { type Seen, startTracing, takeSpans, within } from './tracing.ts'
 
@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
-const program = fileURLToPath(new URL('./stdio-program.ts', import.meta.url))
+const program = programFile(new URL('./stdio-program.ts', import.meta.url))
 
 const transports: Readonly<Record<string, { at(): Promise<Target>; transport: string | undefined }>> = {
   memory: { at: async () => memory(createShop()), transport: undefined },

@@ -4,19 +4,19 @@ import { connect as dial } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@jackfield/sdk'
 import { connect, type Target } from '@jackfield/sdk/client'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { child } from '../client/support/child.ts'
 import { begun, json, scripted, sse } from '../client/support/http.ts'
 import { nodeAdapter, session } from '../serve/http-support.ts'
 import { initialize, initialized, settle, testServer, until } from '../serve/support.ts'
 
-const program = fileURLToPath(new URL('../serve/stdio-program.ts', import.meta.url))
+const program = programFile(new URL('../serve/stdio-program.ts', import.meta.url))
 const slow = () => settle(20).then(() => 'slow')
 
 /** One client of a real server: `exchange` sends one array and gives the array that comes back. */

@@ -9,11 +9,12 @@ import { type ClientTransportFactory, type ConnectOptions, connect } from '@jack
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 
 const linux = process.platform === 'linux'
-const program = fileURLToPath(new URL('../serve/stdio-program.ts', import.meta.url))
+const program = programFile(new URL('../serve/stdio-program.ts', import.meta.url))
 const node = process.execPath
 
 async function open(link: ClientTransportFactory, options: ConnectOptions = {}) {

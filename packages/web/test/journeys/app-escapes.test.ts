@@ -222,6 +222,15 @@ describe.skipIf(missing !== undefined)(
         { server: 'trap', uri: 'ui://trap/page', verdict: 'allow', anyContents: false },
       ])
       await tab.check()
+
+      await tab.go('/permissions/given')
+      await tab.page.getByText('ui://trap/page').waitFor()
+      await tab.check()
+      await tab.click('[data-act=forget-app]')
+      await tab.page.getByText('ui://trap/page').waitFor({ state: 'detached' })
+      expect(served.service.host.apps.consents()).toEqual([])
+      await openApp(tab, 'show')
+      await tab.page.locator(armed).waitFor()
     })
   },
 )

@@ -104,6 +104,41 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
+    test('one call is cancelled alone: its server hears of it, the turn continues, and its tokens are estimated', async () => {
+      const file = join(tempFolder(), 'ran.jsonl')
+      const { model, given } = recording([
+        {
+          call: [
+            { name: 'demo__slow', arguments: {} },
+            { name: 'demo__echo', arguments: { text: 'word '.repeat(6_000) } },
+          ],
+        },
+        { say: 'One was cancelled.' },
+      ])
+      const demo = { ...asking, env: { LOG: file } }
+      const served = await serveHost({ servers: { demo }, rules: allow, model })
+      const tab = await begin(served)
+      const { page } = tab
+      await say(tab, 'Do both')
+      await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+      await tab.click('[data-act=cancel-call]')
+      await page.getByText('One was cancelled.').waitFor()
+      await until(() => readFileSync(file, 'utf8').includes('slow cancelled'), 'the cancellation')
+      const [first, second] = JSON.stringify(given.at(-1)).split('"toolUseId"').slice(1)
+      expect(first).toContain('The person cancelled this call')
+      expect(second).toContain('word word')
+      await page.locator('[data-state=cancelled] summary', { hasText: 'cancelled' }).waitFor()
+      await page.locator('[data-state=done] summary').click()
+      const done = page.locator('[data-state=done]')
+      await done.getByRole('heading', { name: /^Arguments about 8,5\d\d tokens$/ }).waitFor()
+      // The model gets a part of a long result.
+      const [, tokens = ''] =
+        /about ([\d,]+) tokens/.exec(await done.getByRole('heading', { name: /^Result/ }).innerText()) ?? []
+      expect(Number(tokens.replace(',', ''))).toBeGreaterThan(500)
+      expect(Number(tokens.replace(',', ''))).toBeLessThan(8_500)
+      await tab.check()
+    })
+
     test('the last message is edited in a copy by one key, and both branches stay', async () => {
       const { model } = recording([{ say: 'First.' }, { say: 'Second.' }])
       const served = await serveHost({ servers: {}, model })

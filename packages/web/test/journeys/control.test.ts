@@ -220,6 +220,23 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
+    test('what a server needs before it starts is a link, and the server starts once it is there', async () => {
+      const env = { TOKEN: `\${secret:demo.token}` }
+      const served = await serveConfigured(ownText({ demo: { ...asking, env } }, '{ "verdict": "allow" }'))
+      const tab = await openTab(served, '/servers/demo', still)
+      const { page } = tab
+      await page.getByText('there is no secret "demo.token"').first().waitFor()
+      expect(await page.locator('main').textContent()).not.toContain('jackfield secret')
+      await tab.check()
+      await page.getByRole('link', { name: 'Set the secret demo.token' }).click()
+      await page.waitForURL('**/settings/secrets')
+      await served.service.host.secrets.set('demo.token', 'a-value')
+      await tab.go('/servers/demo')
+      await tab.click('[data-act=restart]')
+      await page.getByText('ready', { exact: true }).first().waitFor()
+      expect(await page.getByRole('link', { name: 'Set the secret' }).count()).toBe(0)
+    })
+
     test('secrets are replaced and removed by name, and no value comes back', async () => {
       const wiki = {
         url: 'https://wiki.example/mcp',

@@ -109,6 +109,12 @@ describe.skipIf(missing !== undefined)(
       await page.locator('[data-task=completed]', { hasText: 'ask' }).getByRole('link').click()
       await page.getByText('It is blue').waitFor()
       await tab.check()
+      // The same task among what its server offers.
+      const id = new URL(page.url()).pathname.split('/').at(-1)
+      await tab.go(`/inspect/works/tasks/${id}`)
+      await page.getByRole('link', { name: '‹ works' }).waitFor()
+      await page.getByText('It is blue').waitFor()
+      await tab.check()
 
       const ended = new Map(polls)
       await again.service.host.call('works__work', { number: 50 }, { caller: 'person', typed: true })

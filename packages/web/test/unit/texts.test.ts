@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { describe, expect, test } from 'vitest'
+import { everyFix } from '../../../host/test/fixtures/fixes.ts'
 import { readCatalog } from '../../locales/catalog.ts'
 import { changedPlaces, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
@@ -57,6 +58,17 @@ describe('the texts of the page', () => {
     ].map((match) => match.slice(1).find((id) => id !== undefined) ?? '')
     expect(calls.filter((id) => groups.has(id.split('.')[0]) && !Object.hasOwn(english, id))).toEqual([])
     expect(calls.filter((id) => !groups.has(id.split('.')[0]))).toEqual([])
+  })
+})
+
+describe('a fix', () => {
+  test('has a text in both languages that shows all that it is about', () => {
+    for (const { action, ...values } of everyFix) {
+      const { setting, ...shown } = { setting: undefined, ...values }
+      const id = setting === undefined ? `fix.${action}` : `fix.configure.${setting}`
+      for (const texts of [english, chinese])
+        expect([id, placeholders(texts[id] ?? '')]).toEqual([id, Object.keys(shown).sort()])
+    }
   })
 })
 

@@ -168,9 +168,11 @@ function checkStreams(history: History): Violation[] {
       const storedId = id.replace(partMark, '_')
       const part = parts.get(`${session} ${storedId}`)
       if (part === undefined) {
-        // A node that was killed, or whose store was, may have stored it without entering that.
-        if (!history.faults.some(({ kind }) => kind === 'node killed' || kind === 'store restarted'))
-          found.push({ promise: 4, what: `${key} received ${id}, which was not stored` })
+        // A node that was killed, or did not get the reply of the store, may have stored it without entering that.
+        const isUnknown =
+          history.faults.some(({ kind }) => kind === 'node killed') ||
+          history.nodes.some(({ type }) => type === 'failed')
+        if (!isUnknown) found.push({ promise: 4, what: `${key} received ${id}, which was not stored` })
         last = undefined
         continue
       }

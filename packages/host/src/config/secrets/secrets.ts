@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { McpError } from '@jackfield/sdk'
 import type { FormTable } from '../../log/store/answer-tables.ts'
+import { FixableError, fixesOf } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
@@ -210,7 +211,7 @@ async function resolveText(
     } catch (error) {
       const { message } = error instanceof Error ? error : { message: String(error) }
       const details = error instanceof McpError ? error.details : {}
-      throw new McpError('INVALID', `${field}: ${message}`, { cause: error, details })
+      throw new FixableError('INVALID', `${field}: ${message}`, fixesOf(error), { cause: error, details })
     }
   })
   return texts.join('')
@@ -235,9 +236,9 @@ async function partText(
     case 'secret': {
       const value = await deps.store.get(part.name)
       if (value === undefined)
-        throw new Error(
-          `there is no secret "${part.name}". Set it with: jackfield secret set ${quoted(part.name)}`,
-        )
+        throw new FixableError('INVALID', `there is no secret "${part.name}"`, [
+          { action: 'set-secret', name: part.name },
+        ])
       deps.redactor.add(value, part.name, part.name)
       return value
     }
@@ -264,9 +265,9 @@ async function inputText(
   const value = await deps.input(name, server, input)
   if (value === undefined || value === '') {
     const what = input.description === undefined ? '' : ` (${input.description})`
-    throw new Error(
-      `the input "${id}"${what} is not given yet. Give it with: jackfield secret set ${quoted(name)}`,
-    )
+    throw new FixableError('INVALID', `the input "${id}"${what} is not given yet`, [
+      { action: 'set-secret', name },
+    ])
   }
   if (input.password === true || isSecretName(id)) deps.redactor.add(value, id, name)
   return value
@@ -393,10 +394,6 @@ function flagsOf(args: readonly string[]): [string, string][] {
 /** A header's value without the scheme before the token. */
 function bare(text: string): string {
   return text.replace(/^(?:Bearer|Basic|Token|Digest)\s+/i, '').trim()
-}
-
-function quoted(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
 }
 
 /** Sequential, so that the user is asked one question at a time. */

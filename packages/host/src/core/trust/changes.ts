@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { TrustRow } from '../../log/store/trust-table.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
-import { oneLine, reasonOf } from '../../shared/text.ts'
+import { reasonOf } from '../../shared/text.ts'
 import type { DefinitionChange, HostEvent, TrustFinding, TrustItem } from '../../types/index.ts'
 import { NoSurfaceError, type QuestionQueue } from '../inbox/question-queue.ts'
 
@@ -147,7 +147,7 @@ export class ChangeReview {
   }
 
   review(review: Review): void {
-    const { server, identity, waiting, isNew } = review
+    const { identity, waiting, isNew } = review
     const about = waiting.map(({ seen }) => seen.hash).join(' ')
     const open = this.#open.get(identity)
     if (open?.about === about) return
@@ -157,19 +157,24 @@ export class ChangeReview {
     if (this.#deps.questions.canAsk('drift')) this.#ask(review, about)
     else if (isNew) {
       this.#row(review, review.notify()).close('quarantined', { reason: 'no person can be asked here' })
-      this.#deps.emit({
-        type: 'warning',
-        server,
-        message: `${summary(review)}. No person can be asked here. ${reviewCommand(server)}`,
-      })
-    } else
-      this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. ${reviewCommand(server)}` })
+      this.#warn(review, '. No person can be asked here')
+    } else this.#warn(review, '')
+  }
+
+  #warn(review: Review, why: string): void {
+    const { server } = review
+    this.#deps.emit({
+      type: 'warning',
+      server,
+      message: `${summary(review)}${why}`,
+      fixes: [{ action: 'review', server }],
+    })
   }
 
   async #ask(review: Review, about: string): Promise<void> {
     const { server, identity, waiting, notify } = review
     const { changes, findings } = notify()
-    const { questions, emit, signal } = this.#deps
+    const { questions, signal } = this.#deps
     const withdraw = new AbortController()
     this.#open.set(identity, { about, withdraw })
     const until = AbortSignal.any([withdraw.signal, signal])
@@ -193,7 +198,7 @@ export class ChangeReview {
       })
       if (until.aborted) return
       const why = error instanceof NoSurfaceError ? 'No person can be asked here' : reasonOf(error)
-      emit({ type: 'warning', server, message: `${summary(review)}. ${why}. ${reviewCommand(server)}` })
+      this.#warn(review, `. ${why}`)
     }
   }
 
@@ -219,8 +224,4 @@ function summary({ server, waiting }: Review): string {
   const changed = waiting.some(({ agreed }) => agreed !== undefined)
   const why = changed ? 'different from what you accepted' : 'new or suspicious'
   return `${listed(waiting)} of ${server} ${are} ${why}, and disabled until accepted`
-}
-
-function reviewCommand(server: string): string {
-  return `See why with: jackfield trust ${oneLine(server)}`
 }

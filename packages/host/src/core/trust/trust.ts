@@ -4,6 +4,7 @@ import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ListKey, TrustRow, TrustTable, TrustWriter } from '../../log/store/trust-table.ts'
 import type { TrustGate } from '../../servers/catalog.ts'
 import type { ServerConnection } from '../../servers/connections/connection.ts'
+import { FixableError } from '../../shared/failures.ts'
 import { fingerprint } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { DefinitionChange, HostEvent, ServerTrust, TrustItem, TrustService } from '../../types/index.ts'
@@ -153,7 +154,9 @@ export class Trust implements TrustService {
         : connection.lists.resources.find((resource) => resource.uri === name)
     const reason = found && this.gate(connection)(what, found)
     if (reason === undefined) return
-    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is disabled: ${reason}`)
+    throw new FixableError('INVALID', `The ${what} ${name} of ${connection.name} is disabled: ${reason}`, [
+      { action: 'review', server: connection.name },
+    ])
   }
 
   /** Decides by URI whether a resource may be shown, also while its server is not connected. */
@@ -420,7 +423,7 @@ export class Trust implements TrustService {
         grave === undefined ? 'it is new' : `what it says looks like an attack on the model (${grave.code})`
       this.#unaccepted.set(definition, why)
     }
-    return `${why}, and the person has not accepted it. They see why with: jackfield trust ${server}`
+    return `${why}, and the person has not accepted it`
   }
 
   /** Definitions can depend on the host's capabilities, so they are stored by profile. */

@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
+import { FixableError } from '../../shared/failures.ts'
 import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
@@ -31,10 +32,9 @@ export function recordingOf(events: Events, query: TraceQuery, now: number): Rec
     (where) => `SELECT DISTINCT t.server, t.connection FROM trace t WHERE ${where} ORDER BY t.seq`,
   )
   if (connections.length === 0)
-    throw new McpError(
-      'INVALID',
-      'No message of a server matches, so there is nothing to record. Look at: jackfield log kind:wire',
-    )
+    throw new FixableError('INVALID', 'No message of a server matches, so there is nothing to record', [
+      { action: 'search-log', filter: 'kind:wire' },
+    ])
   const servers: Record<string, RecordedServer> = {}
   for (const { server, connection } of connections) {
     const name = String(server)
@@ -129,10 +129,7 @@ export function parseRecording(text: string): Recording {
     throw new McpError('INVALID', `It is no JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
   const wrong = (what: string): never => {
-    throw new McpError(
-      'INVALID',
-      `It is no recording of Jackfield: ${what}. Make one with: jackfield record FILE`,
-    )
+    throw new FixableError('INVALID', `It is no recording of Jackfield: ${what}`, [{ action: 'record' }])
   }
   if (isDeeper(value, maxLevels)) return wrong('it is nested too deeply')
   if (!isRecord(value) || value['format'] !== 'jackfield-recording')

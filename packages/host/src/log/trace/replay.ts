@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import { FixableError } from '../../shared/failures.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { Host, Replay, ReplayRequest, WholeTraceEvent } from '../../types/index.ts'
 import type { Events } from './events.ts'
@@ -15,10 +16,9 @@ export function requestOf(events: Events, id: number): ReplayRequest {
   if (event === undefined) throw new McpError('INVALID', `There is no event ${id} in the log`)
   const method = methods.find((known) => known === event.method)
   if (method === undefined || event.server === null || event.kind === 'http') {
-    throw new McpError(
-      'INVALID',
-      `Event ${id} (${event.summary}) is no call, read or prompt. Find one with: jackfield log kind:call,read,prompt`,
-    )
+    throw new FixableError('INVALID', `Event ${id} (${event.summary}) is no call, read or prompt`, [
+      { action: 'search-log', filter: 'kind:call,read,prompt' },
+    ])
   }
   if (event.activity !== null) return ofRow(events, event, method)
   if (event.reply !== null) return requestOf(events, event.reply)

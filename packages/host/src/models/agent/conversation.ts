@@ -6,6 +6,7 @@ import {
   type ToolUseContent,
 } from '@jackfield/sdk'
 import { forModel } from '../../shared/audience.ts'
+import { reasonWithFixes } from '../../shared/failures.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   BrokeredCall,
@@ -46,6 +47,8 @@ export type ToolCallEvent =
       result: CallToolResult
       /** Set if policy or the user refused. */
       denied: boolean
+      /** Set if `cancelCall` ended it. */
+      cancelled?: true
       /** Absent for the conversation's own tools, which have no effects. */
       decision?: Decision
       /** The row of the call, if any. */
@@ -87,6 +90,9 @@ export interface Turn {
 
 /** Maximum characters of invalid arguments that the model is shown. */
 const maxWritten = 200
+
+const cancelledByPerson =
+  'The person cancelled this call. Do not make the same call again unless they ask for it.'
 
 type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
@@ -147,6 +153,11 @@ export interface Conversation {
    */
   say(said: UserInput, options?: SayOptions): Promise<Turn>
   /**
+   * Cancels the running tool call with this id; the turn continues, and the model gets an error as its result. Returns false if
+   * this call is not running or was deferred.
+   */
+  cancelCall(id: string): boolean
+  /**
    * Switches tools on or off for the model of this conversation, from its next request on: a tool that is off is not offered, and
    * its calls are refused. The user can still call it. Stored with the conversation and its forks.
    * @throws McpError 'INVALID' for a pattern that matches no tool, no server and no earlier switch; nothing changes then
@@ -179,6 +190,8 @@ export function createConversation(options: ConversationOptions): Conversation {
   let offer = createToolOffer(host, { codeMode, isOn })
   let model = options.model
   let busy = false
+  /** The running call. */
+  let running: { readonly id: string; readonly cancel: AbortController } | undefined
   host.sampling.setModel(transcript.id, model)
 
   async function ask(
@@ -214,13 +227,11 @@ export function createConversation(options: ConversationOptions): Conversation {
       say.onToolCall?.(ended(use.id, wanted.name, { result, denied: false }))
       return
     }
-    const origin = {
+    const done = await performCancellable(use.id, wanted, say.signal, {
       conversation: transcript.id,
       cause,
       maxCalls: maxCalls - tally.calls,
-      ...(say.signal !== undefined && { signal: say.signal }),
-    }
-    const done = await performUntilDeferred(host, wanted, origin, { codeMode, isOn }, options.taskPatienceMs)
+    })
     if ('later' in done) {
       transcript.result(toolResult(use, deferredResult(done.later)), done.activity)
       say.onToolCall?.({
@@ -240,6 +251,33 @@ export function createConversation(options: ConversationOptions): Conversation {
     const { activity } = done
     transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, activity)), activity)
     say.onToolCall?.(ended(use.id, wanted.name, done))
+  }
+
+  /** Runs one call, which `cancelCall` can end without ending the turn. */
+  async function performCancellable(
+    id: string,
+    wanted: ReturnType<typeof meant>,
+    turn: AbortSignal | undefined,
+    origin: Parameters<typeof performUntilDeferred>[2],
+  ): ReturnType<typeof performUntilDeferred> {
+    const cancel = new AbortController()
+    running = { id, cancel }
+    const signal = turn === undefined ? cancel.signal : AbortSignal.any([turn, cancel.signal])
+    const isCancelled = (): boolean => cancel.signal.aborted && turn?.aborted !== true
+    try {
+      const offered = { codeMode, isOn }
+      const { taskPatienceMs } = options
+      const done = await performUntilDeferred(host, wanted, { ...origin, signal }, offered, taskPatienceMs)
+      // A result that arrived before the cancellation counts.
+      if (!isCancelled() || 'later' in done || done.result.isError !== true) return done
+      const content = [...done.result.content, ...failed(cancelledByPerson).content]
+      return { ...done, result: { ...done.result, content }, cancelled: true }
+    } catch (error) {
+      if (!isCancelled()) throw error
+      return { result: failed(cancelledByPerson), denied: false, cancelled: true }
+    } finally {
+      running = undefined
+    }
   }
 
   /** A call with a deferred question ended. */
@@ -369,6 +407,11 @@ export function createConversation(options: ConversationOptions): Conversation {
       transcript.switches = switched(transcript.switches, on, patterns, host)
     },
     isToolOn: isOn,
+    cancelCall(id) {
+      if (running?.id !== id) return false
+      running.cancel.abort(new McpError('CANCELLED', 'The person cancelled this call'))
+      return true
+    },
     unfinished: transcript.unfinished,
     get usage() {
       return transcript.usage
@@ -442,7 +485,7 @@ function unreadableArguments(name: string, written: string): string {
 }
 
 function lostCall(error: unknown): ToolOutcome {
-  return { result: failed(`The call failed: ${reasonOf(error)}`), denied: false }
+  return { result: failed(`The call failed: ${reasonWithFixes(error)}`), denied: false }
 }
 
 function userText(text: string): SamplingMessage {

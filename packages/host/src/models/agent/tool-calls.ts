@@ -9,6 +9,8 @@ import { callVirtual, isVirtual } from './virtual-tools.ts'
 export interface ToolOutcome {
   result: CallToolResult
   denied: boolean
+  /** The user cancelled this call, and the turn continued. */
+  cancelled?: true
   decision?: Decision
   /** The row of the call, if it went through the broker. */
   activity?: number

@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { reasonWithFixes } from '../../shared/failures.ts'
 import type { Host, ModelRequest } from '../../types/index.ts'
 
 type ModelTool = NonNullable<ModelRequest['tools']>[number]
@@ -100,9 +101,7 @@ export async function callVirtual(
     return content.length === 0 ? text('(the resource is empty)') : { content }
   } catch (error) {
     signal?.throwIfAborted()
-    return failure(
-      `${uri} could not be read from ${server}: ${error instanceof Error ? error.message : error}`,
-    )
+    return failure(`${uri} could not be read from ${server}: ${reasonWithFixes(error)}`)
   }
 }
 
@@ -125,7 +124,7 @@ function readStored(host: Host, conversation: string, args: Record<string, unkno
     const rest = part.next === undefined ? 'the end' : `go on with "from": ${part.next}`
     return text(`${part.text}\n[characters ${part.from} to ${end} of ${part.total}; ${rest}]`)
   } catch (error) {
-    return failure(error instanceof Error ? error.message : String(error))
+    return failure(reasonWithFixes(error))
   }
 }
 

@@ -1,8 +1,9 @@
 import { type CallToolResult, type ContentBlock, McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { forModel } from '../../shared/audience.ts'
+import { reasonWithFixes } from '../../shared/failures.ts'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
-import { oneLine, reasonOf } from '../../shared/text.ts'
+import { oneLine } from '../../shared/text.ts'
 import type {
   BrokeredCall,
   CatalogTool,
@@ -89,7 +90,7 @@ export async function runProgram(
       answer = answerTo({ ...done, result: seen }, kept)
     } catch (error) {
       note('error', null)
-      answer = { error: reasonOf(error), denied: false }
+      answer = { error: reasonWithFixes(error), denied: false }
     }
     over()
     process?.answer(id, JSON.stringify(answer))

@@ -63,7 +63,7 @@ function help(isAble: boolean, today: Date): string {
   const model =
     'For anything else, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST, and a language model answers.'
   if (!isAble)
-    return `I cannot answer this: I can only plan trips, by rules, with the tools of a travel server, and there are none here. \`jackfield start\` brings one. ${model}`
+    return `I cannot answer this: I can only plan trips, by rules, with the tools of a travel server, and there are none here. Add one to the configuration to plan trips. ${model}`
   return [
     'I follow rules and plan trips: I search flights, recommend the best ones, book a trip once you confirm it, enter it in the calendar and save an itinerary. Try:',
     `  Plan a trip from New York to Barcelona on ${addDays(iso(today), 60)} for 7 days, budget $3000`,

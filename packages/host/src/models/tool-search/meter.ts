@@ -70,9 +70,11 @@ function sum(weights: readonly { tokens: number }[]): number {
 
 const bytesPerToken = 3.5
 
+const encoder = new TextEncoder()
+
 /** Estimated tokens of a text; no tokenizer is used. */
 export function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesPerToken)
+  return Math.ceil(encoder.encode(text).length / bytesPerToken)
 }
 
 /** A tool in the form of a model request. */

@@ -2,7 +2,8 @@ import { McpError } from '@jackfield/sdk'
 import type { Client } from '@jackfield/sdk/client'
 import type { Revocation } from '@jackfield/sdk/client/auth'
 import { noLists, type ServerLists } from '../../core/trust/definitions.ts'
-import { failureFrom, reasonOf } from '../../shared/text.ts'
+import { failureFrom } from '../../shared/failures.ts'
+import { reasonOf } from '../../shared/text.ts'
 import type { ConnectionState, ServerConfig } from '../../types/index.ts'
 import { SignInNeeded } from '../login/sign-in-needed.ts'
 import { Breaker, backoff, pause } from './backoff.ts'
@@ -10,13 +11,12 @@ import { everyKind, ListCache, principalOf, StoredLists } from './lists.ts'
 import { HealthCheck, IdleTimer, Traffic } from './liveness.ts'
 import { type ConnectionOptions, Opener } from './opener.ts'
 import {
-  describe,
   failedState,
   hasLists,
-  howToSignIn,
   isComing,
   isFinal,
   isUp,
+  notConnected,
   type StateDetails,
   StateStore,
 } from './states.ts'
@@ -153,13 +153,13 @@ export class ServerConnection {
     await this.#restart(
       {
         state: 'needs-sign-in',
-        reason: 'waiting for you to sign in',
-        fix: 'Go on in the browser.',
+        reason: 'waiting for you to sign in in the browser',
+        fixes: [],
       },
       'openly',
     )
     if (!isUp(this.state)) {
-      throw new McpError('UNAUTHORIZED', `You are not signed in to ${this.name}: ${describe(this.state)}`)
+      throw notConnected('UNAUTHORIZED', `You are not signed in to ${this.name}`, this.state)
     }
   }
 
@@ -174,7 +174,11 @@ export class ServerConnection {
     if (client === undefined) return revocation
     this.#drop(client)
     this.#listCache.lists = noLists
-    this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: howToSignIn(this.name) })
+    this.#become({
+      state: 'needs-sign-in',
+      reason: 'you signed out',
+      fixes: [{ action: 'sign-in', server: this.name }],
+    })
     this.#options.onLists()
     return revocation
   }
@@ -191,7 +195,7 @@ export class ServerConnection {
       giveUp ??= AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
       if (giveUp.aborted || !isComing(this.state)) {
         const code = this.state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
-        throw new McpError(code, `${this.name} is not connected: ${describe(this.state)}`)
+        throw notConnected(code, `${this.name} is not connected`, this.state)
       }
       await this.#states.next(giveUp)
     }
@@ -221,7 +225,7 @@ export class ServerConnection {
   async close(): Promise<void> {
     this.#ended.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
     if (this.state.state !== 'disabled') {
-      this.#states.end({ state: 'failed', reason: 'the host was closed', fix: 'Start it again.' })
+      this.#states.end({ state: 'failed', reason: 'the host was closed', fixes: [] })
     }
     clearTimeout(this.#coolDown)
     const client = this.#client
@@ -284,7 +288,7 @@ export class ServerConnection {
       this.#become({
         state: 'needs-approval',
         reason: 'you have not agreed yet to start it',
-        fix: `Answer the question, or: jackfield config allow ${this.name}`,
+        fixes: [{ action: 'approve', server: this.name }],
       })
     }
     const config = await this.#opener.prepare()

@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
-import type { ConnectionState, Failure, ServerConfig } from '../../types/index.ts'
+import { FixableError } from '../../shared/failures.ts'
+import type { ConnectionState, Failure, Fix, ServerConfig } from '../../types/index.ts'
 
 /** A state without its start time. */
 export type StateDetails = ConnectionState extends infer S
@@ -23,10 +24,14 @@ export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isComing({ state }) || state === 'asleep'
 }
 
-/** The state in words, with a fix. */
-export function describe(state: ConnectionState): string {
+/** The error of a request to a server that is not connected: its state, why, and what the user can do. */
+export function notConnected(
+  code: 'UNAUTHORIZED' | 'CONNECTION_CLOSED',
+  what: string,
+  state: ConnectionState,
+): FixableError {
   const why = 'reason' in state ? ` (${state.reason})` : ''
-  return `${state.state}${why}${'fix' in state ? `. ${state.fix}` : ''}`
+  return new FixableError(code, `${what}: ${state.state}${why}`, 'fixes' in state ? state.fixes : [])
 }
 
 /** Failures that do not recover by themselves: an immediate retry would only repeat them. */
@@ -57,43 +62,42 @@ export function failedState({
 }: ConnectFailure): StateDetails {
   const why = { reason, ...(failure !== undefined && { error: failure }) }
   if (unapproved) {
-    return { state: 'needs-approval', ...why, fix: `Agree to it with: jackfield config allow ${name}` }
+    return { state: 'needs-approval', ...why, fixes: [{ action: 'approve', server: name }] }
   }
   if (failure?.code === 'UNAUTHORIZED' && signsIn) {
-    return { state: 'needs-sign-in', ...why, fix: howToSignIn(name) }
+    return { state: 'needs-sign-in', ...why, fixes: [{ action: 'sign-in', server: name }] }
   }
-  return { state: 'failed', ...why, fix: fixFor(name, config, failure) }
-}
-
-export function howToSignIn(name: string): string {
-  return `Sign in with: jackfield login ${name}`
+  return { state: 'failed', ...why, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
 }
 
 /** What the user can do about an unreachable server. */
-function fixFor(name: string, config: ServerConfig, error: Failure | undefined): string {
-  const look = `Look it over with: jackfield doctor ${name}`
-  const remote = 'url' in config
+function fixesFor(server: string, config: ServerConfig, error: Failure | undefined): readonly Fix[] {
+  const diagnose: Fix = { action: 'diagnose', server }
+  const setting = settingFor(config, error)
+  if (setting !== undefined)
+    return [{ action: 'configure', server, setting }, ...(setting === 'era' ? [] : [diagnose])]
+  if (error?.code === 'VERSION_MISMATCH') return [{ action: 'update', server }]
+  return [diagnose]
+}
+
+/** The setting of a server that an error of its connection points to. */
+function settingFor(
+  config: ServerConfig,
+  error: Failure | undefined,
+): Extract<Fix, { action: 'configure' }>['setting'] | undefined {
   switch (error?.code) {
     case 'CONNECT_FAILED':
-      return remote
-        ? `Check that the server runs and that its address is right. ${look}`
-        : `Check that the command is installed and may be run. ${look}`
-    case 'VERSION_MISMATCH':
-      return config.era === undefined || config.era === 'auto'
-        ? 'Update the server, or this program: they have no revision of the protocol in common.'
-        : `Leave "era" out of its configuration: it is set to ${config.era}.`
-    case 'TIMEOUT':
-      return `If it is only slow to start, raise its connectTimeoutMs. ${look}`
-    case 'UNAUTHORIZED':
-      return `Check the headers in its configuration, or sign in with: jackfield login ${name}`
+      return 'url' in config ? 'url' : 'command'
     case 'HTTP':
-      return `Check the path of its address. ${look}`
-    case 'INVALID':
-      return 'Do what the reason says, then connect again.'
-    case 'CONNECTION_CLOSED':
-      return remote ? look : `What it wrote last says why it ended. ${look}`
+      return 'url'
+    case 'TIMEOUT':
+      return 'connectTimeoutMs'
+    case 'UNAUTHORIZED':
+      return 'headers'
+    case 'VERSION_MISMATCH':
+      return config.era === undefined || config.era === 'auto' ? undefined : 'era'
     default:
-      return look
+      return undefined
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import { defaultEnvironment, stdio } from '@jackfield/sdk/client/stdio'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { noLists } from '../../core/trust/definitions.ts'
+import { fixesOf } from '../../shared/failures.ts'
 import { findProgram as programFile } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
@@ -57,14 +58,16 @@ export async function diagnoseServer(
     try {
       return { finding: { message: 'agreed to, and all variables are set' }, found: await prepare(config) }
     } catch (error) {
+      const fixes = fixesOf(error)
       throw new StepFailure(
         error instanceof Error ? error.message : String(error),
-        'Do what it says, then look again.',
+        fixes.length === 0 ? 'Do what it says, then look again.' : undefined,
+        fixes,
       )
     }
   })
   if (ready !== undefined) {
-    if ('url' in ready) await diagnoseAddress(ready, chart, { login, env, signal })
+    if ('url' in ready) await diagnoseAddress(server, ready, chart, { login, env, signal })
     else await diagnoseProgram(ready, chart, signal)
   }
   const report = chart.report(server)
@@ -95,7 +98,7 @@ async function diagnoseProgram(
 
 async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: SandboxedCommand }> {
   const ready = await sandboxReady()
-  if (!ready.ready) throw new StepFailure(ready.reason, ready.fix)
+  if (!ready.ready) throw new StepFailure(ready.reason, ready.advice)
   const found = await sandboxed(config)
   const limits = Object.entries(ready.unenforced).map(
     ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
@@ -104,6 +107,7 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
 }
 
 async function diagnoseAddress(
+  server: string,
   config: HttpServerConfig,
   chart: DoctorSteps,
   { login, env, signal }: Pick<DiagnoseOptions, 'login' | 'env' | 'signal'>,
@@ -127,7 +131,9 @@ async function diagnoseAddress(
   }
   await chart.step('auth', async () =>
     tried?.client === undefined
-      ? needed(answer, async (found) => checkAccess(found, known))
+      ? needed(answer, async (found) =>
+          checkAccess(found, { server, hasCredentials: known, canSignIn: signedIn !== undefined }),
+        )
       : { finding: { message: 'the kept login is accepted' }, found: true },
   )
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
@@ -290,11 +296,11 @@ function checkStart({ error }: Tried, said: string): { finding: Finding; found: 
   const ended = /exited with code|was ended by|closed its/.test(message)
   if (!ended) return { finding: { message: 'it runs' }, found: true }
   const last = said.trim().split('\n').at(-1) ?? ''
-  const fix =
+  const advice =
     last === ''
       ? 'Start it by hand in a terminal, where it says more.'
       : 'Its output on stderr says why. It may want an argument, a variable in "env", or a package.'
-  throw new StepFailure(message, fix)
+  throw new StepFailure(message, advice)
 }
 
 /** Whether it writes only protocol messages to stdout. */
@@ -353,7 +359,7 @@ async function checkLists(client: Client, withinMs: number): Promise<{ finding: 
       message,
       ...(nothing && {
         note: true,
-        fix: 'It offers nothing at all. Does it want an option that chooses what it offers?',
+        advice: 'It offers nothing at all. Does it want an option that chooses what it offers?',
       }),
     },
     found: true,

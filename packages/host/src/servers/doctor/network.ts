@@ -30,7 +30,7 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
       message: url.href,
       ...(plain && {
         note: true,
-        fix: 'Anyone on the network path can read the traffic. Use https where the server offers it.',
+        advice: 'Anyone on the network path can read the traffic. Use https where the server offers it.',
       }),
     },
     found: { url, host, port, ...(proxy !== undefined && { proxy }) },
@@ -155,8 +155,8 @@ export async function askHttp(
     const stream = await request(url, 'GET', headers, fetch, until)
     if (stream.status === 200 && stream.type.startsWith('text/event-stream')) {
       const message = 'it speaks only the older HTTP+SSE transport'
-      const fix = 'It works. Ask its operator for Streamable HTTP, which replaced this in 2025.'
-      return { finding: { message, note: true, fix }, found: { ...answer, older: true } }
+      const advice = 'It works. Ask its operator for Streamable HTTP, which replaced this in 2025.'
+      return { finding: { message, note: true, advice }, found: { ...answer, older: true } }
     }
   }
   if (status === 404)
@@ -222,7 +222,7 @@ async function request(
 
 export function checkAccess(
   { status, challenge }: Answer,
-  hasCredentials: boolean,
+  { server, hasCredentials, canSignIn }: { server: string; hasCredentials: boolean; canSignIn: boolean },
 ): { finding: Finding; found: true } {
   if (status === 401) {
     const scheme = challenge?.split(/\s/)[0] ?? 'no scheme'
@@ -232,7 +232,12 @@ export function checkAccess(
         : `it wants to know who asks (401, ${scheme})`,
       hasCredentials
         ? 'Renew the token in "headers".'
-        : `Put a token into "headers": { "Authorization": "Bearer \${secret:NAME}" }, and set it with: jackfield secret set NAME`,
+        : `${canSignIn ? 'Sign in, or put' : 'Put'} a token into "headers": { "Authorization": "Bearer \${secret:NAME}" } and set that secret.`,
+      hasCredentials
+        ? [{ action: 'configure', server, setting: 'headers' }]
+        : canSignIn
+          ? [{ action: 'sign-in', server }]
+          : [],
     )
   }
   if (status === 403)

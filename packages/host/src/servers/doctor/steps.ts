@@ -1,22 +1,25 @@
 import { reasonOf } from '../../shared/text.ts'
-import type { DoctorReport, DoctorStep, DoctorStepName } from '../../types/index.ts'
+import type { DoctorReport, DoctorStep, DoctorStepName, Fix } from '../../types/index.ts'
 
 /** A successful finding, possibly with a remark. */
 export interface Finding {
   message: string
   /** It works, with a remark. */
   note?: boolean
-  fix?: string
+  /** What to do outside of this program. */
+  advice?: string
 }
 
-/** A failed step, with a fix. */
+/** A failed step, with what to do: in words, with this program, or both. */
 export class StepFailure extends Error {
-  override readonly name: string = 'Fault'
-  readonly fix: string
+  override readonly name: string = 'StepFailure'
+  readonly advice: string | undefined
+  readonly fixes: readonly Fix[]
 
-  constructor(message: string, fix: string) {
+  constructor(message: string, advice: string | undefined, fixes: readonly Fix[] = []) {
     super(message)
-    this.fix = fix
+    this.advice = advice
+    this.fixes = fixes
   }
 }
 
@@ -44,20 +47,24 @@ export class DoctorSteps {
     const durationMs = (): number => Math.round(performance.now() - since)
     try {
       const { finding, found } = await work()
-      const { message, note, fix } = finding
+      const { message, note, advice } = finding
       const outcome = note === true ? 'note' : 'ok'
-      this.#add({ step: name, outcome, durationMs: durationMs(), message, ...(fix !== undefined && { fix }) })
+      this.#add({
+        ...{ step: name, outcome, durationMs: durationMs(), message },
+        ...(advice !== undefined && { advice }),
+      })
       return found
     } catch (error) {
       this.#failed = true
-      const fix = error instanceof StepFailure ? error.fix : undefined
+      const { advice, fixes } = error instanceof StepFailure ? error : { advice: undefined, fixes: [] }
       const message = reasonOf(error)
       this.#add({
         step: name,
         outcome: 'failed',
         durationMs: durationMs(),
         message,
-        ...(fix !== undefined && { fix }),
+        ...(advice !== undefined && { advice }),
+        ...(fixes.length > 0 && { fixes }),
       })
       return undefined
     }

@@ -336,7 +336,7 @@ export function given(
   const fail = (why: string): never => {
     throw new McpError('INVALID', `"${oneLine(id)}" ${why}`)
   }
-  if (all.length === 0) return required ? fail('is needed. Give it with --set, or in a terminal') : []
+  if (all.length === 0) return required ? fail('is needed') : []
   if (all.length > 1 && !multiple) fail('takes one value')
   for (const value of all) {
     if (options !== undefined && !options.includes(value)) fail(`must be one of ${options.join(', ')}`)

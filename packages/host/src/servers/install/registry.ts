@@ -3,6 +3,7 @@ import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
 import { readJson } from '@jackfield/sdk/internal'
 import type { ConfigEnvironment } from '../../config/variables.ts'
+import { FixableError } from '../../shared/failures.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type { Registry, RegistryServer } from '../../types/index.ts'
@@ -58,15 +59,12 @@ export function createRegistry({
       if (error instanceof McpError) throw error
       throw new McpError(
         'CONNECT_FAILED',
-        `The registry ${base.host} cannot be reached: ${reasonBelow(error)}. Look at your connection, or choose another with --registry.`,
+        `The registry ${base.host} cannot be reached: ${reasonBelow(error)}. Check the network connection, or use another registry.`,
         { cause: error },
       )
     }
     if (response.status === 404) {
-      throw new McpError(
-        'INVALID',
-        'The registry has no such server. Look for it with: jackfield registry search',
-      )
+      throw new FixableError('INVALID', 'The registry has no such server', [{ action: 'search-registry' }])
     }
     if (!response.ok) {
       throw new McpError('HTTP', `The registry ${base.host} answered with status ${response.status}`)

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
-import { McpError } from '@jackfield/sdk'
 import { textsOf } from '../../config/config.ts'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
@@ -8,6 +7,7 @@ import { type ConfigEnvironment, givenValues, isSecretName, partsOf } from '../.
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ConsentTable } from '../../log/store/server-tables.ts'
+import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
@@ -49,8 +49,8 @@ const changedElsewhere: TrustFinding = {
 /** Whether the user consented to start a server of a working folder's file. */
 export class Consents implements ConsentService {
   readonly #deps: ConsentDeps
-  /** The refusals of this run, with reasons. */
-  readonly #refused = new Map<string, string>()
+  /** The refusals of this run, by identity. */
+  readonly #refused = new Set<string>()
   readonly #asking = new Map<string, Promise<void>>()
 
   constructor(deps: ConsentDeps) {
@@ -100,14 +100,13 @@ export class Consents implements ConsentService {
 
   /**
    * Resolves after the person consented to start this server as it is configured.
-   * @throws McpError 'INVALID' if they refused or cannot be asked; the message states how to consent
+   * @throws McpError 'INVALID' if they refused or cannot be asked, with the fix `approve`
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
     for (;;) {
       const wanted = await this.#pending(server, config)
       if (wanted === undefined) return
-      const refusal = this.#refused.get(wanted.identity)
-      if (refusal !== undefined) throw new McpError('INVALID', refusal)
+      if (this.#refused.has(wanted.identity)) throw refusedStart(server)
       const asking =
         this.#asking.get(wanted.identity) ??
         this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
@@ -189,19 +188,26 @@ export class Consents implements ConsentService {
         row.close('ok', { by })
         return
       }
-      const refusal = `It was not started, because you refused it. Agree to it with: jackfield config allow ${server}`
-      this.#refused.set(wanted.identity, refusal)
+      this.#refused.add(wanted.identity)
       row.close('denied', { by, ...(answer.reason !== undefined && { reason: answer.reason }) })
-      throw new McpError('INVALID', refusal)
+      throw refusedStart(server)
     } catch (error) {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       if (!(error instanceof NoSurfaceError)) throw error
-      throw new McpError(
+      throw new FixableError(
         'INVALID',
-        `It was not started: you have not agreed yet to what ${file} names. It would run: ${command} — Agree to it with: jackfield config allow ${server}, or start all that this folder names with: --start-what-this-folder-names`,
+        `It was not started: you have not agreed yet to what ${file} names. It would run: ${command}`,
+        [{ action: 'approve', server }],
       )
     }
   }
+}
+
+/** The error of a start that the user refused. */
+function refusedStart(server: string): FixableError {
+  return new FixableError('INVALID', 'It was not started, because you refused it', [
+    { action: 'approve', server },
+  ])
 }
 
 /** The command line or URL for the person to review. */

@@ -16,6 +16,7 @@ import { canonical } from '../../shared/json.ts'
 import { orAborted } from '../../shared/signals.ts'
 import type {
   ConsentService,
+  Fix,
   HostEvent,
   HostOptions,
   Reconfigured,
@@ -44,7 +45,7 @@ interface LaunchDeps {
   recorder: Recorder
   servers: () => Iterable<[string, ServerConfig]>
   redactor: SecretRedactor
-  onWarning: (server: string, message: string) => void
+  onWarning: (server: string, message: string, fixes: readonly Fix[]) => void
 }
 
 /** The steps before a server starts: consent, expansion of variables, registration of secrets for redaction. */
@@ -161,7 +162,7 @@ export class Launch {
   async #mayPass(server: string, name: string, file: string | undefined): Promise<string | undefined> {
     const kept = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
     const whom = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
-    const description = `your choice: ${name} of your environment holds credentials. Give it to ${whom}? (Take the answer back with: jackfield secret remove '${kept}')`
+    const description = `your choice: ${name} of your environment holds credentials. Give it to ${whom}? (The answer is kept with the secrets as "${kept}"; remove it there to be asked again.)`
     try {
       return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] })
     } catch {
@@ -173,10 +174,9 @@ export class Launch {
   #warnWithheld(server: string, name: string): void {
     if (this.#warned.has(name)) return
     this.#warned.add(name)
-    this.#onWarning(
-      server,
-      `${name} of your environment was not given to it, because it holds credentials. To give it: --env ${name} before a command after --, or "env": { "${name}": "\${${name}}" } in the configuration`,
-    )
+    this.#onWarning(server, `${name} of your environment was not given to it, because it holds credentials`, [
+      { action: 'pass-variable', server, name },
+    ])
   }
 
   /**

@@ -5,6 +5,7 @@ import { readJson } from '@jackfield/sdk/internal'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
+import { FixableError } from '../../shared/failures.ts'
 import { canonical, isRecord } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { HostEvent, HttpServerConfig, Inbox, LoginService } from '../../types/index.ts'
@@ -223,10 +224,9 @@ export class Logins implements LoginService {
             : reasonOf(error)
       throw new McpError('UNAUTHORIZED', `It wants you to sign in at ${issuer}, and ${why}`, { cause: error })
     }
-    throw new McpError(
-      'UNAUTHORIZED',
-      `You did not want to sign in at ${issuer}. To do so: jackfield login ${server}`,
-    )
+    throw new FixableError('UNAUTHORIZED', `You did not want to sign in at ${issuer}`, [
+      { action: 'sign-in', server },
+    ])
   }
 }
 

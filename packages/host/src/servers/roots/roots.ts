@@ -7,6 +7,7 @@ import type { AskContext, Client } from '@jackfield/sdk/client'
 import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
+import { FixableError } from '../../shared/failures.ts'
 import { canonical } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
@@ -357,10 +358,10 @@ class LiveRootsService implements RootsService {
     const found = looked.find((other) => other.uri === given.uri)
     const refusal = found?.findings.find(({ severity }) => severity === 'refused')
     if (found === undefined || refusal !== undefined) {
-      const way = refusal?.code === 'excluded' ? '. Take the pattern back with: jackfield roots include' : ''
-      throw new McpError(
+      throw new FixableError(
         'INVALID',
-        `${folder} was not opened: ${refusal?.message ?? 'it is not there'}${way}`,
+        `${folder} was not opened: ${refusal?.message ?? 'it is not there'}`,
+        refusal?.code === 'excluded' ? [{ action: 'include-folders' }] : [],
       )
     }
     if (known !== undefined) return found
@@ -420,9 +421,11 @@ class LiveRootsService implements RootsService {
     const strange = wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
     if (strange !== -1) {
       const open = offered.map(({ uri }) => fileURLToPath(uri)).join(', ')
-      throw new McpError(
+      const folder = folders?.[strange] ?? ''
+      throw new FixableError(
         'INVALID',
-        `${folders?.[strange]} is not open to ${server}. ${open === '' ? 'Nothing is' : `Open are: ${open}`}. Open it with: jackfield roots add`,
+        `${folder} is not open to ${server}. ${open === '' ? 'Nothing is' : `Open are: ${open}`}`,
+        [{ action: 'open-folder', folder }],
       )
     }
     const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)

@@ -13,7 +13,7 @@ export type SandboxReadiness =
       /** Why a limit cannot be enforced on this machine; enforceable limits are absent. */
       unenforced: { maxProcesses?: string; maxTemporaryBytes?: string }
     }
-  | { ready: false; reason: string; fix: string }
+  | { ready: false; reason: string; advice: string }
 
 /** The folders of system programs visible in every sandbox. */
 const systemPath = '/usr/bin:/bin:/run/current-system/sw/bin'
@@ -29,7 +29,8 @@ export async function sandboxReady(
     return {
       ready: false,
       reason: `sandboxes are offered on Linux only, and this is ${process.platform}`,
-      fix: 'Run the server in a container, or take "sandbox" out of its configuration to start it without one.',
+      advice:
+        'Run the server in a container, or take "sandbox" out of its configuration to start it without one.',
     }
   }
   const program = await findProgram('bwrap', { path: env['PATH'] ?? '', cwd: '/' })
@@ -37,7 +38,7 @@ export async function sandboxReady(
     return {
       ready: false,
       reason: 'no folder of PATH holds bubblewrap (bwrap), which makes sandboxes',
-      fix: 'Install it: apt install bubblewrap, dnf install bubblewrap or pacman -S bubblewrap.',
+      advice: 'Install it: apt install bubblewrap, dnf install bubblewrap or pacman -S bubblewrap.',
     }
   }
   try {
@@ -93,15 +94,16 @@ const emptySandbox = [
   '--',
 ]
 
-function whyNot(error: unknown): { reason: string; fix: string } {
+function whyNot(error: unknown): { reason: string; advice: string } {
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
   const words = said === '' ? (error instanceof Error ? error.message : String(error)) : said
   const reason = `bubblewrap cannot make a sandbox here: ${words.split('\n').at(-1) ?? words}`
   if (/namespace|uid map|permission denied|operation not permitted/i.test(words)) {
     return {
       reason,
-      fix: 'This system refuses user namespaces. Allow them (Ubuntu 24.04: an AppArmor profile for bwrap, or sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sysctl kernel.unprivileged_userns_clone=1; in a container: start it so that it may make namespaces).',
+      advice:
+        'This system refuses user namespaces. Allow them (Ubuntu 24.04: an AppArmor profile for bwrap, or sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sysctl kernel.unprivileged_userns_clone=1; in a container: start it so that it may make namespaces).',
     }
   }
-  return { reason, fix: 'Try it by hand: bwrap --ro-bind / / --unshare-all true' }
+  return { reason, advice: 'Try it by hand: bwrap --ro-bind / / --unshare-all true' }
 }

@@ -176,7 +176,7 @@ async function means(
   if (!found.ready) {
     throw new McpError(
       'INVALID',
-      `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.fix}`,
+      `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.advice}`,
     )
   }
   for (const name of ['maxProcesses', 'maxTemporaryBytes'] as const) {

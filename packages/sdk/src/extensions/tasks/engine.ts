@@ -331,31 +331,43 @@ export class TaskEngine {
 
   /** Runs a task that this process holds; resolves when its handler has ended. */
   #start(record: TaskRecord): Promise<void> {
-    const { id, version } = record
+    const { id } = record
+    /** The version that this run wrote last; undefined if it is not known whether it wrote one. */
+    let written: number | undefined = record.version
+    let saving: Promise<unknown> = Promise.resolve()
+    const save = async (edit: (current: TaskRecord) => TaskEdit): Promise<TaskEdit | undefined> => {
+      const known = written
+      written = undefined
+      const next = await this.#change(id, (current) => {
+        const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
+        // With another version, the task was taken and given up meanwhile, and may run here again from what was stored before.
+        if (!isOwn || (known !== undefined && current.version !== known)) return undefined
+        const edited = edit(current)
+        this.#ownVersions.set(run, current.version + 1)
+        return edited
+      })
+      written = next?.version ?? known
+      if (next === undefined) run.stop(lost())
+      if (next?.running && next.holder === '') this.#claimLater(id, next.holdMs ?? 0)
+      return next
+    }
     const run: TaskRun = new TaskRun(record, {
       server: this.server,
       serve: this.#serve,
       maxTaskBytes: this.settings.maxTaskBytes,
       maxRetries: this.settings.retry.most,
       limits: { ...limits, questions: this.settings.maxQuestions },
-      save: async (edit) => {
-        const next = await this.#change(id, (current) => {
-          const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
-          if (!isOwn) return undefined
-          const edited = edit(current)
-          this.#ownVersions.set(run, current.version + 1)
-          return edited
-        })
-        if (next === undefined) run.stop(lost())
-        if (next?.running && next.holder === '') this.#claimLater(id, next.holdMs ?? 0)
-        return next
+      save: (edit) => {
+        const saved = saving.then(() => save(edit))
+        saving = saved.catch(() => {})
+        return saved
       },
       onNotification: (notification) => {
         for (const listener of this.#listeners.get(id) ?? []) listener(notification)
       },
     })
     this.#runs.set(id, run)
-    this.#ownVersions.set(run, version)
+    this.#ownVersions.set(run, record.version)
     return run.done
       .catch((error) => this.server.report(error, { method: 'tasks' }))
       .finally(() => {

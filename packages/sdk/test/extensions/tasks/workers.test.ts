@@ -329,6 +329,52 @@ describe('a handler that wants to run again later', () => {
 })
 
 describe('a task whose process died', () => {
+  it('does not store a step of its earlier run once the same process claimed it again', async () => {
+    const store = sharedStore()
+    const begun = gate()
+    const laid = gate()
+    const replied = gate()
+    let isHeld = false
+    const claim: TaskStore['claim'] = async (...given) => {
+      const rows = await store.claim(...given)
+      if (isHeld) await replied.opened
+      return rows
+    }
+    const ledger: string[] = []
+    const build = tool({
+      task: 'required',
+      async run(_args, ctx) {
+        const step = ctx.step('lay', async () => {
+          ledger.push('lay')
+          begun.open()
+          await laid.opened
+        })
+        await step.catch((error: unknown) => {
+          ledger.push('refused')
+          throw error
+        })
+        ledger.push('finished')
+        return 'built'
+      },
+    })
+    const { peer, extension } = make({ build }, { store: { ...store, claim } })
+    const taskId = idIn(await peer.ask('tools/call', { name: 'build' }))
+    await begun.opened
+    // Another process took the task, and gave it up.
+    const row = await store.get(taskId)
+    if (row === undefined) throw new Error('no task')
+    await store.replace({ ...row, version: row.version + 1, holder: '', holdMs: 0 })
+    isHeld = true
+    const again = extension.run(taskId)
+    await expect.poll(async () => (await store.get(taskId))?.version).toBe(row.version + 2)
+    laid.open()
+    await expect.poll(() => ledger).toHaveLength(2)
+    replied.open()
+    await again
+    expect(result(await reached(peer, taskId, 'completed'))).toBe('built')
+    expect(ledger).toEqual(['lay', 'refused', 'lay', 'finished'])
+  })
+
   it('is taken over after a delay', async () => {
     const store = sharedStore()
     const front = make({ echo }, { store, work: false })

@@ -1,4 +1,5 @@
 import type { CatalogTool, ReplayRequest, TraceEvent, TraceNode } from '@jackfield/host/browser'
+import { HostError } from '@jackfield/host/client'
 import { Link2, MessageSquare, Pencil, RotateCcw, ScanSearch, Split, X } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
@@ -11,6 +12,7 @@ import { CopyButton } from '../inspect/result.tsx'
 import { isRecord } from '../inspect/schema.ts'
 import { ChangeTable, readArguments } from '../questions/arguments.tsx'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
@@ -286,7 +288,7 @@ function Repeat({
       request: { kind: 'replay', request: args === undefined ? found : { ...found, arguments: args } },
     })
     const run = await client.call('runs.wait', { id: started })
-    if (run.fault !== undefined) throw new Error(run.fault.message)
+    if (run.fault !== undefined) throw new HostError(run.fault)
     if (run.result?.replay !== undefined) setReplay(run.result.replay)
   })
   const read = text === undefined ? undefined : readArguments(text)
@@ -335,11 +337,7 @@ function Repeat({
           </div>
         </>
       )}
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       {replay !== undefined && (
         <div className={style.replay} role="status" data-replay>
           {replay.denied ? (

@@ -3,8 +3,9 @@ import { FileText, RotateCw, X } from 'lucide-react'
 import { type ReactNode, useDeferredValue, useEffect, useState } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Diff, Foreign } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { plainText, type Wire, wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Button, Note, Search, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
@@ -105,11 +106,7 @@ export function AttachedSection({
           {t('context.include')}
         </Button>
       </div>
-      {include.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(include.error.message)} />
-        </Note>
-      )}
+      {include.error !== undefined && <ErrorNote error={include.error} />}
       {inclusion !== undefined && <Included inclusion={inclusion} />}
     </section>
   )
@@ -335,11 +332,7 @@ function Picker({
           </li>
         ))}
       </ul>
-      {attach.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(attach.error.message)} />
-        </Note>
-      )}
+      {attach.error !== undefined && <ErrorNote error={attach.error} />}
       {[...(result?.failed ?? []), ...(result?.withheld ?? [])].map(({ server, uri, reason }) => (
         <Note key={`${server} ${plainText(uri)}`} tone="warn" live>
           <Foreign text={uri} most={80} inline />: <Foreign text={reason} most={300} />

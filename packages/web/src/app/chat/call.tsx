@@ -5,22 +5,24 @@ import {
   CircleCheck,
   CircleDashed,
   CircleMinus,
+  CircleSlash,
   CircleX,
   Clock,
   LoaderCircle,
   Square,
 } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { CallApp } from '../apps/call-app.tsx'
-import { useHost, useNow, useRead } from '../data/host.tsx'
+import { useAct, useHost, useNow, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ExactJson, Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Button, uiStyle } from '../ui/ui.tsx'
+import { Tokens } from '../text/tokens.tsx'
+import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
 export type CallRow = Extract<Wire<ConversationRow>, { kind: 'call' }>
@@ -43,7 +45,7 @@ export function isToolUse(block: unknown): block is ToolUse {
   )
 }
 
-type State = 'next' | 'running' | 'later' | 'denied' | 'failed' | 'lost' | 'done'
+type State = 'next' | 'running' | 'later' | 'denied' | 'cancelled' | 'failed' | 'lost' | 'done'
 
 const icons = {
   next: { Icon: CircleDashed, tone: 'off' },
@@ -51,6 +53,7 @@ const icons = {
   running: { Icon: LoaderCircle, tone: 'info' },
   later: { Icon: Clock, tone: 'warn' },
   denied: { Icon: CircleX, tone: 'danger' },
+  cancelled: { Icon: CircleSlash, tone: 'off' },
   failed: { Icon: CircleAlert, tone: 'danger' },
   done: { Icon: CircleCheck, tone: 'ok' },
 } as const
@@ -58,6 +61,7 @@ const icons = {
 /** Calls of a message run one after another; those of an earlier process have no row. */
 function stateOf(call: CallRow | undefined, result: unknown, isBusy: boolean): State {
   if (call?.denied === true) return 'denied'
+  if (call?.cancelled === true) return 'cancelled'
   if (call?.isError === true || isErrorResult(result)) return 'failed'
   if (call?.state === 'later') return 'later'
   if (result !== undefined || call?.state === 'done') return 'done'
@@ -115,11 +119,15 @@ export function Call({
         </summary>
         {isOpen && (
           <div className={style.inside}>
-            <h3>{t('call.arguments')}</h3>
+            <h3>
+              {t('call.arguments')} <Tokens content={use.input} />
+            </h3>
             <ExactJson value={use.input} label={t('call.arguments')} />
             {result !== undefined && (
               <>
-                <h3>{t('call.result')}</h3>
+                <h3>
+                  {t('call.result')} <Tokens content={content} />
+                </h3>
                 <Blocks content={content} label={t('call.result')} />
               </>
             )}
@@ -150,7 +158,7 @@ export function Call({
         name={use.name}
         input={use.input}
         result={call?.result ?? resultIn(result)}
-        cancelled={state === 'denied' ? t('call.denied') : undefined}
+        cancelled={state === 'denied' || state === 'cancelled' ? t(`call.${state}`) : undefined}
         conversation={conversation}
         activity={call?.activity}
         isNew={call !== undefined}
@@ -177,6 +185,13 @@ function Running({
   const t = useText()
   const { duration, number } = useFormat()
   const { client } = useHost()
+  const { id } = call
+  const cancel = useAct(
+    useCallback(
+      () => client.call('conversations.cancelCall', { id: conversation, call: id }),
+      [client, conversation, id],
+    ),
+  )
   const [since] = useState(() => Date.now())
   const seconds = Math.max(0, Math.floor((useNow() - since) / 1_000))
   const { progress, sent } = call
@@ -205,14 +220,19 @@ function Running({
         {sent === true && progress === undefined && t('call.running')}
       </span>
       {sent === true && <span className={style.elapsed}>{duration(seconds * 1_000)}</span>}
-      {sent === true && (
-        <Button
-          small
-          look="quiet"
-          onClick={() => void client.call('conversations.stop', { id: conversation })}
-        >
-          <Square size={12} aria-hidden="true" /> {t('chat.stop')}
-        </Button>
+      <Button
+        small
+        look="quiet"
+        isOff={cancel.isRunning}
+        onClick={() => void cancel.run()}
+        data-act="cancel-call"
+      >
+        <Square size={12} aria-hidden="true" /> {t('call.cancel')}
+      </Button>
+      {cancel.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(cancel.error.message)} />
+        </Note>
       )}
     </div>
   )

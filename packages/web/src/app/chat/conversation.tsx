@@ -7,6 +7,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
+import { Fixes } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { Button, Note } from '../ui/ui.tsx'
@@ -282,6 +283,7 @@ function End({ info }: { info: InfoRow }): ReactNode {
       {info.fault !== undefined && (
         <Note tone={info.fault.code === 'CANCELLED' ? 'info' : 'danger'} live>
           <Foreign text={info.fault.message} />
+          {info.fault.fixes !== undefined && <Fixes fixes={info.fault.fixes} />}
         </Note>
       )}
       {info.callsNotRun !== undefined && info.callsNotRun > 0 && (

@@ -4,10 +4,11 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Button, Field, Key, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Field, Key, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { PromptField } from './prompt-field.tsx'
 
@@ -116,11 +117,7 @@ export default function PromptForm({
               onChange={(next) => setMessages(messages.map((one, at) => (at === n ? next : one)))}
             />
           ))}
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       <footer className={style.choices}>
         {isPreview && <span className={style.hints}>{t('prompt.exact', { tokens: compact(tokens) })}</span>}
         <Button small look="quiet" onClick={onClose}>

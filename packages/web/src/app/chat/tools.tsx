@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { type foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Note } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import type { InfoRow } from './context-panel.tsx'
 
@@ -41,11 +41,7 @@ export function ToolsSection({ conversation, info }: { conversation: string; inf
           <Foreign text={meter.why} most={300} />
         </p>
       )}
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
+      {act.error !== undefined && <ErrorNote error={act.error} />}
       <ul>
         {[...servers].map(([server, tools]) => (
           <ServerTools

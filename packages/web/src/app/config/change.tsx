@@ -2,6 +2,7 @@ import type { ConfigChange, ConfigPlan } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import { Button, Note } from '../ui/ui.tsx'
@@ -79,11 +80,7 @@ export function ChangeReview({ change }: { change: Change }): ReactNode {
   }, [isOpen])
   return (
     <>
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       {planned !== undefined && (
         <section className={style.review} ref={place} tabIndex={-1} aria-label={t('change.review')}>
           <h3>{t('change.review')}</h3>

@@ -3,9 +3,8 @@ import { Download } from 'lucide-react'
 import { type ReactNode, useCallback, useState } from 'react'
 import { useAct, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
-import { Button, Note } from '../ui/ui.tsx'
+import { ErrorNote } from '../text/fixes.tsx'
+import { Button } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 
 type Format = TraceFormat | 'recording'
@@ -68,11 +67,7 @@ export function ExportButton({
           ))}
         </div>
       )}
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
+      {act.error !== undefined && <ErrorNote error={act.error} />}
     </span>
   )
 }

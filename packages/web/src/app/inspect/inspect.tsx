@@ -6,6 +6,7 @@ import { Link, useLocation } from 'wouter'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { type InspectKind, inspectKinds, routes, useAddress } from '../routes.ts'
+import { TaskDetail } from '../tasks/task.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { StateLamp } from '../ui/state-lamp.tsx'
@@ -14,7 +15,6 @@ import style from './inspect.module.css'
 import { PromptPage } from './prompt.tsx'
 import { ResourcePage, TemplatePage } from './resource.tsx'
 import { ServerPage } from './server-page.tsx'
-import { TaskPage } from './tasks.tsx'
 import { faultsOf, ToolHints, ToolPage } from './tool.tsx'
 
 /** What a server is and offers, and one thing of it to try. */
@@ -112,8 +112,24 @@ function Detail({
     case 'templates':
       return <TemplatePage server={server} uriTemplate={item} />
     case 'tasks':
-      return <TaskPage server={server} id={item} />
+      return <TaskOfServer server={server} id={item} />
   }
+}
+
+function TaskOfServer({ server, id }: { server: string; id: string }): ReactNode {
+  const t = useText()
+  const task = useTopic('tasks')?.get(id)
+  if (task === undefined) return <Empty title={t('inspect.noTask')} />
+  const back = (
+    <Link href={routes.inspectKind.to(server, 'tasks')} className={style.back ?? ''}>
+      ‹ <bdi>{server}</bdi>
+    </Link>
+  )
+  return (
+    <div className={style.serverPage}>
+      <TaskDetail task={task} back={back} />
+    </div>
+  )
 }
 
 interface Offer {

@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Empty, Field, Note } from '../ui/ui.tsx'
@@ -225,11 +226,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
               </code>
             </p>
           )}
-          {act.error !== undefined && (
-            <Note tone="danger" live>
-              <Foreign text={foreign(act.error.message)} />
-            </Note>
-          )}
+          {act.error !== undefined && <ErrorNote error={act.error} />}
           <Fold title={t('inspect.definition')}>
             <JsonTree value={entry.template} label={t('inspect.definition')} />
           </Fold>

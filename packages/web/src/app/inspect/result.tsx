@@ -8,8 +8,9 @@ import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ChangeTable } from '../questions/arguments.tsx'
 import { routes } from '../routes.ts'
+import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { foreign, plain, wire } from '../text/foreign-type.ts'
 import { changedPlaces } from '../text/pieces.ts'
 import { Button, Lamp, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Contents } from './contents.tsx'
@@ -180,18 +181,16 @@ function Outcome({
       {row.fault !== undefined && row.state !== 'stopped' && (
         <Note tone="danger" live>
           <Foreign text={row.fault.message} />
+          {row.fault.fixes !== undefined && <Fixes fixes={row.fault.fixes} />}
         </Note>
       )}
       {call?.error !== undefined && row.state !== 'stopped' && (
         <Note tone="danger" live>
           <Foreign text={foreign(`${call.error.code}: ${call.error.message}`)} />
+          {call.error.fixes !== undefined && <Fixes fixes={wire(call.error.fixes)} />}
         </Note>
       )}
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
     </>
   )
 }

@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
@@ -212,11 +213,7 @@ function Latency({ server }: { server: string }): ReactNode {
           </svg>
         </>
       )}
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
+      {act.error !== undefined && <ErrorNote error={act.error} />}
     </div>
   )
 }
@@ -250,11 +247,7 @@ function LogLevel({ server }: { server: string }): ReactNode {
           <option key={one}>{one}</option>
         ))}
       </select>
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
+      {act.error !== undefined && <ErrorNote error={act.error} />}
     </div>
   )
 }

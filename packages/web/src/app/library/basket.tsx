@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { useAct, useHost, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -116,11 +117,7 @@ export function Basket({
           {t('library.include')}
         </Button>
       </div>
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       {result !== undefined && (
         <Note tone={result.attached.failed.length > 0 ? 'warn' : 'ok'} live>
           {t('library.attached', {

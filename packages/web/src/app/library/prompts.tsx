@@ -4,6 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -146,11 +147,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
           </Button>
         </div>
       </form>
-      {show.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(show.error.message)} />
-        </Note>
-      )}
+      {show.error !== undefined && <ErrorNote error={show.error} />}
       {preview !== undefined && <Messages preview={preview} />}
     </div>
   )
@@ -219,11 +216,7 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
           )}
         </div>
       ))}
-      {send.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(send.error.message)} />
-        </Note>
-      )}
+      {send.error !== undefined && <ErrorNote error={send.error} />}
       <div className={style.give}>
         <select
           className={uiStyle.input}

@@ -6,6 +6,7 @@ import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Bytes } from '../text/bytes.tsx'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -64,12 +65,7 @@ function Contents({
   const t = useText()
   const { number } = useFormat()
   const { data, error, isPending } = useRead('library.preview', { server, uri })
-  if (error !== null)
-    return (
-      <Note tone="danger" live>
-        <Foreign text={foreign(error.message)} />
-      </Note>
-    )
+  if (error !== null) return <ErrorNote error={error} />
   if (data === undefined) return isPending ? <p className={screen.muted}>{t('library.reading')}</p> : null
   return (
     <>

@@ -1,16 +1,17 @@
 import type { PolicyRule } from '@jackfield/host/browser'
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { ChangeReview, Place, useChange } from '../config/change.tsx'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Empty, Note } from '../ui/ui.tsx'
+import { Button, Empty } from '../ui/ui.tsx'
 import { type DraftRule, draftOf, emptyRule, ruleOf } from './draft-rule.ts'
 import { Explain } from './explain.tsx'
+import { Given } from './given.tsx'
 import style from './permissions.module.css'
 import { Preview } from './preview.tsx'
 import { RuleForm } from './rule-form.tsx'
@@ -285,63 +286,4 @@ function ruleIn(search: string): DraftRule {
   } catch {
     return { ...emptyRule, verdict: 'allow' }
   }
-}
-
-function Given(): ReactNode {
-  const t = useText()
-  const { dateTime } = useFormat()
-  const { client } = useHost()
-  const grants = useRead('policy.grants', {})
-  const { refetch } = grants
-  const revoke = useAct(
-    useCallback(
-      async (id: string) => {
-        await client.call('policy.revoke', { id })
-        refetch()
-      },
-      [client, refetch],
-    ),
-  )
-  if (grants.data?.length === 0)
-    return (
-      <Empty title={t('permissions.noGrants')}>
-        <p>{t('permissions.noGrantsMean')}</p>
-      </Empty>
-    )
-  return (
-    <>
-      <p className={screen.muted}>{t('permissions.grantsMean')}</p>
-      <ul className={screen.rows} aria-label={t('permissions.view.given')}>
-        {grants.data?.map((grant) => (
-          <li key={grant.id} className={screen.row}>
-            <VerdictLamp verdict={grant.verdict} />
-            <span className={screen.grow}>
-              <span className={style.what}>
-                {grant.server} <Foreign text={grant.tool} inline />
-              </span>{' '}
-              {grant.readOnlyTools === true && (
-                <span className={style.condition}>{t('remember.readOnly')}</span>
-              )}
-              {grant.arguments?.map((test) => (
-                <span key={test.at} className={style.condition}>
-                  <Foreign text={foreign(JSON.stringify(test))} most={160} inline />
-                </span>
-              ))}
-            </span>
-            <span className={screen.muted}>
-              {t(`remember.${grant.scope}`)} · {dateTime(grant.at)}
-            </span>
-            <Button small isOff={revoke.isRunning} data-act="forget" onClick={() => revoke.run(grant.id)}>
-              {t('permissions.revoke')}
-            </Button>
-          </li>
-        ))}
-      </ul>
-      {revoke.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(revoke.error.message)} />
-        </Note>
-      )}
-    </>
-  )
 }

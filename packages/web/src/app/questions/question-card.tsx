@@ -4,7 +4,8 @@ import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
 import { ElicitationCard } from './elicitation.tsx'
-import { ResultCard, SamplingRequestCard, SamplingResultCard } from './sampling.tsx'
+import { ResultCard } from './result.tsx'
+import { SamplingRequestCard, SamplingResultCard } from './sampling.tsx'
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {

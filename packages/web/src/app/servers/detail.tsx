@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
@@ -39,12 +40,13 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
         </h2>
         <StateLamp state={connection.state} />
       </div>
-      {'fix' in connection && (
+      {'fixes' in connection && (
         <Note tone="danger">
-          <Foreign text={connection.reason} /> <Foreign text={connection.fix} />
+          <Foreign text={connection.reason} />
+          <Fixes fixes={connection.fixes} page={name} />
         </Note>
       )}
-      {!('fix' in connection) && 'reason' in connection && (
+      {!('fixes' in connection) && 'reason' in connection && (
         <p className={style.quiet}>
           <Foreign text={connection.reason} />
         </p>
@@ -58,6 +60,11 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
         {connection.state === 'needs-sign-in' && (
           <Button small look="primary" isOff={act.isRunning} onClick={() => act.run('signIn')}>
             {t('remedy.signIn')}
+          </Button>
+        )}
+        {connection.state === 'needs-approval' && (
+          <Button small look="primary" isOff={act.isRunning} onClick={() => act.run('start')}>
+            {t('remedy.start')}
           </Button>
         )}
         {!isOff && (
@@ -86,11 +93,7 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
           {t('nav.inspect')}
         </Link>
       </div>
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       {isSwitching && <Switching server={name} isOff={isOff} onClose={() => setSwitching(false)} />}
       <Examination server={name} />
       <dl className={screen.facts}>
@@ -163,11 +166,7 @@ function Switching({
           </pre>
         </>
       )}
-      {error != null && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error != null && <ErrorNote error={error} />}
       <div className={style.acts}>
         <Button
           small
@@ -223,7 +222,7 @@ function Examination({ server }: { server: string }): ReactNode {
     <section className={style.part} aria-label={t('remedy.examine')}>
       <h3>{t('remedy.examine')}</h3>
       <ul className={screen.rows}>
-        {steps.map(({ step, outcome, message, fix, durationMs }) => {
+        {steps.map(({ step, outcome, message, advice, fixes, durationMs }) => {
           const { tone, Icon } = outcomes[outcome]
           return (
             <li key={step} className={screen.row}>
@@ -232,11 +231,12 @@ function Examination({ server }: { server: string }): ReactNode {
               </Lamp>
               <span className={`${screen.grow} ${screen.muted}`}>
                 <Foreign text={message} most={400} inline />
-                {fix !== undefined && (
+                {advice !== undefined && (
                   <div>
-                    <Foreign text={fix} most={400} inline />
+                    <Foreign text={advice} most={400} inline />
                   </div>
                 )}
+                {fixes !== undefined && <Fixes fixes={fixes} page={server} />}
               </span>
               <span className={screen.muted}>{duration(durationMs)}</span>
             </li>

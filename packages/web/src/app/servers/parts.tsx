@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { plainText } from '../text/foreign-type.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
 
@@ -54,11 +55,7 @@ export function TrustPart({ server }: { server: string }): ReactNode {
           </li>
         ))}
       </ul>
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
+      {act.error !== undefined && <ErrorNote error={act.error} />}
     </section>
   )
 }
@@ -115,11 +112,7 @@ export function FoldersPart({ server }: { server: string }): ReactNode {
           )}
         </div>
       )}
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
+      {act.error !== undefined && <ErrorNote error={act.error} />}
     </section>
   )
 }

@@ -3,12 +3,13 @@ import { Link } from 'wouter'
 import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
-import { Button, Empty, Note, Search, uiStyle, Views } from '../ui/ui.tsx'
+import { Button, Empty, Search, uiStyle, Views } from '../ui/ui.tsx'
 import { ServerDetail } from './detail.tsx'
 import style from './servers.module.css'
 import { offersOf, remedies, type ServerRow, useRemedy, wrongStates } from './state.tsx'
@@ -157,9 +158,7 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
       )}
       {act.error !== undefined && (
         <span className={style.reason}>
-          <Note tone="danger" live>
-            <Foreign text={foreign(act.error.message)} />
-          </Note>
+          <ErrorNote error={act.error} />
         </span>
       )}
     </li>

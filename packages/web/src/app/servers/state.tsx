@@ -1,4 +1,5 @@
 import type { ConnectionState } from '@jackfield/host/browser'
+import { HostError } from '@jackfield/host/client'
 import { useCallback } from 'react'
 import { useHost, type useTopic } from '../data/host.tsx'
 import type { useText } from '../i18n/i18n.ts'
@@ -37,7 +38,7 @@ export function useRemedy(name: string): (kind: Remedy) => Promise<unknown> {
       if (kind === 'start') return client.call('servers.start', { servers: [name] })
       const id = await client.call('runs.start', { request: { kind, server: name } })
       const run = await client.call('runs.wait', { id })
-      if (run.fault !== undefined) throw new Error(run.fault.message)
+      if (run.fault !== undefined) throw new HostError(run.fault)
       return run
     },
     [client, name],

@@ -5,6 +5,7 @@ import { PlanFacts } from '../config/change.tsx'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -26,11 +27,7 @@ export function Installation({ published }: { published: string }): ReactNode {
       <Link href={routes.setting.to('registry')} className={style.backLink ?? ''}>
         ‹ {t('settings.registry')}
       </Link>
-      {error !== null && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== null && <ErrorNote error={error} />}
       {isPending && <p className={screen.muted}>{t('registry.reading')}</p>}
       {data !== undefined && <Review key={data.id} review={data} onName={setName} />}
     </div>

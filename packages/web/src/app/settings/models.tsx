@@ -4,6 +4,7 @@ import { type ReactNode, useCallback, useState } from 'react'
 import { ChangeReview, useChange } from '../config/change.tsx'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -146,9 +147,7 @@ function ModelRow({
       )}
       {test.error !== undefined && (
         <span className={style.whole}>
-          <Note tone="danger" live>
-            <Foreign text={foreign(test.error.message)} />
-          </Note>
+          <ErrorNote error={test.error} />
         </span>
       )}
     </li>

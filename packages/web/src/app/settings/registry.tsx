@@ -4,8 +4,9 @@ import { ChangeReview, useChange } from '../config/change.tsx'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Installation } from './installation.tsx'
@@ -108,9 +109,7 @@ function Page({
   if (error !== null)
     return (
       <li>
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
+        <ErrorNote error={error} />
       </li>
     )
   if (data === undefined)

@@ -1,10 +1,11 @@
 import { type ReactNode, useCallback, useState } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Field, uiStyle } from '../ui/ui.tsx'
 import style from './settings.module.css'
 
 /** Secrets by name: which servers use them, replace, remove. A value is never shown, and leaves the page only to be stored. */
@@ -33,11 +34,7 @@ export function Secrets(): ReactNode {
       <p className={screen.muted}>
         {t('settings.secretsMean')} {data !== undefined && <Foreign text={data.kind} inline />}
       </p>
-      {remove.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(remove.error.message)} />
-        </Note>
-      )}
+      {remove.error !== undefined && <ErrorNote error={remove.error} />}
       {data?.secrets.length === 0 && wanted.length === 0 && (
         <p className={screen.muted}>{t('settings.noSecrets')}</p>
       )}
@@ -176,11 +173,7 @@ function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<voi
       >
         {t('secrets.store')}
       </Button>
-      {save.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(save.error.message)} />
-        </Note>
-      )}
+      {save.error !== undefined && <ErrorNote error={save.error} />}
     </form>
   )
 }

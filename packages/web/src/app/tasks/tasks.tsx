@@ -1,31 +1,14 @@
-import type { HostTask } from '@jackfield/host/browser'
-import { Check, CircleHelp, CircleSlash, CircleX, LoaderCircle, Unplug } from 'lucide-react'
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
+import { useNow, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Blocks } from '../text/blocks.tsx'
-import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Empty, Lamp, Note, Search, uiStyle } from '../ui/ui.tsx'
+import { Empty, Search } from '../ui/ui.tsx'
+import { Acts, isRunning, Progress, State, type Task, TaskDetail } from './task.tsx'
 import style from './tasks.module.css'
-
-type Task = Wire<HostTask>
-
-const looks = {
-  working: { tone: 'info', Icon: LoaderCircle },
-  input_required: { tone: 'warn', Icon: CircleHelp },
-  completed: { tone: 'ok', Icon: Check },
-  failed: { tone: 'danger', Icon: CircleX },
-  cancelled: { tone: 'off', Icon: CircleSlash },
-  lost: { tone: 'danger', Icon: Unplug },
-} as const
-
-function isRunning({ status }: Task): boolean {
-  return status === 'working' || status === 'input_required'
-}
 
 /** Calls that servers run as tasks, and the one that is looked at. */
 export default function Tasks({ task: id }: { task?: string }): ReactNode {
@@ -70,7 +53,15 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
         ) : chosen === undefined ? (
           <Empty title={t('task.noResult')} />
         ) : (
-          <Detail key={chosen.id} task={chosen} />
+          <TaskDetail
+            key={chosen.id}
+            task={chosen}
+            back={
+              <Link href={routes.tasks.to()} className={screen.back ?? ''}>
+                ‹ {t('nav.tasks')}
+              </Link>
+            }
+          />
         )}
       </section>
     </div>
@@ -99,120 +90,5 @@ function TaskRow({ task, isHere }: { task: Task; isHere: boolean }): ReactNode {
         <Acts task={task} />
       </div>
     </li>
-  )
-}
-
-function State({ task: { status } }: { task: Task }): ReactNode {
-  const t = useText()
-  const { tone, Icon } = looks[status]
-  return (
-    <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-hidden="true" />}>
-      {t(`task.${status}`)}
-    </Lamp>
-  )
-}
-
-/** How far it is, with the server's own words. */
-function Progress({ task }: { task: Task }): ReactNode {
-  const t = useText()
-  const { progress, message, server } = task
-  const words = progress?.message ?? message
-  return (
-    <div className={style.progress}>
-      {isRunning(task) && progress !== undefined && (
-        <progress
-          value={progress.total === undefined ? undefined : progress.progress}
-          max={progress.total}
-          aria-label={t('task.progress', { tool: plainText(task.tool) })}
-        />
-      )}
-      {words !== undefined && <Foreign text={words} most={160} inline />}
-      {isRunning(task) && !task.followed && <span>{t('task.waits', { server })}</span>}
-    </div>
-  )
-}
-
-/** Answer its question, or cancel it. */
-function Acts({ task }: { task: Task }): ReactNode {
-  const t = useText()
-  const { client } = useHost()
-  const inbox = useTopic('inbox')
-  const question = [...(inbox?.values() ?? [])].find(
-    ({ state, rows }) => state === 'open' && rows.includes(task.activity),
-  )
-  const cancel = useAct(useCallback((id: string) => client.call('tasks.cancel', { id }), [client]))
-  return (
-    <div className={style.acts}>
-      {isRunning(task) && question !== undefined && (
-        <Link
-          href={routes.question.to(question.id)}
-          className={`${uiStyle.button} ${uiStyle.small} ${uiStyle.primary}`}
-        >
-          {t('task.question')}
-        </Link>
-      )}
-      {isRunning(task) && (
-        <Button
-          small
-          isOff={cancel.isRunning}
-          onClick={() => void cancel.run(task.id)}
-          data-act="cancel-task"
-        >
-          {t('task.cancel')}
-        </Button>
-      )}
-      {cancel.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(cancel.error.message)} />
-        </Note>
-      )}
-    </div>
-  )
-}
-
-function Detail({ task }: { task: Task }): ReactNode {
-  const t = useText()
-  const { dateTime } = useFormat()
-  const { id, server, tool, createdAt, expiresAt, activity, arguments: args, conversation } = task
-  const hasResult = task.status === 'completed' || task.status === 'failed'
-  const result = useRead('tasks.result', { id }, { enabled: hasResult })
-  return (
-    <div className={screen.stack}>
-      <Link href={routes.tasks.to()} className={screen.back ?? ''}>
-        ‹ {t('nav.tasks')}
-      </Link>
-      <h2>
-        <bdi>{server}</bdi> <Foreign text={tool} inline />
-      </h2>
-      <div className={screen.bar}>
-        <State task={task} />
-        <Progress task={task} />
-        <Acts task={task} />
-      </div>
-      <p className={screen.muted}>
-        {t('task.since', { time: dateTime(plainText(createdAt)) })}
-        {expiresAt !== null && isRunning(task) && (
-          <> · {t('task.expires', { time: dateTime(plainText(expiresAt)) })}</>
-        )}{' '}
-        <Link href={routes.activity.to(activity)}>{t('task.activity', { id: activity })}</Link>
-        {conversation !== undefined && (
-          <>
-            {' '}
-            <Link href={routes.chat.to(conversation)}>{t('card.conversation')}</Link>
-          </>
-        )}
-      </p>
-      <ExactJson value={args} label={t('task.arguments')} />
-      {result.data !== undefined && (
-        <>
-          {result.data.result.isError === true && <Note tone="danger">{t('call.failed')}</Note>}
-          <Blocks content={result.data.result.content} label={t('task.result')} />
-          {result.data.result.structuredContent !== undefined && (
-            <JsonTree value={result.data.result.structuredContent} label={t('task.result')} />
-          )}
-        </>
-      )}
-      {hasResult && result.error !== null && <Note tone="info">{t('task.noResult')}</Note>}
-    </div>
   )
 }

@@ -38,6 +38,7 @@ export function Blocks({ content, label }: { content: unknown; label: string }):
   const t = useText()
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
   return blocks.map((block, n) => {
+    const name = blocks.length > 1 ? t('text.part', { label, n: n + 1 }) : label
     const image = imageOf(block)
     if (image !== undefined)
       return (
@@ -46,10 +47,10 @@ export function Blocks({ content, label }: { content: unknown; label: string }):
       )
     return isTextBlock(block) ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
-      <ForeignBox key={n} text={foreign(block.text)} label={label} />
+      <ForeignBox key={n} text={foreign(block.text)} label={name} />
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
-      <JsonTree key={n} value={block} label={label} />
+      <JsonTree key={n} value={block} label={name} />
     )
   })
 }

@@ -5,16 +5,11 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../../jsonrpc/message.ts'
-import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
-import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
-import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
+import { isRequestId } from '../../../jsonrpc/parse.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
-import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
-import type { Caller } from '../../../request/exchange.ts'
 import type { Takeover } from '../../../server/definitions.ts'
-import { parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import { encodeMessage, failure, refusalOf } from '../served-request.ts'
 import { eventsAfter, FollowedStream, type Others } from './followed-stream.ts'
@@ -22,6 +17,7 @@ import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerEvent } from './observer.ts'
 import { eventOf, eventsKey, eventText } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
+import { recordOf, type SessionRecord, unreadable } from './session-record.ts'
 import {
   type HttpSession,
   interruption,
@@ -30,36 +26,17 @@ import {
   type Sessions,
   TakenCall,
 } from './sessions.ts'
+import { SharedAnswers } from './shared-answers.ts'
 import {
   type CallStore,
   callerOf,
   callKey,
   callRecordOf,
-  questionKey,
   SharedCall,
   type StreamPart,
   storedCaller,
 } from './shared-call.ts'
-
-/**
- * A session in the backplane, read with every request: so another principal, the end of the session and its log level have an
- * effect on all nodes at once.
- */
-interface SessionRecord {
-  readonly v: 1
-  readonly principal: string | null
-  readonly version: string
-  readonly capabilities: ClientCapabilities
-  readonly info: Implementation | undefined
-  readonly level: LoggingLevel | undefined
-  /** The resources the client subscribed to, and its URL elicitations without a completion. */
-  readonly uris: readonly string[]
-  readonly elicitations: readonly string[]
-  /** When the record was last renewed, in milliseconds since 1970. */
-  readonly renewed: number
-  /** Until when the client was notified of changes, in milliseconds since 1970 by the clock of this node. */
-  readonly notified: { readonly at: number; readonly node: string }
-}
+import { SseInboxes } from './sse-inboxes.ts'
 
 interface KnownRecord {
   text: string
@@ -68,40 +45,11 @@ interface KnownRecord {
   readAt: number
 }
 
-/** A response that was stored for the node that asked. */
-interface AcceptedAnswer {
-  readonly session: string
-  readonly message: JsonRpcResponse
-  readonly at: number
-}
-
-/** Messages for a session of HTTP+SSE that arrived on other nodes. */
-interface Inbox {
-  readonly principal: string | null
-  /** The position of the newest message that was received. */
-  position: string
-  /** The messages are read one after the other. */
-  reading: Promise<void>
-  receive(value: unknown, bytes: number, caller: Caller): void
-  /** Messages were lost. */
-  lost(): void
-}
-
-/** Messages of one inbox that are stored and not received yet. */
-const maxPosted = 64
-
-/** Milliseconds between two looks at the store for responses that a lost message would have announced. */
-const lookMs = 10_000
 /** Milliseconds a session that was read before is served while the backplane fails. */
 const rememberedMs = 60_000
 /** How far the clocks of two nodes may differ: changes this much earlier are repeated to a client that changes nodes. */
 const clockSkewMs = 5_000
-/** Milliseconds that accepted responses are kept, in case the store loses them. */
-const keptAnswersMs = 30_000
 const maxEdits = 20
-const unanswered = '?'
-const answered = '!'
-
 /**
  * The sessions of a server that every node serves. A request runs on the node where it arrives; what belongs to requests on
  * other nodes (answers, cancellations, resumed streams) meets in the backplane.
@@ -113,12 +61,9 @@ export class SharedSessions {
   readonly #backplane: Backplane
   readonly #known = new WeakMap<HttpSession, KnownRecord>()
   readonly #followed = new Map<string, FollowedStream>()
-  readonly #inboxes = new Map<string, Inbox>()
-  /** Sent and unanswered questions of this node, with their sessions. */
-  readonly #questions = new Map<string, string>()
-  /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
-  readonly #accepted = new Map<string, AcceptedAnswer>()
-  #looking: ReturnType<typeof setInterval> | undefined
+  readonly #answers: SharedAnswers
+  /** The sessions of HTTP+SSE. */
+  readonly inboxes: SseInboxes
   #renewing: ReturnType<typeof setInterval> | undefined
 
   constructor(state: HttpServerState, sessions: Sessions) {
@@ -130,6 +75,23 @@ export class SharedSessions {
       missed: () => this.#missed(),
       report: (error) => this.#report(error),
     })
+    this.#answers = new SharedAnswers(state, sessions, this.nodes, (error) => this.#report(error))
+    this.inboxes = new SseInboxes(state, this.nodes, (error) => this.#report(error))
+  }
+
+  /** Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. */
+  response(session: HttpSession, message: JsonRpcResponse): Promise<void> {
+    return this.#answers.receive(session, message)
+  }
+
+  /**
+   * Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes, until its inbox is closed. Rejects if
+   * the backplane fails.
+   */
+  async openInbox(...given: Parameters<SseInboxes['open']>): Promise<void> {
+    await this.nodes.open()
+    await this.inboxes.open(...given)
+    this.#renewLater()
   }
 
   /** Whether other nodes may have events of a stream. */
@@ -146,7 +108,6 @@ export class SharedSessions {
   /** What a new session, or one that began on another node, does here. */
   sharing(id: string = randomText(24)): SessionSharing {
     const node = this.nodes.id
-    const ttlMs = this.#state.bounds.storedEventsMs
     const open = new Set<RequestId>()
     const store = this.#callStore(id)
     return {
@@ -159,16 +120,13 @@ export class SharedSessions {
           return question
         },
         again: (question) => {
-          this.#expectAnswer(question, id)
-          this.#takeAnswer(id, question)
+          this.#answers.expect(question, id)
+          this.#answers.take(id, question)
         },
-        leave: (questions) => {
-          for (const question of questions) this.#questions.delete(String(question))
-        },
+        leave: (questions) => this.#answers.leave(questions),
         over: (question) => {
           open.delete(question)
-          if (this.#questions.delete(String(question)))
-            this.#backplane.delete(questionKey(id, question)).catch(this.#report)
+          this.#answers.end(id, question)
         },
       },
       call: (ids, start) => {
@@ -180,8 +138,7 @@ export class SharedSessions {
       ask: async (message) => {
         // It may have been withdrawn before it was sent.
         if (!open.has(message.id)) return
-        this.#expectAnswer(String(message.id), id)
-        await this.#backplane.set(questionKey(id, message.id), unanswered, ttlMs)
+        await this.#answers.ask(id, message.id)
         const elicitation = message.params?.['elicitationId']
         if (typeof elicitation === 'string') await this.#expectCompletion(id, elicitation)
       },
@@ -275,54 +232,6 @@ export class SharedSessions {
     this.nodes.send({ type: 'cancelled', session: session.id, requestId })
   }
 
-  /** Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. */
-  async response(session: HttpSession, message: JsonRpcResponse): Promise<void> {
-    const { id } = message
-    const node = typeof id === 'string' ? nodeOf(id) : undefined
-    // A question of this node that is not expected here any more may be one that another node took over.
-    const isHere = typeof id !== 'string' || node === undefined || this.#questions.has(id)
-    const isOwn = isHere || node === this.nodes.id
-    this.#event({ type: 'answer', arrived: isOwn ? 'here' : 'elsewhere' })
-    if (isHere) {
-      session.session.response(message)
-      return
-    }
-    const answer = { session: session.id, message, at: performance.now() }
-    const isFirst = await this.#storeAnswer(answer)
-    if (isFirst) this.#keepAnswer(id, answer)
-    // The store may have lost the request, or never had it, and then its node takes the response from the message.
-    const response = isFirst ? {} : { response: message }
-    if (!isFirst) this.#event({ type: 'writeRefused', what: 'answer' })
-    this.nodes.send({ type: 'answered', session: session.id, id, ...response }, node)
-  }
-
-  /** Whether the response is the first one to its question. */
-  #storeAnswer({ session, message }: AcceptedAnswer): Promise<boolean> {
-    const key = questionKey(session, message.id ?? '')
-    const { storedEventsMs } = this.#state.bounds
-    return this.#backplane.swap(key, unanswered, answered + JSON.stringify(message), storedEventsMs)
-  }
-
-  /** A failover of the store may lose a response after the client received 202 for it. */
-  #keepAnswer(id: string, answer: AcceptedAnswer): void {
-    const oldest = performance.now() - keptAnswersMs
-    for (const [other, { at }] of this.#accepted) {
-      if (at > oldest) break
-      this.#accepted.delete(other)
-    }
-    this.#accepted.set(id, answer)
-  }
-
-  /** Stores the responses of the last seconds again, if the store lost them. */
-  async #storeAnswersAgain(): Promise<void> {
-    const oldest = performance.now() - keptAnswersMs
-    for (const [id, answer] of this.#accepted) {
-      if (answer.at < oldest || !(await this.#storeAnswer(answer))) continue
-      this.nodes.send({ type: 'answered', session: answer.session, id }, nodeOf(id))
-      this.#takeAnswer(answer.session, id)
-    }
-  }
-
   /** Notifies the client of changes on the stream that it opened here, also of those since it had one on another node. */
   listen(session: HttpSession): void {
     this.nodes.send({ type: 'listening', session: session.id, node: this.nodes.id })
@@ -344,7 +253,7 @@ export class SharedSessions {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#looking)
+    this.#answers.close()
     clearInterval(this.#renewing)
     await this.nodes.close().catch(this.#report)
   }
@@ -474,72 +383,6 @@ export class SharedSessions {
     return method === 'tools/call' && typeof name === 'string' ? this.#state.server.takeover(name) : 'never'
   }
 
-  /** Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes. Rejects if the backplane fails. */
-  async openInbox(
-    id: string,
-    { principal, receive, lost }: Pick<Inbox, 'principal' | 'receive' | 'lost'>,
-  ): Promise<void> {
-    await this.nodes.open()
-    const position = await this.#renewInbox(id, principal)
-    this.#inboxes.set(id, { principal, position, reading: Promise.resolve(), receive, lost })
-    this.#renewLater()
-  }
-
-  /** Renews the time to live of an inbox, with an entry that is no message, and returns its position. */
-  async #renewInbox(id: string, principal: string | null): Promise<string> {
-    const { sessionIdleMs } = this.#state.bounds
-    await this.#backplane.set(this.#inboxKey(id), JSON.stringify({ principal }), sessionIdleMs)
-    const position = await this.#backplane.append(this.#inboxKey(id), '', maxPosted, sessionIdleMs)
-    this.#readInbox(id)
-    return position
-  }
-
-  closeInbox(id: string): void {
-    this.#inboxes.delete(id)
-    this.#backplane.delete(this.#inboxKey(id)).catch(this.#report)
-  }
-
-  /**
-   * Stores a message for a session of HTTP+SSE whose stream is on another node. Rejects if the backplane fails.
-   * @returns whether the session exists for this caller
-   */
-  async post(id: string, caller: Caller, value: unknown): Promise<boolean> {
-    const node = nodeOf(id)
-    const text = node === undefined ? undefined : await this.#backplane.get(this.#inboxKey(id))
-    const record = text === undefined ? undefined : parseJson(text)
-    if (node === undefined || !isObject(record) || record['principal'] !== caller.principal) return false
-    if (await this.nodes.isGone(node)) return false
-    const entry = JSON.stringify({ value, caller: storedCaller(caller) })
-    await this.#backplane.append(this.#inboxKey(id), entry, maxPosted, this.#state.bounds.sessionIdleMs)
-    this.nodes.send({ type: 'posted', session: id }, node)
-    return true
-  }
-
-  #readInbox(id: string): void {
-    const inbox = this.#inboxes.get(id)
-    if (inbox === undefined) return
-    const read = async (): Promise<void> => {
-      const entries = await this.#backplane.read(this.#inboxKey(id), inbox.position)
-      if (entries === undefined) {
-        inbox.lost()
-        return
-      }
-      for (const { position, entry } of entries.slice(1)) {
-        inbox.position = position
-        if (entry === '') continue
-        const posted = parseJson(entry)
-        const caller = isObject(posted) ? callerOf(posted['caller']) : undefined
-        if (!isObject(posted) || caller?.principal !== inbox.principal) continue
-        inbox.receive(posted['value'], parsedBytes(entry, false), caller)
-      }
-    }
-    inbox.reading = inbox.reading.then(read).catch(this.#report)
-  }
-
-  #inboxKey(session: string): string {
-    return `inbox:${this.#state.server.info.name}:${session}`
-  }
-
   #receive(message: NodeMessage): void {
     const session = this.#sessions.get(message.session)
     switch (message.type) {
@@ -557,7 +400,7 @@ export class SharedSessions {
         this.#followed.get(message.stream)?.wake(message.position)
         return
       case 'answered':
-        this.#takeAnswer(message.session, message.id, message.response)
+        this.#answers.take(message.session, message.id, message.response)
         return
       case 'cancelled':
         session?.session.notification({
@@ -570,7 +413,7 @@ export class SharedSessions {
         session?.standalone.detach()
         return
       case 'posted':
-        this.#readInbox(message.session)
+        this.inboxes.read(message.session)
         return
       case 'changed':
         if (session?.standalone.connected === true) this.#reload(session).catch(this.#report)
@@ -582,37 +425,14 @@ export class SharedSessions {
 
   /** Looks at the store for what messages would have announced. */
   #missed(): void {
-    this.#storeAnswersAgain().catch(this.#report)
-    this.#lookForAnswers()
+    this.#answers.storeAgain().catch(this.#report)
+    this.#answers.look()
     for (const session of this.#sessions.values()) session.verifyCalls().catch(this.#report)
     for (const followed of this.#followed.values()) followed.wake()
-    for (const id of this.#inboxes.keys()) this.#readInbox(id)
+    this.inboxes.readAll()
     for (const session of this.#sessions.values()) {
       if (session.standalone.connected) this.#reload(session).catch(this.#report)
     }
-  }
-
-  #expectAnswer(question: string, session: string): void {
-    this.#questions.set(question, session)
-    this.#looking ??= unref(setInterval(() => this.#lookForAnswers(), lookMs))
-  }
-
-  #lookForAnswers(): void {
-    for (const [id, session] of this.#questions) this.#takeAnswer(session, id)
-    if (this.#questions.size > 0) return
-    clearInterval(this.#looking)
-    this.#looking = undefined
-  }
-
-  /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
-  #takeAnswer(sessionId: string, id: string, given?: unknown): void {
-    const take = async (): Promise<void> => {
-      const text = await this.#backplane.get(questionKey(sessionId, id))
-      const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
-      const response = classify(text === undefined ? given : stored)
-      if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
-    }
-    if (this.#questions.get(id) === sessionId) take().catch(this.#report)
   }
 
   /** Reads the record of a session whose changes are sent to the client here. */
@@ -691,7 +511,7 @@ export class SharedSessions {
     const everyMs = Math.min(60_000, this.#state.bounds.sessionIdleMs / 4)
     this.#renewing ??= unref(
       setInterval(() => {
-        for (const [id, { principal }] of this.#inboxes) this.#renewInbox(id, principal).catch(this.#report)
+        this.inboxes.renew()
         for (const session of this.#sessions.values()) {
           if (!session.busy) continue
           const isNotified = session.standalone.connected
@@ -711,33 +531,4 @@ export class SharedSessions {
   }
 
   readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
-}
-
-const isRecordShape = shape(
-  {
-    v: (value) => value === 1,
-    principal: (value) => value === null || typeof value === 'string',
-    version: text,
-    capabilities: isCapabilities,
-    uris: listOf(text),
-    elicitations: listOf(text),
-    renewed: number,
-    notified: shape({ at: number, node: text }),
-  },
-  { info: isImplementation, level: isLoggingLevel },
-)
-
-function isRecord(value: unknown): value is SessionRecord {
-  return isRecordShape(value, () => {})
-}
-
-/** @throws McpError 'PROTOCOL' for a record of a version that this one cannot read */
-function recordOf(text: string): SessionRecord {
-  const value = parseJson(text)
-  if (!isRecord(value)) throw unreadable()
-  return value
-}
-
-function unreadable(): McpError {
-  return new McpError('PROTOCOL', 'The record of a session in the backplane was written by another version')
 }

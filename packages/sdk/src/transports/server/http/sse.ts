@@ -56,7 +56,7 @@ export class SseSessions {
       this.#quota.give(caller.principal)
       stream.closed()
       connection.close('The client closed its event stream')
-      shared?.closeInbox(id)
+      shared?.inboxes.close(id)
     })
     try {
       await shared?.openInbox(id, {
@@ -82,7 +82,7 @@ export class SseSessions {
   async forward({ request, reply, caller }: HttpExchange, value: unknown): Promise<void> {
     try {
       const shared = await this.#state.legacy.shared
-      const exists = await shared?.post(sessionIdIn(request) ?? '', caller, value)
+      const exists = await shared?.inboxes.post(sessionIdIn(request) ?? '', caller, value)
       const why = 'This session does not exist, or no longer'
       if (exists === true) reply.send(202, '')
       else sendError(reply, 404, new RpcError(ErrorCode.InvalidRequest, why))

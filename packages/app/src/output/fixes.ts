@@ -1,0 +1,67 @@
+import type { Fix } from '@jackfield/host'
+import { fixesOf, fixText } from '@jackfield/host/config'
+import { CliError } from '../cli/exit.ts'
+import { shellWord } from '../forms/later.ts'
+import { oneLine, plain } from './sanitize.ts'
+
+/** What the user does on a terminal about each of these, one line each: the action, and the command that does it. */
+export function fixLines(fixes: readonly Fix[]): string[] {
+  return fixes.map((fix) => {
+    const text = plain(fixText(fix))
+    const command = commandOf(fix)
+    if (command === undefined) return text
+    return fix.action === 'pass-variable'
+      ? `${text.replace(/\.$/, '')}; ${command}`
+      : `${text.replace(/\.$/, '')}: ${command}`
+  })
+}
+
+/** What the user can do about an error of a command or of the host; empty where nothing is known. */
+export function fixesIn(error: unknown): readonly Fix[] {
+  return error instanceof CliError ? error.fixes : fixesOf(error)
+}
+
+/** An error in words: its message, and what can be done about it. */
+export function errorText(error: unknown): string {
+  return withFixLines(plain(error instanceof Error ? error.message : String(error)), fixesIn(error))
+}
+
+/** A text, and an indented line for each fix below it. */
+export function withFixLines(text: string, fixes: readonly Fix[]): string {
+  return [text, ...fixLines(fixes).map((line) => `  ${line}`)].join('\n')
+}
+
+/** The command, or the option, with which this program does it; undefined where it is done elsewhere. */
+function commandOf(fix: Fix): string | undefined {
+  switch (fix.action) {
+    case 'sign-in':
+      return `jackfield login ${shellWord(oneLine(fix.server))}`
+    case 'approve':
+      return `jackfield config allow ${shellWord(oneLine(fix.server))}, or for everything that this folder names: --start-what-this-folder-names`
+    case 'diagnose':
+      return `jackfield doctor ${shellWord(oneLine(fix.server))}`
+    case 'review':
+      return `jackfield trust ${shellWord(oneLine(fix.server))}`
+    case 'uninstall':
+      return `jackfield uninstall ${shellWord(oneLine(fix.server))}, or --name for another name`
+    case 'pass-variable':
+      return `for a command after --: --env ${shellWord(oneLine(fix.name))}`
+    case 'set-secret':
+      return `jackfield secret set ${shellWord(oneLine(fix.name))}`
+    case 'open-folder':
+      return `jackfield roots add ${shellWord(oneLine(fix.folder))}`
+    case 'include-folders':
+      return 'jackfield roots include <pattern>'
+    case 'search-log':
+      return `jackfield log ${shellWord(oneLine(fix.filter))}`
+    case 'record':
+      return 'jackfield record <file>'
+    case 'search-registry':
+      return 'jackfield registry search <words>'
+    case 'choose-model':
+      return '--model <provider/model>, or JACKFIELD_MODEL=<provider/model>'
+    case 'configure':
+    case 'update':
+      return undefined
+  }
+}

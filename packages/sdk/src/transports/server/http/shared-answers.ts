@@ -1,0 +1,165 @@
+import type { JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
+import { classify, parseJson } from '../../../jsonrpc/parse.ts'
+import type { Backplane } from '../../../request/backplane.ts'
+import { unref } from '../options.ts'
+import { type Nodes, nodeOf } from './nodes.ts'
+import type { HttpServerState } from './server-state.ts'
+import type { HttpSession, Sessions } from './sessions.ts'
+import { questionKey } from './shared-call.ts'
+
+/** A response that was stored for the node that asked. */
+interface AcceptedAnswer {
+  readonly session: string
+  readonly message: JsonRpcResponse
+  readonly at: number
+}
+
+/** Milliseconds between two looks at the store for responses that a lost message would have announced. */
+const lookMs = 10_000
+/** Milliseconds that accepted responses are kept, in case the store loses them. */
+const keptAnswersMs = 30_000
+/** Milliseconds after which an answer is sent again whose question the store did not have. */
+const repeatedAfterMs = [1_000, 3_000, 9_000]
+/** Most answers that wait to be sent again, and the characters of the largest. */
+const maxRepeated = 100
+const maxRepeatedChars = 65_536
+const unanswered = '?'
+const answered = '!'
+
+/** Passes the responses of clients, which arrive on any node, to the node whose request they answer. */
+export class SharedAnswers {
+  readonly #state: HttpServerState
+  readonly #sessions: Sessions
+  readonly #nodes: Nodes
+  readonly #backplane: Backplane
+  readonly #report: (error: unknown) => void
+  /** Sent and unanswered questions of this node, with their sessions. */
+  readonly #questions = new Map<string, string>()
+  /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
+  readonly #accepted = new Map<string, AcceptedAnswer>()
+  readonly #repeating = new Set<ReturnType<typeof setTimeout>>()
+  #looking: ReturnType<typeof setInterval> | undefined
+
+  constructor(state: HttpServerState, sessions: Sessions, nodes: Nodes, report: (error: unknown) => void) {
+    this.#state = state
+    this.#sessions = sessions
+    this.#nodes = nodes
+    this.#backplane = state.backplane
+    this.#report = report
+  }
+
+  /** Stores a question of this node before it is sent. Rejects if the backplane fails. */
+  async ask(session: string, question: RequestId): Promise<void> {
+    this.expect(String(question), session)
+    await this.#backplane.set(questionKey(session, question), unanswered, this.#state.bounds.storedEventsMs)
+  }
+
+  /** Expects no more answers to questions here: another node may take their call over. */
+  leave(questions: readonly RequestId[]): void {
+    for (const question of questions) this.#questions.delete(String(question))
+  }
+
+  /** Forgets a question that was answered or withdrawn. */
+  end(session: string, question: RequestId): void {
+    if (this.#questions.delete(String(question)))
+      this.#backplane.delete(questionKey(session, question)).catch(this.#report)
+  }
+
+  /** Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. */
+  async receive(session: HttpSession, message: JsonRpcResponse): Promise<void> {
+    const { id } = message
+    const node = typeof id === 'string' ? nodeOf(id) : undefined
+    // A question of this node that is not expected here any more may be one that another node took over.
+    const isHere = typeof id !== 'string' || node === undefined || this.#questions.has(id)
+    const isOwn = isHere || node === this.#nodes.id
+    this.#state.observer?.event({ type: 'answer', arrived: isOwn ? 'here' : 'elsewhere' })
+    if (isHere) {
+      session.session.response(message)
+      return
+    }
+    const answer = { session: session.id, message, at: performance.now() }
+    if (await this.#pass(id, node, answer)) return
+    this.#state.observer?.event({ type: 'writeRefused', what: 'answer' })
+    const { length } = JSON.stringify(message)
+    if (this.#repeating.size < maxRepeated && length <= maxRepeatedChars) this.#repeatLater(id, node, answer)
+  }
+
+  /** Stores a response and announces it to the node that asked; whether it is the first one. Rejects if the backplane fails. */
+  async #pass(id: string, node: string, answer: AcceptedAnswer): Promise<boolean> {
+    const isFirst = await this.#store(answer)
+    if (isFirst) this.#keep(id, answer)
+    // The store may have lost the request, or never had it, and then its node takes the response from the message.
+    const response = isFirst ? {} : { response: answer.message }
+    this.#nodes.send({ type: 'answered', session: answer.session, id, ...response }, node)
+    return isFirst
+  }
+
+  /** The message may be lost, too, while the store comes back and nodes connect to it again. */
+  #repeatLater(id: string, node: string, answer: AcceptedAnswer, times = 0): void {
+    const timer = unref(
+      setTimeout(async () => {
+        this.#repeating.delete(timer)
+        const isFirst = await this.#pass(id, node, answer).catch(() => false)
+        if (!isFirst && times + 1 < repeatedAfterMs.length) this.#repeatLater(id, node, answer, times + 1)
+      }, repeatedAfterMs[times]),
+    )
+    this.#repeating.add(timer)
+  }
+
+  /** Whether the response is the first one to its question. */
+  #store({ session, message }: AcceptedAnswer): Promise<boolean> {
+    const key = questionKey(session, message.id ?? '')
+    const { storedEventsMs } = this.#state.bounds
+    return this.#backplane.swap(key, unanswered, answered + JSON.stringify(message), storedEventsMs)
+  }
+
+  /** A failover of the store may lose a response after the client received 202 for it. */
+  #keep(id: string, answer: AcceptedAnswer): void {
+    const oldest = performance.now() - keptAnswersMs
+    for (const [other, { at }] of this.#accepted) {
+      if (at > oldest) break
+      this.#accepted.delete(other)
+    }
+    this.#accepted.set(id, answer)
+  }
+
+  /** Stores the responses of the last seconds again, if the store lost them. */
+  async storeAgain(): Promise<void> {
+    const oldest = performance.now() - keptAnswersMs
+    for (const [id, answer] of this.#accepted) {
+      if (answer.at < oldest || !(await this.#store(answer))) continue
+      this.#nodes.send({ type: 'answered', session: answer.session, id }, nodeOf(id))
+      this.take(answer.session, id)
+    }
+  }
+
+  /** Expects the answer to a question that this node sent, or whose call it took over. */
+  expect(question: string, session: string): void {
+    this.#questions.set(question, session)
+    this.#looking ??= unref(setInterval(() => this.look(), lookMs))
+  }
+
+  /** Looks at the store for the answers to all questions of this node. */
+  look(): void {
+    for (const [id, session] of this.#questions) this.take(session, id)
+    if (this.#questions.size > 0) return
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
+  take(sessionId: string, id: string, given?: unknown): void {
+    const take = async (): Promise<void> => {
+      const text = await this.#backplane.get(questionKey(sessionId, id))
+      const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
+      const response = classify(text === undefined ? given : stored)
+      if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
+    }
+    if (this.#questions.get(id) === sessionId) take().catch(this.#report)
+  }
+
+  close(): void {
+    clearInterval(this.#looking)
+    for (const timer of this.#repeating) clearTimeout(timer)
+  }
+}

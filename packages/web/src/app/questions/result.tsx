@@ -1,0 +1,100 @@
+import type { CallToolResult } from '@jackfield/sdk'
+import { type ReactNode, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Blocks } from '../text/blocks.tsx'
+import { ExactJson, JsonTree } from '../text/foreign.tsx'
+import { plain } from '../text/foreign-type.ts'
+import { Tokens } from '../text/tokens.tsx'
+import type { QuestionOf, Row } from './answer.ts'
+import { useAnswer } from './answer.ts'
+import { DecisionButton } from './armed.tsx'
+import { Card } from './card.tsx'
+import { JsonEditor, useJsonDraft } from './json-draft.tsx'
+import style from './questions.module.css'
+import { DraftActs, EditedContent, Side, TwoSides } from './two-sides.tsx'
+
+/** May the caller see this result of a tool, and as it is? */
+export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'result'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'result'>(row)
+  const given = plain<CallToolResult>(question.result)
+  const draft = useJsonDraft(`${row.id}.result`, given, ({ content }) => Array.isArray(content))
+  const [isJson, setJson] = useState(draft.value === undefined)
+  const result = draft.value
+  return (
+    <Card
+      row={row}
+      title="result.title"
+      answering={answering}
+      version={draft.text}
+      facts={<span>{t('result.rule', { rule: question.decision.rule })}</span>}
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t('result.withhold')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton
+          look="primary"
+          isOff={result === undefined}
+          onDecide={() => {
+            draft.forget()
+            answering.send({ verdict: 'allow', ...(draft.isEdited && result !== undefined && { result }) })
+          }}
+          data-act="allow"
+        >
+          {t(draft.isEdited ? 'result.passEdited' : 'result.pass')}
+        </DecisionButton>
+      }
+    >
+      <TwoSides
+        left={
+          <Side title={t('result.given')} note={<Tokens content={given.content} />}>
+            <Blocks content={given.content} label={t('result.given')} />
+            {given.structuredContent !== undefined && (
+              <JsonTree value={given.structuredContent} label={t('result.structured')} />
+            )}
+          </Side>
+        }
+        right={
+          <Side
+            title={t('result.passed')}
+            note={
+              <>
+                {result !== undefined && <Tokens content={result.content} />}
+                <DraftActs draft={draft} isJson={isJson} onJson={setJson} />
+              </>
+            }
+          >
+            {isJson || result === undefined ? (
+              <JsonEditor label={t('result.passed')} draft={draft} />
+            ) : (
+              <>
+                <EditedContent
+                  content={result.content}
+                  before={given.content}
+                  label={t('result.text')}
+                  onChange={(content) =>
+                    draft.setValue({ ...result, content: Array.isArray(content) ? content : [content] })
+                  }
+                />
+                {result.structuredContent !== undefined && (
+                  <JsonTree value={result.structuredContent} label={t('result.structured')} />
+                )}
+              </>
+            )}
+          </Side>
+        }
+      />
+      <details>
+        <summary>
+          {t('result.arguments')}{' '}
+          <span className={style.aside}>
+            <Tokens content={question.arguments} />
+          </span>
+        </summary>
+        <ExactJson value={question.arguments} label={t('result.arguments')} />
+      </details>
+    </Card>
+  )
+}

@@ -1,0 +1,177 @@
+import { unseenIn } from '@jackfield/host/browser'
+import { type ReactNode, useId } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Blocks, isTextBlock } from '../text/blocks.tsx'
+import { ForeignBox } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { Button, uiStyle } from '../ui/ui.tsx'
+import type { JsonDraft } from './json-draft.tsx'
+import style from './questions.module.css'
+
+/** Longer texts are edited as JSON. */
+const mostTyped = 20_000
+
+/** What is asked for beside what goes out, in one column where there is no room for two. `isRightFirst`: which is then first. */
+export function TwoSides({
+  left,
+  right,
+  isRightFirst = false,
+}: {
+  left: ReactNode
+  right: ReactNode
+  isRightFirst?: boolean
+}): ReactNode {
+  return (
+    <div className={style.around}>
+      <div className={style.sides} data-right-first={isRightFirst}>
+        {left}
+        {right}
+      </div>
+    </div>
+  )
+}
+
+export function Side({
+  title,
+  note,
+  children,
+}: {
+  title: ReactNode
+  note?: ReactNode
+  children: ReactNode
+}): ReactNode {
+  const id = useId()
+  return (
+    <section className={style.side} aria-labelledby={id}>
+      <div className={style.sideHead}>
+        <h3 id={id}>{title}</h3>
+        {note}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** A text of one side, as it is. */
+export function SideText({ label, children }: { label: string; children: ReactNode }): ReactNode {
+  return (
+    <div className={style.message}>
+      <span className={style.role}>{label}</span>
+      {children}
+    </div>
+  )
+}
+
+/** A text that the person can change before it goes out. Characters that a text field does not show are listed below it. */
+export function EditedText({
+  label,
+  text,
+  before,
+  onChange,
+}: {
+  label: string
+  text: string
+  before: string | undefined
+  onChange: (text: string) => void
+}): ReactNode {
+  const t = useText()
+  const id = useId()
+  if (text.length > mostTyped)
+    return (
+      <SideText label={label}>
+        <ForeignBox text={foreign(text)} label={label} />
+      </SideText>
+    )
+  return (
+    <div className={style.message}>
+      <label className={style.role} htmlFor={id}>
+        {label}
+        {text !== before && <span className={style.changed}>{t('draft.changed')}</span>}
+      </label>
+      <textarea
+        id={id}
+        className={`${uiStyle.input} ${style.typed}`}
+        rows={3}
+        value={text}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      {unseenIn(text).length > 0 && <ForeignBox text={foreign(text)} label={t('draft.exactly', { label })} />}
+    </div>
+  )
+}
+
+/** Content blocks whose texts can be changed. `before`: the same content as it was given. */
+export function EditedContent<C>({
+  content,
+  before,
+  label,
+  onChange,
+}: {
+  content: C | readonly C[]
+  before: unknown
+  label: string
+  onChange: (content: C | C[]) => void
+}): ReactNode {
+  const t = useText()
+  const blocks = listOf<C>(content)
+  const earlier = listOf<unknown>(before)
+  return blocks.map((block, n) => {
+    const was = earlier[n]
+    const name = blocks.length > 1 ? t('text.part', { label, n: n + 1 }) : label
+    return isTextBlock(block) ? (
+      <EditedText
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+        key={n}
+        label={name}
+        text={block.text}
+        before={isTextBlock(was) ? was.text : undefined}
+        onChange={(text) => {
+          const next = blocks.map((one, at) => (at === n ? { ...one, text } : one))
+          onChange(Array.isArray(content) ? next : (next[0] ?? block))
+        }}
+      />
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+      <SideText key={n} label={name}>
+        <Blocks content={block} label={name} />
+      </SideText>
+    )
+  })
+}
+
+/** Takes all changes of a draft back, and shows it as JSON. */
+export function DraftActs<T>({
+  draft,
+  isJson,
+  onJson,
+}: {
+  draft: JsonDraft<T>
+  isJson: boolean
+  onJson: (isJson: boolean) => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <span className={style.row}>
+      {draft.isEdited && (
+        <Button small look="quiet" onClick={draft.undo} data-act="undo">
+          {t('act.undoEdit')}
+        </Button>
+      )}
+      <Button
+        small
+        look="quiet"
+        aria-pressed={isJson}
+        isOff={draft.value === undefined}
+        onClick={() => onJson(!isJson)}
+        data-act="edit"
+      >
+        JSON
+      </Button>
+    </span>
+  )
+}
+
+function listOf<T>(content: T | readonly T[]): readonly T[]
+function listOf(content: unknown): readonly unknown[] {
+  return Array.isArray(content) ? content : [content]
+}

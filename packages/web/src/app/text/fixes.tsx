@@ -1,0 +1,80 @@
+import type { Fix } from '@jackfield/host/browser'
+import { HostError } from '@jackfield/host/client'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { rich, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Note } from '../ui/ui.tsx'
+import { Foreign } from './foreign.tsx'
+import { foreign, plain, type Wire, wire } from './foreign-type.ts'
+import style from './text.module.css'
+
+/** Actions that the page of a server has as buttons. */
+const buttonsOfServer: ReadonlySet<Fix['action']> = new Set(['sign-in', 'approve', 'diagnose'])
+
+/**
+ * What can be done about a failure: links to where it is done, and sentences for what is done elsewhere. `page`: the server
+ * whose page this is on, which has its buttons beside it.
+ */
+export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: string }): ReactNode {
+  const t = useText()
+  const shown = plain<readonly Fix[]>(fixes).filter(
+    (fix) => !(buttonsOfServer.has(fix.action) && 'server' in fix && fix.server === page),
+  )
+  if (shown.length === 0) return null
+  return (
+    <ul className={style.fixes}>
+      {shown.map((fix) => {
+        const key = JSON.stringify(fix)
+        const place = placeOf(fix)
+        const { action, ...values } = fix
+        const id = 'setting' in fix ? `fix.configure.${fix.setting}` : `fix.${action}`
+        const parts = Object.entries(values).map(([name, value]) => [
+          name,
+          <Foreign key={name} text={foreign(value)} most={120} inline />,
+        ])
+        const text = rich(t, id, Object.fromEntries(parts))
+        return <li key={key}>{place === undefined ? text : <Link href={place}>{text}</Link>}</li>
+      })}
+    </ul>
+  )
+}
+
+/** The message of an error, with what can be done about it. */
+export function ErrorNote({ error }: { error: Error }): ReactNode {
+  return (
+    <Note tone="danger" live>
+      <Foreign text={foreign(error.message)} />
+      {error instanceof HostError && <Fixes fixes={wire(error.fixes)} />}
+    </Note>
+  )
+}
+
+/** The address of the page where it is done; undefined where that is outside of the page. */
+function placeOf(fix: Fix): string | undefined {
+  switch (fix.action) {
+    case 'sign-in':
+    case 'approve':
+    case 'diagnose':
+    case 'review':
+      return routes.server.to(fix.server)
+    case 'configure':
+    case 'pass-variable':
+    case 'uninstall':
+      return routes.setting.to('servers')
+    case 'set-secret':
+      return routes.setting.to('secrets')
+    case 'open-folder':
+    case 'include-folders':
+      return routes.setting.to('folders')
+    case 'search-log':
+      return routes.activities.to({ filter: fix.filter })
+    case 'search-registry':
+      return routes.setting.to('registry')
+    case 'choose-model':
+      return routes.setting.to('models')
+    case 'record':
+    case 'update':
+      return undefined
+  }
+}

@@ -1,0 +1,164 @@
+import type { CreateMessageParams } from '@jackfield/sdk'
+import { afterAll, describe, expect, test } from 'vitest'
+import { statelessServer } from '../../../host/test/fixtures/stateless-server.ts'
+import { asking, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { until } from '../server/rig.ts'
+import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
+
+afterAll(closeBrowser)
+
+const request = {
+  systemPrompt: 'You plan trips.',
+  messages: [
+    { role: 'user', content: { type: 'text', text: 'Hi' } },
+    { role: 'assistant', content: { type: 'text', text: 'Hello.' } },
+    { role: 'user', content: [{ type: 'text', text: 'Where to?' }] },
+  ],
+  modelPreferences: { hints: [{ name: 'clever' }], costPriority: 0.2, intelligencePriority: 0.9 },
+  maxTokens: 400,
+  temperature: 0.5,
+  stopSequences: ['END'],
+}
+
+/** Runs a tool that samples. */
+function sample(served: Served, server: string): string {
+  return served.service.startRun(
+    { kind: 'call', tool: `${server}__sample`, arguments: { params: request } },
+    { by: 'test', asks: true },
+  )
+}
+
+async function look(served: Served, tab: Tab, kind: string): Promise<void> {
+  const open = (): { id: string } | undefined =>
+    served.service.host.inbox.list().find(({ question }) => question.kind === kind)
+  await until(() => open() !== undefined, `a ${kind}`)
+  await tab.go(`/inbox/${open()?.id}`)
+  await tab.page.locator(`[data-card="${open()?.id}"]`).waitFor()
+}
+
+async function press(tab: Tab, act: string): Promise<void> {
+  await tab.page.waitForSelector(`[data-act="${act}"][data-armed=true]`)
+  await tab.click(`[data-act="${act}"]`)
+}
+
+async function resultOf(served: Served, run: string): Promise<string> {
+  return JSON.stringify((await served.service.runs.wait(run, new AbortController().signal)).result)
+}
+
+describe.skipIf(missing !== undefined)(
+  `sampling in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
+  () => {
+    test('a request and its answer are reviewed and edited, and denied at either review, on both revisions', async () => {
+      const { url, stop } = await statelessServer()
+      const asked: Pick<CreateMessageParams, 'messages' | 'maxTokens'>[] = []
+      const replies: { say: string }[] = []
+      const scripted = scriptedModel(replies)
+      const model = {
+        ...scripted,
+        generate(given: Parameters<typeof scripted.generate>[0]) {
+          asked.push({ messages: given.messages, maxTokens: given.maxTokens })
+          return scripted.generate(given)
+        },
+      }
+      const served = await serveHost({
+        servers: { session: asking, stateless: { url } },
+        rules: [{ id: 'all', verdict: 'allow' }],
+        model,
+      })
+      const tab = await openTab(served, '/inbox')
+      const { page } = tab
+      for (const server of ['session', 'stateless']) {
+        replies.push({ say: 'Go to Oslo.' }, { say: 'Go to Rome.' }, { say: 'Go to Bonn.' })
+        const run = sample(served, server)
+        await look(served, tab, 'sampling-request')
+        const left = page.getByRole('region', { name: `What ${server} asks for` })
+        for (const text of ['You plan trips.', 'Where to?', 'clever', '400', '0.5', '"END"'])
+          await left.getByText(text, { exact: true }).waitFor()
+        const right = page.getByRole('region', { name: 'What your model gets' })
+        await right.getByLabel('user 3').fill('Where to in May?\u200b')
+        await right.getByLabel('Maximum tokens of the answer').fill('200')
+        await right.getByText('U+200B').waitFor()
+        await tab.check()
+        await press(tab, 'allow')
+
+        await look(served, tab, 'sampling-result')
+        expect(asked.at(-1)).toEqual({
+          messages: [
+            ...request.messages.slice(0, 2),
+            { role: 'user', content: [{ type: 'text', text: 'Where to in May?\u200b' }] },
+          ],
+          maxTokens: 200,
+        })
+        await page
+          .getByRole('region', { name: 'What your model was asked' })
+          .getByText('Where to in May?')
+          .first()
+          .waitFor()
+        await page.getByLabel('assistant').last().waitFor()
+        await press(tab, 'again')
+        const answer = page.getByRole('region', { name: `What ${server} gets` }).getByRole('textbox')
+        await expect.poll(() => answer.inputValue()).toBe('Go to Rome.')
+        await answer.fill('Go to Rome by train.')
+        await tab.check()
+        await press(tab, 'allow')
+        expect(await resultOf(served, run)).toContain('Go to Rome by train.')
+
+        const before = asked.length
+        const second = sample(served, server)
+        await look(served, tab, 'sampling-request')
+        await press(tab, 'deny-once')
+        const refused = await resultOf(served, second)
+        expect(refused).not.toContain('Go to')
+        expect(asked).toHaveLength(before)
+
+        const third = sample(served, server)
+        await look(served, tab, 'sampling-request')
+        await press(tab, 'allow')
+        await look(served, tab, 'sampling-result')
+        await press(tab, 'deny-once')
+        const withheld = await resultOf(served, third)
+        expect(withheld).not.toContain('Go to Bonn')
+        expect(asked).toHaveLength(before + 1)
+        expect({
+          server,
+          refused: /-1|rejected/i.test(refused),
+          withheld: /-1|rejected/i.test(withheld),
+        }).toEqual({
+          server,
+          refused: true,
+          withheld: true,
+        })
+      }
+      await stop()
+    })
+
+    test('further requests pass once the card said what is then not shown', async () => {
+      const served = await serveHost({
+        servers: { session: asking },
+        rules: [{ id: 'all', verdict: 'allow' }],
+        model: scriptedModel([{ say: 'One.' }, { say: 'Two.' }]),
+      })
+      const tab = await openTab(served, '/inbox', { viewport: { width: 390, height: 844 } })
+      const run = sample(served, 'session')
+      for (const kind of ['sampling-request', 'sampling-result']) {
+        await look(served, tab, kind)
+        const [left, right] = await tab.page
+          .locator('[data-card] section section')
+          .evaluateAll((sides) => sides.map((side) => side.getBoundingClientRect().x))
+        expect(left).toBe(right)
+        await tab.page.click('[data-act=remember]')
+        await tab.page.getByText('tokens in 24 hours pass without review').waitFor()
+        await tab.check()
+        await press(tab, 'pass-always')
+      }
+      expect(await resultOf(served, run)).toContain('One.')
+      const second = sample(served, 'session')
+      expect(await resultOf(served, second)).toContain('Two.')
+      expect(served.service.host.sampling.grants().map(({ stage, scope }) => [stage, scope])).toEqual([
+        ['request', 'always'],
+        ['result', 'always'],
+      ])
+    })
+  },
+)
