@@ -99,7 +99,7 @@ export const protocol: Group = {
       },
     },
     inMatrix('introductions', all(yes(ran('gets the identity of the server')))),
-    inMatrix('ping', all(yes(ran('finds the server alive, again and again')))),
+    inMatrix('ping', all(yes(ran('gets repeated pings answered')))),
     inMatrix('pagination', {
       v2: part('by a handler of one’s own', source('nextCursor')),
       v1: part(
@@ -111,11 +111,11 @@ export const protocol: Group = {
     }),
     inMatrix(
       'progress',
-      all(yes(ran('hears of progress, in order')), {
-        fastmcp: part('without words', ran('hears of progress, in order')),
+      all(yes(ran('gets progress, in order')), {
+        fastmcp: part('without words', ran('gets progress, in order')),
       }),
     ),
-    inMatrix('log messages at the level asked for', {
+    inMatrix('log messages at the requested level', {
       v2: yes(ran('hears log messages from warning upwards')),
       v1: yes(ran('hears log messages from warning upwards')),
       fastmcp: part('every level', ran('hears log messages from debug upwards')),
@@ -134,11 +134,11 @@ export const protocol: Group = {
         yes(ranAsClient('runs out of time, and the tool is stopped')),
       ),
     ),
-    inMatrix('many calls at once', all(yes(ran('keeps thirty calls at once apart')))),
+    inMatrix('many calls at once', all(yes(ran('separates thirty concurrent calls')))),
     inMatrix('large and unusual text', all(yes(ran('sends and gets line ends of every kind unchanged')))),
     inMatrix('request metadata', all(yes(ran("sends a request's _meta")), { fastmcp: unknown })),
     inMatrix('unknown methods', all(yes(probed('answers -32601 to a method nobody has')))),
-    inMatrix('lists and reads that stay fresh', newest(yes(source('cacheScope')))),
+    inMatrix('cached lists and reads', newest(yes(source('cacheScope')))),
     {
       title: 'a client keeps answers as long as they are fresh',
       since: '2026-07-28',

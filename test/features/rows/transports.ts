@@ -110,11 +110,11 @@ export const transports: Group = {
       peers: {
         v2: part(
           'with an event store of one’s own',
-          ran('fetches answers whose streams the server let go of, three at once'),
+          ran('fetches responses whose streams the server released, three at once'),
         ),
         v1: part(
           'with an event store of one’s own',
-          ran('fetches answers whose streams the server let go of, three at once'),
+          ran('fetches responses whose streams the server released, three at once'),
         ),
         fastmcp: yes(source('eventStore ?? new InMemoryEventStore')),
         lite: part('the stream of a GET, with an adapter', source('Last-Event-ID')),
@@ -136,7 +136,9 @@ export const transports: Group = {
     {
       title: 'HTTP+SSE client, found by itself behind a URL',
       until: '2024-11-05',
-      ours: ours('packages/sdk/test/links/sse.test.ts > is detected behind its URL, with the caller’s headers'),
+      ours: ours(
+        'packages/sdk/test/links/sse.test.ts > is detected behind its URL, with the caller’s headers',
+      ),
       peers: clients(
         part('by hand', source('class SSEClientTransport')),
         part('by hand', source('class SSEClientTransport')),
