@@ -21,11 +21,10 @@ export type * from './protocol/definitions.ts'
 export { loggingLevels, MetaKey, type ProgressToken } from './protocol/meta.ts'
 export { type ProtocolVersion, protocolVersions } from './protocol/methods.ts'
 export type * from './protocol/server-requests.ts'
-export type { Backplane } from './request/backplane.ts'
+export type { Backplane, TokenBucket } from './request/backplane.ts'
 export type { Change, ChangeSubscription, Changes, Subscriber } from './request/changes.ts'
 export type { Caller, Exchange, InputRequired, InputStrategy, Outcome, Peer } from './request/exchange.ts'
 export { limits } from './request/limits.ts'
-export type { TokenBucket } from './request/token-buckets.ts'
 export { audio, blob, image } from './server/content.ts'
 export type {
   Completer,

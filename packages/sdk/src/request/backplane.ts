@@ -1,6 +1,14 @@
 import { excerpt, McpError } from '../jsonrpc/error.ts'
+import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import { limits } from './limits.ts'
-import { type TokenBucket, TokenBuckets } from './token-buckets.ts'
+
+/** How much may be spent: a bucket that refills evenly. */
+export interface TokenBucket {
+  /** Milliseconds in which one token is refilled. */
+  readonly refillMs: number
+  /** Tokens in a full bucket. */
+  readonly capacity: number
+}
 
 /**
  * Storage for state shared between exchanges: keys with expiry and compare-and-set, trimmed append logs, and publish and
@@ -256,6 +264,27 @@ function add(amount: Amount, value: string, sign: 1 | -1): void {
 function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string): string | undefined {
   if (amount.count >= most.count) return 'limits.remembered'
   return amount.chars + value.length > most.chars ? 'limits.rememberedChars' : undefined
+}
+
+const maxBuckets = 10_000
+
+/** Token buckets in memory, by key. Of more than 10 000, those used longest ago are forgotten. */
+export class TokenBuckets {
+  /** When each bucket is full again (GCRA), on the monotonic clock. */
+  readonly #fullAt = new Map<string, number>()
+
+  /** Takes tokens; returns 0, or the milliseconds to wait if there are too few. */
+  spend(key: string, cost: number, { refillMs, capacity }: TokenBucket): number {
+    const now = performance.now()
+    const fullAt = Math.max(this.#fullAt.get(key) ?? now, now)
+    const after = fullAt + cost * refillMs
+    const waitMs = after - now - capacity * refillMs
+    // Reinserted at the end, so that the least recently used is forgotten first.
+    this.#fullAt.delete(key)
+    this.#fullAt.set(key, waitMs > 0 ? fullAt : after)
+    dropOldest(this.#fullAt, maxBuckets)
+    return Math.max(0, waitMs)
+  }
 }
 
 const sweepEveryMs = 30_000

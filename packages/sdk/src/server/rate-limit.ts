@@ -1,7 +1,7 @@
 import { ErrorCode, invalid, RpcError } from '../jsonrpc/error.ts'
 import type { Backplane } from '../request/backplane.ts'
+import { type TokenBucket, TokenBuckets } from '../request/backplane.ts'
 import type { Peer } from '../request/exchange.ts'
-import { type TokenBucket, TokenBuckets } from '../request/token-buckets.ts'
 import type { Middleware } from './server.ts'
 
 /** The rate limit of one caller. */

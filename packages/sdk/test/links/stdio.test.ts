@@ -1,7 +1,7 @@
 import { type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { childEnvironment } from '../../src/transports/client/child-environment.ts'
+import { childEnvironment } from '../../src/transports/client/stdio.ts'
 import { windowsEnd, windowsLaunch } from '../../src/transports/client/windows-launch.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'

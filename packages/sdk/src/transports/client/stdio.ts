@@ -2,7 +2,6 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { McpError, messageOf } from '../../jsonrpc/error.ts'
-import { childEnvironment, defaultEnvironment } from './child-environment.ts'
 import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
 import { LineChannel, type LineLimits } from './line-channel.ts'
 import { ProcessTree, serverIdVariable, waitAtMost, withoutInheritedDescriptors } from './process-tree.ts'
@@ -10,7 +9,7 @@ import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './windows-launch.ts'
 
 export type { ClientTransport, ClientTransportFactory }
-export { defaultEnvironment, withoutInheritedDescriptors }
+export { withoutInheritedDescriptors }
 
 /** Options of `stdio`. Only `command` is required. */
 export interface StdioTransportOptions extends LineLimits {
@@ -301,4 +300,69 @@ function joinLines(lines: readonly string[]): string {
 
 function truncate(text: string, chars: number): string {
   return text.length > chars ? `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '')}…` : text
+}
+
+const posixNames = [
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LOGNAME',
+  'PATH',
+  'SHELL',
+  'TERM',
+  'TMPDIR',
+  'TZ',
+  'USER',
+]
+const windowsNames = [
+  'APPDATA',
+  'COMSPEC',
+  'HOMEDRIVE',
+  'HOMEPATH',
+  'LOCALAPPDATA',
+  'PATH',
+  'PATHEXT',
+  'PROCESSOR_ARCHITECTURE',
+  'PROGRAMDATA',
+  'PROGRAMFILES',
+  'PROGRAMFILES(X86)',
+  'SYSTEMDRIVE',
+  'SYSTEMROOT',
+  'TEMP',
+  'TMP',
+  'USERNAME',
+  'USERPROFILE',
+  'WINDIR',
+]
+
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>
+
+/**
+ * The environment of a server process: the variables that programs need to run, those named in `inherit`, and `configured`.
+ * No other variable is passed on, as it may hold a secret.
+ */
+export function childEnvironment(
+  parent: EnvironmentVariables,
+  platform: string,
+  inherit: readonly string[],
+  configured: EnvironmentVariables,
+): Record<string, string> {
+  const fold = (name: string): string => (platform === 'win32' ? name.toUpperCase() : name)
+  const allowed = new Set([...(platform === 'win32' ? windowsNames : posixNames), ...inherit].map(fold))
+  const child: Record<string, string> = {}
+  for (const [name, value] of Object.entries(parent)) {
+    // An exported shell function.
+    if (value !== undefined && allowed.has(fold(name)) && !value.startsWith('()')) child[name] = value
+  }
+  for (const [name, value] of Object.entries(configured)) {
+    for (const known of Object.keys(child)) if (fold(known) === fold(name)) delete child[known]
+    if (value !== undefined) child[name] = value
+  }
+  return child
+}
+
+/** The variables of this process that `stdio` passes to every server: PATH, HOME, LANG and similar ones. */
+export function defaultEnvironment(): Record<string, string> {
+  return childEnvironment(process.env, process.platform, [], {})
 }
