@@ -118,7 +118,7 @@ export const web: Class = {
       here: 'The SDK has no WebSocket transport and refuses upgrades. The web app accepts a WebSocket only with its exact Origin, a session cookie and a key that only its page has. A socket server closes a connection whose first line is not a message, such as the request line of a browser.',
       proof: [
         'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
-        'packages/sdk/test/transports/socket.test.ts > hears nothing from a client whose first line is not JSON, such as a web browser',
+        'packages/sdk/test/transports/socket.test.ts > ignores a client whose first line is not JSON, such as a web browser',
       ],
     },
     {
@@ -140,7 +140,7 @@ export const web: Class = {
         'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
         'packages/host/test/gateway/front.test.ts > rejects requests without a token of a user',
         'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
-        'packages/sdk/test/transports/socket.test.ts > is on this machine, unless a long name says otherwise',
+        'packages/sdk/test/transports/socket.test.ts > is on this machine, unless an explicit option allows others',
         'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, says where, and ends when told to',
       ],
     },

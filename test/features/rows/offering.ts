@@ -100,7 +100,7 @@ export const offering: Group = {
     {
       title: 'a limit on how often one caller is served',
       ours: ours(
-        'packages/sdk/test/server/rate-limit.test.ts > refuses calls of a caller beyond the burst, says when to come back, and serves them then',
+        'packages/sdk/test/server/rate-limit.test.ts > rejects calls of a caller beyond the burst, with a retry time, and serves them then',
       ),
       peers: {
         v2: no(lacks('rate-?[lL]imit')),

@@ -124,7 +124,7 @@ export const transports: Group = {
       title: 'HTTP+SSE server',
       until: '2024-11-05',
       ours: ours(
-        'packages/sdk/test/transports/sse-server.test.ts > takes messages with 202 and answers them on the stream, at %s',
+        'packages/sdk/test/transports/sse-server.test.ts > accepts messages with 202 and answers them on the stream, at %s',
       ),
       peers: {
         v2: part('a frozen package of its own', docs('server-legacy, in its migration guide')),
