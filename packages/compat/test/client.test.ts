@@ -145,7 +145,7 @@ describe('over HTTP, on 2026-07-28', () => {
     await expect(client.listTools()).rejects.toThrow('Not connected')
   })
 
-  it('refuses what is not covered, with what to do', async () => {
+  it('rejects what is not covered, with advice', async () => {
     const url = new URL('http://127.0.0.1:1/mcp')
     expect(() => new StreamableHTTPClientTransport(url, { authProvider: {} })).toThrow(
       /does not cover authProvider\. Connect with .*oauth/,

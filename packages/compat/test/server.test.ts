@@ -111,7 +111,7 @@ describe('McpServer', () => {
     })
   })
 
-  it('refuses a schema that is none, and a name that is taken', () => {
+  it('rejects an invalid schema, and a name in use', () => {
     const server = shop()
     const register = (): unknown =>
       // @ts-expect-error: no schema of Zod

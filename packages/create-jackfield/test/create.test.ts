@@ -110,7 +110,7 @@ describe('create-jackfield', () => {
     [['notes', 'more', '--template', 'stdio'], 'One folder is enough: "more" cannot be used.'],
     [['notes', '--tempate', 'stdio'], "Unknown option '--tempate'"],
     [['file', '--template', 'stdio'], 'is not a folder. Choose another name.'],
-  ])('%j ends with exit code 2 and says what to do', async (words, message) => {
+  ])('%j ends with exit code 2 and advice', async (words, message) => {
     const folder = tempFolder()
     writeFileSync(join(folder, 'file'), '')
     const finished = await create(folder, words)
@@ -135,7 +135,7 @@ describe('create-jackfield', () => {
     expect(readFileSync(join(folder, 'test/server.test.ts'), 'utf8')).toBe('mine')
   })
 
-  it('says so where installing fails, with exit code 1, and keeps the project', async () => {
+  it('reports a failed installation with exit code 1, and keeps the project', async () => {
     const folder = tempFolder()
     const finished = await create(folder, ['notes', '--template', 'stdio'], {
       npm_config_registry: 'http://127.0.0.1:1/',
@@ -209,7 +209,7 @@ describe.skipIf(noTerminal !== undefined)('create-jackfield in a terminal', () =
     expect(terminal.history()).not.toContain('Which template?')
   })
 
-  it('writes nothing where the person presses Esc', async () => {
+  it('writes nothing if the user presses Esc', async () => {
     const folder = tempFolder()
     const terminal = open(folder, ['notes'])
     await terminal.until('Which template?')

@@ -46,7 +46,7 @@ async function failure(work: Promise<unknown>): Promise<McpError> {
 }
 
 describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
-  it('that cannot be reached says so, without its password', async () => {
+  it('that is unreachable is reported without its password', async () => {
     const url = `postgres://ada:open%20sesame@127.0.0.1:${await freePort()}/shop`
     const error = await failure(postgresBackplane({ url, timeoutMs: 200, onWarning: () => {} }))
     expect(error.code).toBe('CONNECT_FAILED')
@@ -63,7 +63,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(error).toMatchObject({ code: 'INVALID', message: expect.stringMatching(message) })
   })
 
-  it('keeps what it stored when PostgreSQL is killed, and says that messages may be lost', async () => {
+  it('keeps stored data when PostgreSQL is killed, and reports that messages may be lost', async () => {
     const { plane, warnings } = await open()
     await plane.set('kept', 'value', hour)
     expect(await plane.add('used', 'yes', hour)).toBe(true)
@@ -103,7 +103,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(await waiting).toBe('v')
   })
 
-  it('gives up a statement that waits for a lock, and says that its outcome is not known', async () => {
+  it('aborts a statement that waits for a lock, with unknown outcome', async () => {
     const { plane, schema } = await open({ timeoutMs: 300 })
     await plane.set('k', 'v', hour)
     const client = new pg.Client({ connectionString: server.url() })
@@ -120,7 +120,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await vi.waitFor(async () => expect(await plane.get('k')).toMatch(/^[vw]$/), watchdog)
   })
 
-  it('finishes what is under way when it is closed, and takes nothing more', async () => {
+  it('finishes running operations when it is closed, and accepts nothing more', async () => {
     const { plane } = await open()
     const under = Array.from({ length: 50 }, (_, at) => plane.append('log', `e${at}`, 1000, hour))
     const closing = plane.close()
@@ -134,7 +134,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await vi.waitFor(async () => expect(await server.run('postgres', text)).toEqual([['0']]), watchdog)
   })
 
-  it('goes on after a listener that throws', async () => {
+  it('continues after a listener that throws', async () => {
     const { plane, warnings } = await open()
     const heard: string[] = []
     await plane.subscribe('topic', () => {

@@ -32,7 +32,7 @@ function expectNoSecret(seen: unknown, ...secrets: string[]): void {
 }
 
 describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_000 }, () => {
-  it('says at the start that Redis cannot be reached, and what to do', async () => {
+  it('reports at the start that Redis is unreachable, with advice', async () => {
     const server = await RedisServer.start()
     await server.kill()
     const error = await failure(redisBackplane({ url: `redis://me:hunter%402@127.0.0.1:${server.port}` }))
@@ -45,7 +45,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret(error, 'hunter')
   })
 
-  it('shows the password of its address nowhere', async () => {
+  it('shows the password of its URL nowhere', async () => {
     const server = await RedisServer.start('--requirepass', 'sesame')
     for (const url of [
       `redis://:hunter%402@127.0.0.1:${server.port}`,
@@ -71,7 +71,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret([warnings, await failure(plane.get('k'))], 'sesame')
   })
 
-  it('shows the password nowhere when a server says it back', async () => {
+  it('shows the password nowhere when a server repeats it', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', () =>
@@ -89,7 +89,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret(error, 'hunter')
   })
 
-  it('waits while Redis is started anew, and goes on with what Redis kept', async () => {
+  it('waits while Redis restarts, and continues with the stored data', async () => {
     const server = await RedisServer.start(...forgetsNothing)
     const { plane } = await open({ url: server.url })
     await plane.set('k', 'kept', hour)
@@ -103,7 +103,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(await plane.add('k', 'again', hour)).toBe(false)
   })
 
-  it('gives its scripts to a Redis that forgot them', async () => {
+  it('loads its scripts again into a Redis that lost them', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     const one = await plane.append('log', 'one', 10, hour)
@@ -141,7 +141,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(warnings.filter((one) => /was lost for/.test(one))).toHaveLength(2)
   })
 
-  it('gives up a Redis that does not answer, and comes back when it does', async () => {
+  it('disconnects from a Redis that does not respond, and reconnects when it does', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 1500 })
     await plane.set('k', 'v', hour)
@@ -160,7 +160,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     await vi.waitFor(async () => expect(await plane.get('k')).toBe('v'), watchdog)
   })
 
-  it('takes no more than so many commands at once', async () => {
+  it('limits the number of concurrent commands', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 60_000 })
     server.pause()
@@ -171,7 +171,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(new Set(await Promise.all(all.slice(0, 10_000)))).toEqual(new Set([undefined]))
   })
 
-  it('tells who listens that messages may be lost, and hears exactly what is still listened to', async () => {
+  it('notifies subscribers that messages may be lost, and resubscribes exactly to the remaining topics', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 2000 })
     const told: string[] = []
@@ -197,7 +197,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(channels).toEqual(['jackfield:t:kept'])
   })
 
-  it('takes a listener that comes while Redis is away when it is back', async () => {
+  it('activates a subscription made while Redis is away', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 20_000 })
     await server.kill()
@@ -217,7 +217,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(['CONNECT_FAILED', 'CONNECTION_CLOSED']).toContain(code)
   })
 
-  it('goes on after a listener that throws', async () => {
+  it('continues after a listener that throws', async () => {
     const server = await RedisServer.start()
     const { plane, warnings } = await open({ url: server.url })
     const heard: string[] = []
@@ -230,7 +230,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(warnings).toEqual(['A listener of messages failed: my fault'])
   })
 
-  it('says what Redis refuses', async () => {
+  it('reports what Redis rejects', async () => {
     const server = await RedisServer.start('--maxmemory', '1', '--maxmemory-policy', 'noeviction')
     const { plane } = await open({ url: server.url })
     const error = await failure(plane.set('k', 'v', hour))
@@ -247,7 +247,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
   })
 
-  it('finishes what is under way when it is closed, and takes nothing more', async () => {
+  it('finishes running operations when it is closed, and accepts nothing more', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     await plane.subscribe('topic', () => {})

@@ -51,7 +51,7 @@ function importedBy(text: string): string[] {
   }).filter((path) => path !== '')
 }
 
-test('folders import only what is below them', () => {
+test('folders import only folders below them', () => {
   const wrong = globSync('*/**/*.ts', { cwd: sources }).flatMap((file) => {
     const folder = folderOf(file)
     return importedBy(readFileSync(join(sources, file), 'utf8'))

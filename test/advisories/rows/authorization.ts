@@ -33,7 +33,7 @@ export const authorization: Class = {
         `${reach} > is not followed to %s, and nothing is requested there`,
         `${reach} > connects to the checked address whatever the name resolves to by then`,
         `${reach} > a server at a reserved address cannot make the client request anything`,
-        'packages/sdk/test/links/http.test.ts > to another origin are refused, and nothing reaches it',
+        'packages/sdk/test/links/http.test.ts > to another origin are rejected, and nothing reaches it',
       ],
     },
     {

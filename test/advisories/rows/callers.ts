@@ -46,10 +46,10 @@ export const callers: Class = {
         'test/torture/sessions/flood.test.ts > Session ids are visible ASCII, all different, with uniformly distributed characters',
         `${principals} > cannot use, read, resume or end a session`,
         `${principals} > a session of HTTP+SSE belongs to whoever opened its stream`,
-        `${legacy} > belongs to who began it: for anybody else it does not exist`,
-        `${legacy} > is given with the answer to initialize: long, random, visible ASCII`,
-        `${legacy} > is needed for everything after, and missing is 400, unknown is 404`,
-        `${streams} > is one per session, and free again when it was dropped`,
+        `${legacy} > belongs to its principal: for any other it does not exist`,
+        `${legacy} > is returned by initialize: long, random, visible ASCII`,
+        `${legacy} > is required for everything after: missing is 400, unknown is 404`,
+        `${streams} > is one per session, and free again when it was closed`,
         'packages/sdk/test/auth/handles.test.ts > the id of a session gives no access',
       ],
     },
@@ -102,7 +102,7 @@ export const callers: Class = {
       proof: [
         'test/torture/sessions/principals.test.ts > State of one principal does not exist for another, on any node',
         'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
-        'packages/sdk/test/extensions/tasks/access.test.ts > and is listed for nobody where nobody can be told apart',
+        'packages/sdk/test/extensions/tasks/access.test.ts > and is listed for nobody without identified callers',
       ],
     },
     {
@@ -117,7 +117,7 @@ export const callers: Class = {
       here: 'An event id identifies its stream; replay sends the rest of that stream, in that session, to its principal. An unknown, foreign, forged or expired id is refused.',
       proof: [
         'test/torture/sessions/resuming.test.ts > A stream that is cut at any byte resumes after the last whole event, with every event once',
-        `${streams} > cannot be resumed from an event that is unknown, foreign, forged or gone`,
+        `${streams} > cannot be resumed from an event that is unknown, foreign, forged or deleted`,
         `${streams} > is never answered with events of another stream`,
         `${principals} > cannot take over a lost stream`,
       ],
@@ -138,7 +138,7 @@ export const callers: Class = {
       here: 'All transports of an endpoint share one handler, which authenticates before it routes or reads. Without a token only the resource metadata is served.',
       proof: [
         'packages/sdk/test/auth/handles.test.ts > only the metadata of the resource is served',
-        `${'packages/sdk/test/serve/http-guard.test.ts'} > asks who it is before it reads the body, and refuses when it cannot tell`,
+        `${'packages/sdk/test/serve/http-guard.test.ts'} > authenticates before it reads the body, and rejects on failure`,
         'packages/sdk/test/auth/scopes.test.ts > the HTTP+SSE transport checks scopes as well',
       ],
     },

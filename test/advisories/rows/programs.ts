@@ -73,8 +73,8 @@ export const commands: Class = {
       ],
       here: 'Programs are started with an argument array, never with a command line. On Windows, where a command script needs cmd.exe, arguments that it would interpret are refused. A package name of a registry cannot be an option.',
       proof: [
-        `${stdio} > a command script refuses the argument %j`,
-        `${stdio} > is found on the PATH alone, quoted places too, and never where the process happens to work`,
+        `${stdio} > a command script rejects the argument %j`,
+        `${stdio} > is found only on the PATH, also in quoted entries, and never in the working directory`,
         `${registry} > rejects an option in place of a package: %s`,
       ],
     },

@@ -57,9 +57,9 @@ export const web: Class = {
       proof: [
         'test/torture/browsers/requests.test.ts > By default only the names and pages of the local machine reach a tool, however the server is mounted',
         'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
-        `${guard} > refuses Host %j for every method and path`,
-        `${guard} > refuses Origin %j for every method and path`,
-        `${guard} > judges Host and Origin each by itself`,
+        `${guard} > rejects Host %j for every method and path`,
+        `${guard} > rejects Origin %j for every method and path`,
+        `${guard} > checks Host and Origin separately`,
         `${guard} > two different Hosts`,
         'packages/sdk/test/auth/metadata.test.ts > the Host is checked as well',
         'packages/sdk/test/transports/sse-server.test.ts > keeps pages of other origins and other names out, at the stream and at the inbox',
@@ -78,7 +78,7 @@ export const web: Class = {
       here: 'Only a body whose parsed media type is JSON is accepted; anything else gets 415 and nothing runs.',
       proof: [
         'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
-        `${guard} > Content-Type %j is answered with %i`,
+        `${guard} > Content-Type %j gets %i`,
       ],
     },
     {
@@ -100,7 +100,7 @@ export const web: Class = {
       here: 'CORS headers are sent only for listed origins, naming exactly the requesting one, and never with credentials. Only the protected resource metadata, which is public, can be read by any page.',
       proof: [
         'test/torture/browsers/requests.test.ts > By default only the names and pages of the local machine reach a tool, however the server is mounted',
-        `${guard} > serves the origins it is told, with CORS for exactly them`,
+        `${guard} > serves the configured origins, with CORS for exactly them`,
         `${guard} > answers a preflight of a listed origin, and no other`,
         'packages/sdk/test/auth/metadata.test.ts > the metadata names the issuers, for every client and origin',
       ],
@@ -118,7 +118,7 @@ export const web: Class = {
       here: 'The SDK has no WebSocket transport and refuses upgrades. The web app accepts a WebSocket only with its exact Origin, a session cookie and a key that only its page has. A socket server closes a connection whose first line is not a message, such as the request line of a browser.',
       proof: [
         'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
-        'packages/sdk/test/transports/socket.test.ts > hears nothing from a client whose first line is not JSON, such as a web browser',
+        'packages/sdk/test/transports/socket.test.ts > ignores a client whose first line is not JSON, such as a web browser',
       ],
     },
     {
@@ -140,7 +140,7 @@ export const web: Class = {
         'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
         'packages/host/test/gateway/front.test.ts > rejects requests without a token of a user',
         'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
-        'packages/sdk/test/transports/socket.test.ts > is on this machine, unless a long name says otherwise',
+        'packages/sdk/test/transports/socket.test.ts > is on this machine, unless an explicit option allows others',
         'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, says where, and ends when told to',
       ],
     },

@@ -17,27 +17,27 @@ import {
 export const asking: Group = {
   title: 'Input requests',
   features: [
-    inMatrix('a form', all(yes(ran('shows a form and sends what was filled in')))),
-    inMatrix('a form that is declined or left', all(yes(ran('has its decline understood')))),
+    inMatrix('a form', all(yes(ran('shows a form and sends its values')))),
+    inMatrix('a form that is declined or cancelled', all(yes(ran('has its decline understood')))),
     inMatrix(
-      'a URL to visit',
+      'a URL elicitation',
       all(yes(ran('is asked to visit a URL, with the answer accept')), { lite: no(lacks('elicitationId')) }),
     ),
-    inMatrix('sampling', all(yes(ran('lends its model, which sees what the server asks for')))),
+    inMatrix('sampling', all(yes(ran('samples with its model, with the content of the server')))),
     inMatrix('sampling with tools', {
-      v2: yes(ran('lends its model with tools')),
-      v1: yes(ran('lends its model with tools')),
+      v2: yes(ran('samples with its model and tools')),
+      v1: yes(ran('samples with its model and tools')),
       fastmcp: unknown,
       lite: no(lacks('tool_use')),
     }),
-    inMatrix('roots', all(yes(ran('opens its folders')), { lite: no(lacks('roots/list"')) })),
+    inMatrix('roots', all(yes(ran('lists its roots')), { lite: no(lacks('roots/list"')) })),
     inMatrix(
       'several questions in one call, with effects that happen once',
       all(yes(ran('answers one question after the other')), {
         v2: part('effects are the handler’s care', ran('answers one question after the other')),
       }),
     ),
-    inMatrix('a client that cannot be asked', all(yes(ran('is not asked what it cannot answer')))),
+    inMatrix('a client that cannot be asked', all(yes(ran('gets no request that it cannot answer')))),
     {
       title: 'one handler that asks with `await` works in both eras',
       ours: ours(

@@ -9,7 +9,7 @@ export const beyond: Group = {
     {
       title: 'an extension is declared, negotiated and refused where it is not',
       ours: ours(
-        'packages/sdk/test/extensions/negotiation.test.ts > is declared by its identifier with its settings, and spoken where both sides declare it',
+        'packages/sdk/test/extensions/negotiation.test.ts > is declared by its identifier with its settings, and used if both sides declare it',
       ),
       peers: {
         v2: part('a map in the capabilities', source('extensions')),
@@ -21,7 +21,7 @@ export const beyond: Group = {
     {
       title: 'tasks: the extension',
       since: '2026-07-28',
-      ours: ours(`${tasks}/extension.test.ts > is answered at once with the task, flat, and nothing else`),
+      ours: ours(`${tasks}/extension.test.ts > is answered at once with only the task, flat`),
       peers: newest(no(lacks('io\\.modelcontextprotocol/tasks'))),
     },
     {
@@ -29,7 +29,7 @@ export const beyond: Group = {
       since: '2025-11-25',
       until: '2025-11-25',
       ours: ours(
-        `${tasks}/experimental.test.ts > give the very result of the call, tied to the task, again and again`,
+        `${tasks}/experimental.test.ts > return the exact result of the call, related to the task, repeatedly`,
       ),
       peers: {
         v2: no(lacks('InMemoryTaskStore')),
@@ -41,7 +41,7 @@ export const beyond: Group = {
     {
       title: 'tasks: another process continues after a crash, and repeats no finished step',
       since: '2025-11-25',
-      ours: ours(`${tasks}/takeover.test.ts > goes on in another one, which does no finished step again`),
+      ours: ours(`${tasks}/takeover.test.ts > continues in another one, without repeating a finished step`),
       peers: {
         v2: no(lacks('InMemoryTaskStore')),
         v1: unknown,
@@ -52,9 +52,7 @@ export const beyond: Group = {
     {
       title: 'apps: pages a host shows for results',
       since: '2025-06-18',
-      ours: ours(
-        'packages/sdk/test/extensions/ui/ui.test.ts > learns which app shows a tool, and who may call it',
-      ),
+      ours: ours('packages/sdk/test/extensions/ui/ui.test.ts > gets the app of a tool, and its visibility'),
       peers: {
         v2: no(lacks('io\\.modelcontextprotocol/ui'), 'a package of its own, ext-apps'),
         v1: no(lacks('io\\.modelcontextprotocol/ui'), 'a package of its own, ext-apps'),
@@ -66,7 +64,7 @@ export const beyond: Group = {
       title: 'skills: served, listed, verified',
       ours: ours(
         'packages/sdk/test/extensions/skills/server.test.ts > answers in the shapes the official package expects',
-        'packages/sdk/test/extensions/skills/client.test.ts > reads its SKILL.md and nothing else; a file is read when it is asked for',
+        'packages/sdk/test/extensions/skills/client.test.ts > reads only its SKILL.md; a file is read on request',
       ),
       peers: {
         v2: yes(source('io.modelcontextprotocol/skills')),

@@ -3,7 +3,7 @@ import { all, type Group, inMatrix, lacks, no, ours, part, ran, source, unknown,
 export const offering: Group = {
   title: 'What a server offers',
   features: [
-    inMatrix('tools in a list', all(yes(ran('learns what a tool is for and how it behaves')))),
+    inMatrix('tools in a list', all(yes(ran('gets the description and annotations of a tool')))),
     inMatrix(
       'every kind of content',
       all(yes(ran('gets a link to a resource')), { fastmcp: part('without annotations', ran('gets sound')) }),
@@ -18,17 +18,23 @@ export const offering: Group = {
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
     inMatrix(
-      "a tool's own failure, and arguments that do not fit",
+      'a failed tool, and invalid arguments',
       all(yes(ran("sees a tool's failure as a result")), {
         fastmcp: part('wrong arguments: an error', ran('is refused the arguments {"a":1} for add')),
         lite: part('wrong arguments: an error', ran('is refused the arguments {"a":1} for add')),
       }),
     ),
     inMatrix('unknown tools and prompts', {
-      v2: yes(ran('is refused a tool nobody has, and a name every object has')),
-      v1: part('a tool: in a result', ran('is refused a tool nobody has, and a name every object has')),
-      fastmcp: part('-32601', ran('is refused a tool nobody has, and a name every object has')),
-      lite: part('-32601', ran('is refused a tool nobody has, and a name every object has')),
+      v2: yes(ran('gets an error for an unknown tool, and for a name of an object prototype')),
+      v1: part(
+        'a tool: in a result',
+        ran('gets an error for an unknown tool, and for a name of an object prototype'),
+      ),
+      fastmcp: part(
+        '-32601',
+        ran('gets an error for an unknown tool, and for a name of an object prototype'),
+      ),
+      lite: part('-32601', ran('gets an error for an unknown tool, and for a name of an object prototype')),
     }),
     inMatrix('resources in a list', all(yes(ran('lists resources')))),
     inMatrix(
@@ -37,9 +43,9 @@ export const offering: Group = {
     ),
     inMatrix(
       'a resource that does not exist',
-      all(part('-32601', ran('is refused a resource nobody has')), {
-        v2: yes(ran('is refused a resource nobody has')),
-        v1: yes(ran('is refused a resource nobody has')),
+      all(part('-32601', ran('gets an error for an unknown resource')), {
+        v2: yes(ran('gets an error for an unknown resource')),
+        v1: yes(ran('gets an error for an unknown resource')),
       }),
     ),
     inMatrix('prompts', all(yes(ran('gets a prompt with all its arguments')))),
@@ -49,20 +55,23 @@ export const offering: Group = {
         lite: no(source('[METHODS.COMPLETION.COMPLETE]: this.handleNotImplemented')),
       }),
     ),
-    inMatrix('completion that knows the arguments already chosen', {
+    inMatrix('completion with the arguments chosen before', {
       v2: yes(ran('completes an argument by what was chosen before')),
       v1: yes(ran('completes an argument by what was chosen before')),
       fastmcp: no(source('request.params.argument.value,\n              this.#auth')),
       lite: no(source('[METHODS.COMPLETION.COMPLETE]: this.handleNotImplemented')),
     }),
-    inMatrix('word of changed lists', all(yes(ran('hears that the tools changed, and lists the new ones')))),
-    inMatrix('word of a changed resource', {
+    inMatrix(
+      'notifications of changed lists',
+      all(yes(ran('is notified of changed tools, and lists the new ones'))),
+    ),
+    inMatrix('notifications of a changed resource', {
       v2: part(
         'on sessions by a handler of one’s own',
-        ran('hears that a watched resource has new contents'),
+        ran('is notified that a subscribed resource changed'),
       ),
-      v1: part('by a handler of one’s own', ran('hears that a watched resource has new contents')),
-      fastmcp: yes(ran('hears that a watched resource has new contents')),
+      v1: part('by a handler of one’s own', ran('is notified that a subscribed resource changed')),
+      fastmcp: yes(ran('is notified that a subscribed resource changed')),
       lite: no(source('[METHODS.RESOURCES.SUBSCRIBE]: this.handleNotImplemented')),
     }),
     {
@@ -91,7 +100,7 @@ export const offering: Group = {
     {
       title: 'a limit on how often one caller is served',
       ours: ours(
-        'packages/sdk/test/server/rate-limit.test.ts > refuses calls of a caller beyond the burst, says when to come back, and serves them then',
+        'packages/sdk/test/server/rate-limit.test.ts > rejects calls of a caller beyond the burst, with a retry time, and serves them then',
       ),
       peers: {
         v2: no(lacks('rate-?[lL]imit')),

@@ -57,7 +57,7 @@ export const protocol: Group = {
       title: 'speaks 2026-07-28',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/serve/http-modern.test.ts > are answered as one JSON text with a length, without a session',
+        'packages/sdk/test/serve/http-modern.test.ts > get one JSON text with a length, without a session',
       ),
       peers: all(no(probed('serves 2026-07-28')), {
         v2: yes(probed('serves 2026-07-28'), 'its client where asked for'),
@@ -66,8 +66,8 @@ export const protocol: Group = {
     {
       title: 'members and content a revision lacks are left out for it',
       ours: ours(
-        'packages/sdk/test/protocol/revisions.test.ts > %s lists a tool with the members it knows',
-        'packages/sdk/test/protocol/revisions.test.ts > says in words what content stood where a revision has no such content',
+        'packages/sdk/test/protocol/revisions.test.ts > %s lists a tool with its members',
+        'packages/sdk/test/protocol/revisions.test.ts > describe content that a revision does not support as text',
       ),
       peers: all(no(probed('leaves out what the oldest revision it speaks does not know'))),
     },
@@ -89,7 +89,7 @@ export const protocol: Group = {
       title: 'one server value serves all connections and revisions at once',
       ours: ours(
         'packages/sdk/test/client/apart.test.ts > returns the same lists in the same order to every client',
-        'packages/sdk/test/serve/http-modern.test.ts > are kept apart from sessions on the same endpoint',
+        'packages/sdk/test/serve/http-modern.test.ts > are separate from sessions on the same endpoint',
       ),
       peers: {
         v2: no(source('type McpServerFactory'), 'a server for each request or connection'),
@@ -99,7 +99,7 @@ export const protocol: Group = {
       },
     },
     inMatrix('introductions', all(yes(ran('gets the identity of the server')))),
-    inMatrix('ping', all(yes(ran('finds the server alive, again and again')))),
+    inMatrix('ping', all(yes(ran('gets repeated pings answered')))),
     inMatrix('pagination', {
       v2: part('by a handler of one’s own', source('nextCursor')),
       v1: part(
@@ -111,11 +111,11 @@ export const protocol: Group = {
     }),
     inMatrix(
       'progress',
-      all(yes(ran('hears of progress, in order')), {
-        fastmcp: part('without words', ran('hears of progress, in order')),
+      all(yes(ran('gets progress, in order')), {
+        fastmcp: part('without words', ran('gets progress, in order')),
       }),
     ),
-    inMatrix('log messages at the level asked for', {
+    inMatrix('log messages at the requested level', {
       v2: yes(ran('hears log messages from warning upwards')),
       v1: yes(ran('hears log messages from warning upwards')),
       fastmcp: part('every level', ran('hears log messages from debug upwards')),
@@ -134,11 +134,11 @@ export const protocol: Group = {
         yes(ranAsClient('runs out of time, and the tool is stopped')),
       ),
     ),
-    inMatrix('many calls at once', all(yes(ran('keeps thirty calls at once apart')))),
+    inMatrix('many calls at once', all(yes(ran('separates thirty concurrent calls')))),
     inMatrix('large and unusual text', all(yes(ran('sends and gets line ends of every kind unchanged')))),
     inMatrix('request metadata', all(yes(ran("sends a request's _meta")), { fastmcp: unknown })),
     inMatrix('unknown methods', all(yes(probed('answers -32601 to a method nobody has')))),
-    inMatrix('lists and reads that stay fresh', newest(yes(source('cacheScope')))),
+    inMatrix('cached lists and reads', newest(yes(source('cacheScope')))),
     {
       title: 'a client keeps answers as long as they are fresh',
       since: '2026-07-28',
@@ -152,7 +152,7 @@ export const protocol: Group = {
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/serve/http-headers.test.ts > of arguments match the body: %s',
-        'packages/sdk/test/links/http-headers.test.ts > travel where they are given, and only then',
+        'packages/sdk/test/links/http-headers.test.ts > are sent as headers if present, and only then',
       ),
       peers: newest(yes(source('x-mcp-header'))),
     },
@@ -170,7 +170,7 @@ export const protocol: Group = {
     {
       title: 'batches are refused where the revision has none',
       since: '2025-06-18',
-      ours: ours('packages/sdk/test/serve/duplex-faults.test.ts > are refused on %s'),
+      ours: ours('packages/sdk/test/serve/duplex-faults.test.ts > are rejected on %s'),
       peers: all(no(probed('refuses a batch of 2025-06-18')), {
         lite: yes(probed('refuses a batch of 2025-06-18')),
       }),
@@ -178,8 +178,8 @@ export const protocol: Group = {
     {
       title: 'everything sent is held against the official schema of its revision, in tests',
       ours: ours(
-        'packages/sdk/test/schema/wire.test.ts > names what is missing from a request',
-        'packages/sdk/test/schema/second-opinion.test.ts > are asked about every message of the core protocol',
+        'packages/sdk/test/schema/wire.test.ts > names the missing part of a request',
+        'packages/sdk/test/schema/second-opinion.test.ts > cover every message of the core protocol',
       ),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },

@@ -20,7 +20,7 @@ export const security: Group = {
   features: [
     {
       title: 'a foreign Host is refused (DNS rebinding)',
-      ours: ours(`${guarded} > refuses Host %j for every method and path`),
+      ours: ours(`${guarded} > rejects Host %j for every method and path`),
       peers: {
         v2: no(probed('refuses a foreign Host'), 'with its framework apps, or `hostHeaderValidation`'),
         v1: no(probed('refuses a foreign Host'), 'with `createMcpExpressApp`, or `allowedHosts`'),
@@ -30,7 +30,7 @@ export const security: Group = {
     },
     {
       title: 'a foreign Origin is refused',
-      ours: ours(`${guarded} > refuses Origin %j for every method and path`),
+      ours: ours(`${guarded} > rejects Origin %j for every method and path`),
       peers: {
         v2: no(probed('refuses a foreign Origin'), 'with its framework apps, or `originValidation`'),
         v1: no(probed('refuses a foreign Origin'), 'with `allowedOrigins`'),
@@ -40,7 +40,9 @@ export const security: Group = {
     },
     {
       title: 'a body of 8 MiB is refused',
-      ours: ours(`${guarded} > a body over the limit is refused with 413, announced or not`),
+      ours: ours(
+        `${guarded} > a body over the limit is rejected with 413, with or without a declared length`,
+      ),
       peers: all(yes(probed('refuses a body of 8 MiB')), { lite: no(probed('refuses a body of 8 MiB')) }),
     },
     {
@@ -50,14 +52,14 @@ export const security: Group = {
     },
     {
       title: 'an unknown revision is refused',
-      ours: ours('packages/sdk/test/serve/http-legacy.test.ts > %j is answered with %i'),
+      ours: ours('packages/sdk/test/serve/http-legacy.test.ts > %j gets %i'),
       peers: all(yes(probed('refuses a revision nobody published'))),
     },
     {
       title: 'headers must say what the body says',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/serve/http-headers.test.ts > that say something else than the body are refused with 400 and -32020: %s',
+        'packages/sdk/test/serve/http-headers.test.ts > that differ from the body are rejected with 400 and -32020: %s',
       ),
       peers: newest(yes(source('HEADER_MISMATCH'))),
     },
@@ -66,15 +68,15 @@ export const security: Group = {
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
-        'packages/sdk/test/serve/http-legacy.test.ts > belongs to who began it: for anybody else it does not exist',
+        'packages/sdk/test/serve/http-legacy.test.ts > belongs to its principal: for any other it does not exist',
       ),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
     {
       title: 'sessions, streams, events and requests in flight are bounded',
       ours: ours(
-        'packages/sdk/test/serve/http-legacy-limits.test.ts > make room for a new session by ending the idle one used longest ago',
-        'packages/sdk/test/serve/http-legacy-limits.test.ts > bound the requests in flight',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > replace the least recently used idle session by a new one',
+        'packages/sdk/test/serve/http-legacy-limits.test.ts > bound the running requests',
       ),
       peers: {
         v2: part('subscriptions', source('maxSubscriptions')),
@@ -86,7 +88,7 @@ export const security: Group = {
     {
       title: 'a client that does not read is cut, and little is kept for it',
       ours: ours(
-        'packages/sdk/test/serve/http-node.test.ts > is not kept 200 MB for, and gets the answer when it reads again',
+        'packages/sdk/test/serve/http-node.test.ts > is not buffered for 200 MB, and gets the response when it reads again',
       ),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },

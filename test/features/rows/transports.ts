@@ -33,14 +33,14 @@ export const transports: Group = {
     {
       title: 'a server process is ended with its whole tree',
       ours: ours(
-        'packages/sdk/test/links/stdio.test.ts > ends the whole tree, also a grandchild that ignores SIGTERM',
+        'packages/sdk/test/links/stdio.test.ts > stops the whole tree, also a grandchild that ignores SIGTERM',
       ),
       peers: clients(no(lacks('process\\.kill\\(-')), no(lacks('process\\.kill\\(-'))),
     },
     {
       title: 'a server process gets none of the parent’s secrets',
       ours: ours(
-        'packages/sdk/test/links/stdio.test.ts > holds no secret of the parent, only what programs need and what was configured',
+        'packages/sdk/test/links/stdio.test.ts > contains no secret of the parent, only what programs need and what was configured',
       ),
       peers: clients(yes(source('DEFAULT_INHERITED_ENV_VARS')), yes(source('DEFAULT_INHERITED_ENV_VARS'))),
     },
@@ -48,7 +48,7 @@ export const transports: Group = {
       title: 'Streamable HTTP server',
       since: '2025-03-26',
       ours: ours(
-        'packages/sdk/test/serve/http-legacy.test.ts > is given with the answer to initialize: long, random, visible ASCII',
+        'packages/sdk/test/serve/http-legacy.test.ts > is returned by initialize: long, random, visible ASCII',
       ),
       peers: all(yes(probed('speaks 2025-06-18'))),
     },
@@ -56,7 +56,7 @@ export const transports: Group = {
       title: 'Streamable HTTP client',
       since: '2025-03-26',
       ours: ours(
-        'packages/sdk/test/links/http-revisions.test.ts > sends each message in a POST of its own, with its session and both content types',
+        'packages/sdk/test/links/http-revisions.test.ts > sends each message in a separate POST, with its session and both content types',
       ),
       peers: clients(
         yes(ranAsClient('gets the identity of the server')),
@@ -68,7 +68,7 @@ export const transports: Group = {
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
-        'packages/sdk/test/serve/http-legacy.test.ts > is needed for everything after, and missing is 400, unknown is 404',
+        'packages/sdk/test/serve/http-legacy.test.ts > is required for everything after: missing is 400, unknown is 404',
       ),
       peers: {
         v2: part('each knows its own; keeping them is its host’s', source('Session not found')),
@@ -82,7 +82,7 @@ export const transports: Group = {
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
-        'packages/sdk/test/serve/http-sessionless.test.ts > the official SDK 1 lists, calls and hears of progress',
+        'packages/sdk/test/serve/http-sessionless.test.ts > the official SDK 1 lists, calls and gets progress',
       ),
       peers: {
         v2: yes(source('sessionIdGenerator: undefined')),
@@ -96,7 +96,7 @@ export const transports: Group = {
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
-        'packages/sdk/test/links/http-sessions.test.ts > that ended is begun anew once for all who noticed, and what was refused is sent again',
+        'packages/sdk/test/links/http-sessions.test.ts > that ended is reopened once for all callers, and rejected requests are sent again',
       ),
       peers: clients(unknown, unknown),
     },
@@ -110,11 +110,11 @@ export const transports: Group = {
       peers: {
         v2: part(
           'with an event store of one’s own',
-          ran('fetches answers whose streams the server let go of, three at once'),
+          ran('fetches responses whose streams the server released, three at once'),
         ),
         v1: part(
           'with an event store of one’s own',
-          ran('fetches answers whose streams the server let go of, three at once'),
+          ran('fetches responses whose streams the server released, three at once'),
         ),
         fastmcp: yes(source('eventStore ?? new InMemoryEventStore')),
         lite: part('the stream of a GET, with an adapter', source('Last-Event-ID')),
@@ -124,7 +124,7 @@ export const transports: Group = {
       title: 'HTTP+SSE server',
       until: '2024-11-05',
       ours: ours(
-        'packages/sdk/test/transports/sse-server.test.ts > takes messages with 202 and answers them on the stream, at %s',
+        'packages/sdk/test/transports/sse-server.test.ts > accepts messages with 202 and answers them on the stream, at %s',
       ),
       peers: {
         v2: part('a frozen package of its own', docs('server-legacy, in its migration guide')),
@@ -136,7 +136,9 @@ export const transports: Group = {
     {
       title: 'HTTP+SSE client, found by itself behind a URL',
       until: '2024-11-05',
-      ours: ours('packages/sdk/test/links/sse.test.ts > is found behind its URL by itself'),
+      ours: ours(
+        'packages/sdk/test/links/sse.test.ts > is detected behind its URL, with the caller’s headers',
+      ),
       peers: clients(
         part('by hand', source('class SSEClientTransport')),
         part('by hand', source('class SSEClientTransport')),

@@ -56,7 +56,7 @@ describe('a fix on a terminal', () => {
     },
   )
 
-  test('stands below what happened, and moves no cursor', () => {
+  test('is printed below the message, and moves no cursor', () => {
     expect(withFixLines('It failed', [])).toBe('It failed')
     expect(withFixLines('It failed', [{ action: 'diagnose', server: 'a\u001b[2J\nb' }]).split('\n')).toEqual([
       'It failed',

@@ -146,7 +146,7 @@ describe('content', () => {
     ).toBe('── a://b\nx\n── a://c\ny')
   })
 
-  test('of a prompt says who speaks', () => {
+  test('of a prompt has roles', () => {
     expect(
       promptResult(
         { description: 'd', messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] },

@@ -98,7 +98,7 @@ interface UrlElicitationDeps {
   /** Asks the question; `visit` is set after the URL was accepted. */
   ask(visit: Visit | undefined, signal: AbortSignal): Promise<Answer>
   visits: PendingUrlElicitations
-  /** Opens a page for the person. Default: their browser. */
+  /** Opens a page for the user. Default: their browser. */
   open?: ((url: URL) => Promise<void>) | undefined
 }
 

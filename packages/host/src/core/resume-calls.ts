@@ -199,7 +199,7 @@ function isRefusal(error: unknown, now: SuspendedCall | undefined, before: Suspe
   )
 }
 
-/** Stores the person's input as initial values for a repeated call. */
+/** Stores the user's input as initial values for a repeated call. */
 function rememberAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
   for (const { question, answer } of rows) {
     const value = answer?.value

@@ -32,7 +32,7 @@ export interface ServerRequestHandlers {
   /** The server completed a URL elicitation. */
   urlElicitationComplete(id: string): void
   /**
-   * Asks for the URLs that a failed request requires; true if the person accepted them all, so that the request can be
+   * Asks for the URLs that a failed request requires; true if the user accepted them all, so that the request can be
    * retried.
    */
   openRequiredUrls(error: unknown, context: AskContext): Promise<boolean>
@@ -91,7 +91,7 @@ export interface ServerRequestDeps {
     identity: () => string
     /** Stored answers. */
     table: FormTable
-    /** Opens a page for the person. Default: their browser. */
+    /** Opens a page for the user. Default: their browser. */
     open?: ((url: URL) => Promise<void>) | undefined
   }
   /** Shows a warning about the server to the user. */

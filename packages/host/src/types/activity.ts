@@ -125,5 +125,5 @@ export type HostEvent =
   | { type: 'attached'; conversation: string }
   /** Entries were added to a conversation by this host; `from` is the place of the first. */
   | { type: 'conversation'; id: string; from: number; entries: readonly ConversationEntry[] }
-  /** `fixes`: what the person can do about it. */
+  /** `fixes`: what the user can do about it. */
   | { type: 'warning'; server: string; message: string; fixes?: readonly Fix[] }

@@ -67,7 +67,7 @@ export interface AppPage extends AppRef, AppVersion {
 
 /** The user's decision about a page. */
 export interface AppConsent extends AppVersion {
-  /** The name of the server when the person decided. */
+  /** The name of the server when the user decided. */
   readonly server: string
   /** The server's identity. */
   readonly identity: string
@@ -100,9 +100,9 @@ export interface AppOpenOptions {
 /** Apps: pages of servers that show the calls of their tools. */
 export interface AppService {
   /**
-   * Opens the page of a tool, by the tool's name in the catalog. Asks the person first, unless they agreed to exactly this
+   * Opens the page of a tool, by the tool's name in the catalog. Asks the user first, unless they agreed to exactly this
    * page before.
-   * @throws McpError 'INVALID' if the tool has no app, its page is not one or too large, or the person blocks it; 'LIMIT' if
+   * @throws McpError 'INVALID' if the tool has no app, its page is not one or too large, or the user blocks it; 'LIMIT' if
    * too many are open; 'CANCELLED' if nobody decides
    */
   open(tool: string, options?: AppOpenOptions): Promise<AppPage>

@@ -1,15 +1,15 @@
 /** How far a configuration file is trusted, and its precedence: named over project over user over discovered. */
 export type ConfigLayer =
-  /** A file that the person named for this run. */
+  /** A file that the user named for this run. */
   | 'named'
   /** A file in the working folder. Its author is not trusted, so its servers start only after consent. */
   | 'project'
-  /** The person's own file. */
+  /** The user's own file. */
   | 'user'
   /** A file of another application of the user, read on request. */
   | 'discovered'
 
-/** A value that the person enters once: `${input:id}`. */
+/** A value that the user enters once: `${input:id}`. */
 export interface ConfigInput {
   id: string
   /** The prompt, from the file. */
@@ -135,15 +135,15 @@ export interface ConfigText {
 export type ConfigChange =
   /** Replaces a whole file. */
   | { kind: 'text'; file: string; text: string }
-  /** Adds a rule to the person's own file, or replaces or removes (null) the one at a place. */
+  /** Adds a rule to the user's own file, or replaces or removes (null) the one at a place. */
   | { kind: 'rule'; at?: { file: string; index: number }; rule: Record<string, unknown> | null }
-  /** Replaces the entry of a server where it is defined, adds one to the person's own file, or removes (null) one. */
+  /** Replaces the entry of a server where it is defined, adds one to the user's own file, or removes (null) one. */
   | { kind: 'server'; name: string; entry: Record<string, unknown> | null }
   /** Switches a server on or off. */
   | { kind: 'enable'; server: string; enabled: boolean }
   /** Makes a model the default. */
   | { kind: 'model'; model: string }
-  /** Copies servers of other applications into the person's own file. Their secrets are moved to the secret store. */
+  /** Copies servers of other applications into the user's own file. Their secrets are moved to the secret store. */
   | { kind: 'import'; servers: { file: string; name: string }[] }
 
 /** A previewed change of one file. */

@@ -7,7 +7,7 @@ export interface GivenValue {
   value: string
 }
 
-/** A server that starts only after the person consents. */
+/** A server that starts only after the user consents. */
 export interface ConsentNeeded {
   server: string
   /** The file that names it. */

@@ -64,9 +64,9 @@ export interface UrlInspection {
   readonly blocked?: string
 }
 
-/** A URL elicitation that was accepted, while the person is asked whether they finished. */
+/** A URL elicitation that was accepted, while the user is asked whether they finished. */
 export interface Visit {
-  /** Whether this host opened the page; otherwise the person opens it themselves. */
+  /** Whether this host opened the page; otherwise the user opens it themselves. */
   readonly opened: boolean
   /** Why the page could not be opened. */
   readonly problem?: string

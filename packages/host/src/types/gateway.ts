@@ -28,8 +28,8 @@ export interface OpenGateway {
 
 /**
  * Offers the host's servers to other clients. Their requests are handled like all requests of this host, with the
- * caller `gateway`: policy, questions to the person, activity log. A server's request for input is forwarded to the
- * client whose request caused it if that client supports it, otherwise it is asked of the person.
+ * caller `gateway`: policy, questions to the user, activity log. A server's request for input is forwarded to the
+ * client whose request caused it if that client supports it, otherwise it is asked of the user.
  */
 export interface GatewayService {
   /**

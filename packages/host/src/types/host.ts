@@ -39,7 +39,7 @@ import type { TrustService } from './trust.ts'
 /** The result of a tool call through the broker. */
 export interface BrokeredCall {
   result: CallToolResult
-  /** Set if policy or the person refused; `result` then states it for the model. */
+  /** Set if policy or the user refused; `result` then states it for the model. */
   denied: boolean
   /**
    * Set if the tool gave no result: the server responded with a JSON-RPC error, or the call failed in this program.
@@ -47,9 +47,9 @@ export interface BrokeredCall {
    */
   error?: Failure
   decision: Decision
-  /** The arguments that were sent, if the person changed them. */
+  /** The arguments that were sent, if the user changed them. */
   edited?: Record<string, unknown>
-  /** The surface on which the person wrote the result; the tool was not called. */
+  /** The surface on which the user wrote the result; the tool was not called. */
   answeredBy?: string
   /** Whether the caller got the tool's own result, if a rule about results matched. */
   release?: { decision: Decision; outcome: 'passed' | 'edited' | 'withheld' }
@@ -65,7 +65,7 @@ export interface BrokeredCall {
 /** Options of a call. */
 export interface HostCallOptions {
   caller: Caller
-  /** The person typed this call, which answers the approval that policy would ask for. It does not override `deny`. */
+  /** The user typed this call, which answers the approval that policy would ask for. It does not override `deny`. */
   typed?: boolean
   /** The conversation of the call: its remembered answers and its data labels apply. */
   conversation?: string
@@ -163,10 +163,10 @@ export interface HostOptions {
   startProjectServers?: boolean
   /**
    * Servers whose changed definitions are accepted and reported by the event `trust` instead of quarantined: those that
-   * the person starts by typing their command. Their pinned definitions are separate from those of configured servers.
+   * the user starts by typing their command. Their pinned definitions are separate from those of configured servers.
    */
   unpinned?: readonly string[]
-  /** Folders that may be offered to servers as roots, besides `workspace` and its repository; the person decides per server. */
+  /** Folders that may be offered to servers as roots, besides `workspace` and its repository; the user decides per server. */
   roots?: Root[]
   /** The working folder, for which answers can be remembered. Default: none. */
   workspace?: string
@@ -235,7 +235,7 @@ export interface Host extends AsyncDisposable {
   attach(surface: Surface): () => void
   /** Repeats questions that could not be asked while no surface was attached, such as about changed definitions. */
   askAgain(): void
-  /** Questions to the person. */
+  /** Questions to the user. */
   readonly inbox: Inbox
   /** The servers, offered to other clients as one server. */
   readonly gateway: GatewayService

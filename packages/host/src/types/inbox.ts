@@ -2,7 +2,7 @@ import type { BrokeredCall } from './host.ts'
 import type { HostAnswers, HostQuestion, QuestionKind } from './questions.ts'
 
 /**
- * A question to the person, stored until it is answered. `lost`: the program that asked ended and its call cannot be
+ * A question to the user, stored until it is answered. `lost`: the program that asked ended and its call cannot be
  * resumed, or the server no longer accepts the answer. `withdrawn`: the answer is no longer needed.
  */
 export interface InboxItem {
@@ -24,7 +24,7 @@ export interface InboxItem {
   readonly reason?: string
 }
 
-/** Questions to the person, of this program and of others on the same store. */
+/** Questions to the user, of this program and of others on the same store. */
 export interface Inbox {
   /** Oldest first. Default: open questions. */
   list(filter?: { state?: InboxItem['state'] | 'all'; server?: string; limit?: number }): InboxItem[]

@@ -4,7 +4,7 @@
  */
 export type Caller = 'chat' | 'code' | 'app' | 'sampling' | 'gateway' | 'person' | 'cli'
 
-/** The decision of policy about a call: allow it, ask the person first, or deny it. */
+/** The decision of policy about a call: allow it, ask the user first, or deny it. */
 export type Verdict = 'allow' | 'ask' | 'deny'
 
 /** The scope of a remembered answer: the conversation, this working folder, or everywhere. */
@@ -62,7 +62,7 @@ export interface Decision {
   verdict: Verdict
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
-   * that the person typed, `label` if private data would flow out, `quarantine` for a tool that is disabled, `repeat`
+   * that the user typed, `label` if private data would flow out, `quarantine` for a tool that is disabled, `repeat`
    * for a call that would be made again because its server cannot resume it.
    */
   rule: string
@@ -161,7 +161,7 @@ export interface RuleHits {
 export interface ExplainOptions {
   /** Default `chat`. */
   caller?: Caller
-  /** Whether the person typed the call. Default false. */
+  /** Whether the user typed the call. Default false. */
   typed?: boolean
   /** Default: outside any conversation. */
   conversation?: string

@@ -131,7 +131,7 @@ export type QuestionKind = keyof Questions
 /** One question of one kind, with the id that the inbox gave it. */
 export type Question<K extends QuestionKind> = { kind: K; id: string; cause: Cause } & Questions[K]
 
-/** A question to the person. Only answers that the person chose to be remembered are given without asking. */
+/** A question to the user. Only answers that the user chose to be remembered are given without asking. */
 export type HostQuestion = { [K in QuestionKind]: Question<K> }[QuestionKind]
 
 /** Answers by kind of question. */
@@ -146,8 +146,8 @@ export interface HostAnswers {
   elicitation: ElicitResult & {
     reason?: string
     /**
-     * With `accept` of a URL: the host opens the page, or the person opens it, and the response is sent to the server
-     * after the person was asked whether they finished. If left out, the response is sent immediately.
+     * With `accept` of a URL: the host opens the page, or the user opens it, and the response is sent to the server
+     * after the user was asked whether they finished. If left out, the response is sent immediately.
      */
     visit?: 'open' | 'self'
     /** Fields whose values are remembered, except secrets; stored values of the form's other fields are removed. */
@@ -205,7 +205,7 @@ export type Show<K extends QuestionKind> = (
 ) => Promise<HostAnswers[K] | undefined>
 
 /**
- * Shows questions to the person. Only capabilities that an attached surface can show are advertised to servers. There
+ * Shows questions to the user. Only capabilities that an attached surface can show are advertised to servers. There
  * is no time limit for an answer.
  */
 export interface Surface {

@@ -21,10 +21,10 @@ export interface RootFinding {
   message: string
 }
 
-/** A folder that may be offered to servers, if the person agrees. */
+/** A folder that may be offered to servers, if the user agrees. */
 export interface OpenFolder extends Root {
   /**
-   * Where it comes from: the working folder, its repository, the configuration or command line, the person (`add`), or
+   * Where it comes from: the working folder, its repository, the configuration or command line, the user (`add`), or
    * the server's own configuration.
    */
   from: 'workspace' | 'repository' | 'configured' | 'added' | 'server'
@@ -41,18 +41,18 @@ export interface FolderPreview extends OpenFolder {
   more: boolean
   /** Some names in it; folders end with `/`. */
   names: readonly string[]
-  /** The person was not asked about it before. */
+  /** The user was not asked about it before. */
   isNew: boolean
 }
 
 /** The roots of one server. */
 export interface ServerRoots {
   server: string
-  /** `off`: its configuration allows none. `ask`: the person is asked when the server requests roots. */
+  /** `off`: its configuration allows none. `ask`: the user is asked when the server requests roots. */
   state: 'off' | 'ask' | 'allowed' | 'denied'
   /** The folders it gets without asking. */
   roots: readonly Root[]
-  /** The folders that the person would be asked about. */
+  /** The folders that the user would be asked about. */
   asks: readonly Root[]
   /** How often it requested roots, and when last (ISO 8601). */
   asked?: { at: string; count: number; era: 'session' | 'stateless' }

@@ -89,7 +89,7 @@ export interface SamplingSettings {
   >
   /**
    * Whether results of the built-in offline planner are also reviewed. It is free and runs in this process, so by
-   * default the person is only notified (event `sampling`). Default false.
+   * default the user is only notified (event `sampling`). Default false.
    */
   reviewOffline?: boolean
   redact?: readonly RedactionRule[]
@@ -105,7 +105,7 @@ export interface ContextText {
   text: string
 }
 
-/** The context a server asks for. It is added only if the person allows it for this request. */
+/** The context a server asks for. It is added only if the user allows it for this request. */
 export interface SamplingContext {
   wanted: 'thisServer' | 'allServers'
   /** The texts; empty if the conversation of the request is not known. */

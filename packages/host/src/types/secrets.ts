@@ -45,5 +45,5 @@ export interface Secrets {
   redact(text: string): string
 }
 
-/** Asks the person for a value; undefined if none is given. The value must not be logged or shown. */
+/** Asks the user for a value; undefined if none is given. The value must not be logged or shown. */
 export type AskInput = (server: string, input: ConfigInput) => Promise<string | undefined>

@@ -135,7 +135,7 @@ describe('a failure', () => {
     })
   })
 
-  test('of a server puts no fix of its own before the person', async () => {
+  test('of a server cannot suggest a fix of its own to the user', async () => {
     const refusing = defineServer({
       ...{ name: 'refusing', version: '1' },
       tools: {

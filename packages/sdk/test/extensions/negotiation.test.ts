@@ -33,14 +33,14 @@ async function open(extensions: readonly ClientExtension[], offered: readonly Ex
 }
 
 describe('an extension', () => {
-  it('is declared by its identifier with its settings, and spoken where both sides declare it', async () => {
+  it('is declared by its identifier with its settings, and used if both sides declare it', async () => {
     const client = await open([knowing])
     expect(client.server.capabilities.extensions).toEqual({ [id]: { unit: 'kg' } })
     await expect(client.request('weighing/weigh')).resolves.toMatchObject({ kg: 7 })
     await expect(client.call('t')).resolves.toMatchObject({ content: [{ text: '7000 g' }] })
   })
 
-  it('leaves a client that does not declare it with the core protocol, and refuses its methods', async () => {
+  it('is not used with a client that does not declare it, and its methods are rejected', async () => {
     const client = await open([])
     await expect(client.call('t')).resolves.toMatchObject({ content: [{ text: 'plain' }] })
     await expect(client.request('weighing/weigh')).rejects.toMatchObject({
@@ -55,7 +55,7 @@ describe('an extension', () => {
     await expect(client.request('weighing/weigh')).rejects.toMatchObject({ code: -32601 })
   })
 
-  it('that breaks its word is found out: a type of result nobody declared is refused', async () => {
+  it('that returns an undeclared result type is rejected', async () => {
     const forward: Extension = {
       id,
       use: async (exchange, next) =>

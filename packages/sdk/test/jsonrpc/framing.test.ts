@@ -16,7 +16,7 @@ function cut(bytes: Uint8Array, places: number[]): Uint8Array[] {
 }
 
 describe('newline framing', () => {
-  it('gives the same lines however the bytes are cut', () => {
+  it('returns the same lines for any chunk boundaries', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -39,7 +39,7 @@ describe('newline framing', () => {
     )
   })
 
-  it('skips a line over the bound once and delivers its neighbours', () => {
+  it('skips a line over the limit once and delivers its neighbours', () => {
     const lines: string[] = []
     let tooLong = 0
     const reader = new LineReader({
@@ -55,7 +55,7 @@ describe('newline framing', () => {
     expect(tooLong).toBe(1)
   })
 
-  it('tells of each line what it is, whatever stands beside it and however the bytes are cut', () => {
+  it('reports the kind of each line, for any neighbours and chunk boundaries', () => {
     const kinds = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 4 }).map((text) => ({ bytes: encoder.encode(`"${text}"`) })),
       fc.constant({ bytes: encoder.encode(`"${'m'.repeat(38)}"`) }),
@@ -85,7 +85,7 @@ describe('newline framing', () => {
     )
   })
 
-  it('delivers no line that is not UTF-8, and says so in its place', () => {
+  it('delivers no line that is not UTF-8, and reports its position', () => {
     const lines: (string | Uint8Array)[] = []
     const reader = new LineReader({
       onLine: (text) => lines.push(text),
@@ -98,7 +98,7 @@ describe('newline framing', () => {
     expect(lines).toEqual(['"a"', Uint8Array.from(broken), '"é"'])
   })
 
-  it('takes CRLF, skips empty lines and delivers an unfinished last line at the end', () => {
+  it('accepts CRLF, skips empty lines and delivers an unfinished last line at the end', () => {
     const lines: string[] = []
     const reader = new LineReader({
       onLine: (text) => lines.push(text),
@@ -126,7 +126,7 @@ describe('event-stream framing', () => {
     return { events, tooLong }
   }
 
-  it('reads back what it writes, however the bytes are cut', () => {
+  it('reads what it writes, for any chunk boundaries', () => {
     const text = fc.string({ unit: 'grapheme' }).map((value) => JSON.stringify(value))
     fc.assert(
       fc.property(
@@ -153,7 +153,7 @@ describe('event-stream framing', () => {
     expect(events).toEqual([{ id: 's_0', retry: 500, data: '' }])
   })
 
-  it('says when an event is over the bound', () => {
+  it('reports an event over the limit', () => {
     const { events, tooLong } = read([encoder.encode(`data: ${'x'.repeat(50)}\n\ndata: ok\n\n`)], 20)
     expect(tooLong).toBe(1)
     expect(events).toEqual([{ data: 'ok' }])
@@ -161,7 +161,7 @@ describe('event-stream framing', () => {
 })
 
 describe('an event stream that is not UTF-8', () => {
-  it('gives no data of the event that is not, but its place, and reports it', () => {
+  it('has no data for the invalid event, but its position, and reports it', () => {
     const events: ServerSentEvent[] = []
     let broken = 0
     const reader = new EventReader({ onEvent: (event) => events.push(event), onNotUtf8: () => broken++ })
@@ -183,13 +183,13 @@ describe('parsing', () => {
     [`{"a":${'['.repeat(100_000)}`, /nests deeper than 64/],
     ['1e400', /a number is too large/],
     ['{"a":[1,{"b":-1e309}]}', /a number is too large/],
-  ])('refuses %.20s with -32700', (text, reason) => {
+  ])('rejects %.20s with -32700', (text, reason) => {
     expect(() => parseJson(text)).toThrow(
       expect.objectContaining({ code: -32700, message: expect.stringMatching(reason) }),
     )
   })
 
-  it('takes what nests as deep as allowed and nothing deeper, in lists and objects alike', () => {
+  it('accepts nesting up to the limit, in lists and objects alike', () => {
     const levels = fc.array(fc.constantFrom('list', 'object', 'wide'), { minLength: 1, maxLength: 12 })
     fc.assert(
       fc.property(levels, fc.integer({ min: 1, max: 12 }), (kinds, depth) => {
@@ -230,11 +230,11 @@ describe('parsing', () => {
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: { uri: 'file:///\ud800' } }, 1],
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: { ref: { name: '\ud800' } } }, 1],
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: { ref: { uri: '\ud800' } } }, 1],
-  ])('finds %j invalid and keeps a readable id', (value, id) => {
+  ])('rejects %j and keeps a readable id', (value, id) => {
     expect(classify(value)).toMatchObject({ kind: 'invalid', id, error: { code: -32600 } })
   })
 
-  it('tells requests, notifications and responses apart', () => {
+  it('distinguishes requests, notifications and responses', () => {
     expect(classify({ jsonrpc: '2.0', id: 'a', method: 'x' }).kind).toBe('request')
     expect(classify({ jsonrpc: '2.0', method: 'x', params: {} }).kind).toBe('notification')
     expect(classify({ jsonrpc: '2.0', id: 1, result: {} }).kind).toBe('response')
@@ -248,7 +248,7 @@ describe('parsing', () => {
 })
 
 describe('pending requests', () => {
-  it('tells the id 1 from the id "1"', async () => {
+  it('distinguish the id 1 from the id "1"', async () => {
     const pending = new PendingRequests()
     const answer = pending.open(1)
     expect(pending.settle({ jsonrpc: '2.0', id: '1', result: {} })).toBe(false)
@@ -257,7 +257,7 @@ describe('pending requests', () => {
     expect(pending.settle({ jsonrpc: '2.0', id: 1, result: {} })).toBe(false)
   })
 
-  it('rejects everything when the connection ends', async () => {
+  it('are all rejected when the connection ends', async () => {
     const pending = new PendingRequests()
     const answers = [pending.open(1), pending.open('a')]
     pending.rejectAll(new Error('gone'))

@@ -29,7 +29,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 /** More than a piece of 4096 bytes holds, ten times over. */
 const many = Array.from({ length: 4_000 }, (_, n) => `line ${n} of it`)
 
-test('lets the event loop turn while one chunk holds many lines, and loses none of them', async () => {
+test('yields to the event loop while one chunk has many lines, and loses none', async () => {
   const { input, lines, hasEnded } = slowLines()
   input.end(`${many.join('\n')}\nthe last`)
   const seen: number[] = []
@@ -43,7 +43,7 @@ test('lets the event loop turn while one chunk holds many lines, and loses none 
   expect(Math.max(...steps)).toBeLessThan(many.length / 2)
 })
 
-test('takes a chunk that takes no longer than a slice in one turn', async () => {
+test('processes a chunk within one time slice in one turn', async () => {
   const { input, lines } = slowLines()
   input.write('1\n2\n3\n')
   await turn()
@@ -61,7 +61,7 @@ test('counts the time of many small chunks together', async () => {
   expect(input.isPaused()).toBe(false)
 })
 
-test('reads no further than its piece once it is paused, and goes on when resumed', async () => {
+test('reads no further than its line once it is paused, and continues when resumed', async () => {
   const { input, source, lines } = slowLines((text, source) => {
     if (text === many[10]) source.pause()
   })
@@ -76,7 +76,7 @@ test('reads no further than its piece once it is paused, and goes on when resume
   expect(lines).toEqual(many)
 })
 
-test('delivers nothing more once it is stopped, and what was received at once when drained', async () => {
+test('delivers nothing more once stopped, and all received lines at once when drained', async () => {
   const stopped = slowLines((text, source) => {
     if (text === many[10]) source.stop()
   })

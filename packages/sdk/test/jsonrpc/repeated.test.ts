@@ -30,8 +30,8 @@ function unicode(c: string): string {
 const blanks = fc.constantFrom('', ' ', '\n\t', '  ')
 const values = fc.jsonValue({ maxDepth: 6 })
 
-describe('a key that stands twice in one object', () => {
-  it('is refused wherever it stands, however it is escaped, and named', () => {
+describe('a duplicate key in one object', () => {
+  it('is rejected at any place, however it is escaped, and named', () => {
     fc.assert(
       fc.property(values, blanks, fc.nat(20), (value, blank, at) => {
         const counted = { objects: 0 }
@@ -42,7 +42,7 @@ describe('a key that stands twice in one object', () => {
     )
   })
 
-  it('is not seen where the same key stands in different objects, or colons stand in strings', () => {
+  it('is not reported for equal keys in different objects, or colons in strings', () => {
     fc.assert(
       fc.property(values, blanks, (value, blank) => {
         const text = written({ a: value, b: { a: value }, c: [value, { 'a:': 'x":"y\\' }] }, blank)

@@ -4,27 +4,27 @@ import { describe, expect, it } from 'vitest'
 import { exactJson } from '../../src/jsonrpc/exact-json.ts'
 import { parseJson } from '../../src/jsonrpc/parse.ts'
 
-describe('a key that is written with an escape', () => {
+describe('a key written with an escape', () => {
   it.each([
     ['{"a":1,"\\\\":2}', '{"a":1,"\\u0062":3}', { a: 1, b: 3 }],
     ['{"c":1,"\\\\u":2}', '{"c":1,"\\u0064e":3}', { c: 1, de: 3 }],
     ['{"f":1,"g\\\\":2}', '{"f":1,"g\\n":3}', { f: 1, 'g\n': 3 }],
     ['{"h":1,"\\\\":2}', '{"h":1,"\\\\":2,"\\t":3}', { h: 1, '\\': 2, '\t': 3 }],
-  ])('is the one that was written, whatever was read before: after %s', (before, text, value) => {
+  ])('is exact, after any earlier parse: after %s', (before, text, value) => {
     for (let i = 0; i < 3; i++) parseJson(before)
     expect(parseJson(text)).toEqual(value)
   })
 
-  it('is refused where it stands twice, whatever was read before', () => {
+  it('is rejected as a duplicate, after any earlier parse', () => {
     parseJson('{"x":1,"\\\\":2}')
     expect(() => parseJson('{"x":1,"\\u0061":2,"a":3}')).toThrow('duplicate key "a"')
   })
 })
 
-describe('reading again', () => {
+describe('exact parsing', () => {
   const blanks = fc.constantFrom('', ' ', '\n\t')
 
-  it('gives what the language gives', () => {
+  it('returns the same as JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), blanks, (value, blank) => {
         const text = JSON.stringify({ value, list: [value, {}, [], -1.5e-7] }, undefined, blank)
@@ -34,14 +34,14 @@ describe('reading again', () => {
     )
   })
 
-  it('keeps __proto__ a member like any other', () => {
+  it('keeps __proto__ as an ordinary member', () => {
     const value = exactJson('{"__proto__":{"a":1}}')
     expect(Object.keys(Object(value))).toEqual(['__proto__'])
     expect(Object(value).a).toBeUndefined()
   })
 })
 
-describe('reading text that a program wrote', () => {
+describe('parsing text written by a program', () => {
   const name = fc.string({
     unit: fc.constantFrom('\\', '"', '\n', '\t', '\0', 'a', 'b'),
     minLength: 1,
@@ -49,7 +49,7 @@ describe('reading text that a program wrote', () => {
   })
   const value = fc.dictionary(name, fc.dictionary(name, fc.nat(9)), { minKeys: 1, maxKeys: 3 })
 
-  it('gives the names that were written, whatever was read before', () => {
+  it('returns exact names, after any earlier parse', () => {
     fc.assert(
       fc.property(value, (one) => {
         const text = JSON.stringify(one)
@@ -59,13 +59,13 @@ describe('reading text that a program wrote', () => {
     )
   })
 
-  it('reads whatever the language writes, however deep it nests', () => {
+  it('parses any output of JSON.stringify, at any depth', () => {
     const depth = 1_000
     const text = `${'{"\\\\":['.repeat(depth)}1${']}'.repeat(depth)}`
     expect(JSON.stringify(readJson(text))).toBe(text)
   })
 
-  it('throws a SyntaxError for what is no JSON', () => {
+  it('throws a SyntaxError for invalid JSON', () => {
     expect(() => readJson('{"\\\\":1')).toThrow(SyntaxError)
   })
 })

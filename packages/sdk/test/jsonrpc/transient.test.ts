@@ -29,12 +29,12 @@ function churn(entries: {
   return kept() - before
 }
 
-describe('entries that come and go', () => {
-  it('leave nothing behind for the collections of young objects, however long the map lives', () => {
+describe('short-lived entries', () => {
+  it('leave no garbage of the old generation, however long the map lives', () => {
     expect(churn(new RotatingMap<number, string[]>())).toBeLessThan(2_000_000)
   })
 
-  it('leave nothing behind in a set either', () => {
+  it('leave none in a set either', () => {
     const there = new Map<number, string[]>()
     const members = new RotatingSet<string[]>()
     const stays = churn({
@@ -50,7 +50,7 @@ describe('entries that come and go', () => {
     expect(stays).toBeLessThan(2_000_000)
   })
 
-  it('are held as a map holds them', () => {
+  it('behave as in a map', () => {
     const key = fc.integer({ min: 0, max: 40 })
     const action = fc.oneof(
       { weight: 20, arbitrary: fc.record({ do: fc.constant('set' as const), key, value: fc.nat() }) },
@@ -84,7 +84,7 @@ describe('entries that come and go', () => {
     )
   })
 
-  it('are told in the order they came, and what was told does not change', () => {
+  it('are iterated in insertion order, unaffected by changes', () => {
     const set = new RotatingSet<string>()
     for (const member of ['a', 'b', 'c', 'a']) set.add(member)
     const received = set.values()

@@ -4,7 +4,7 @@ import { called, listed } from '../client/support/results.ts'
 import { open, text } from './opened.ts'
 
 describe('a request that only reads', () => {
-  it('is sent again when its connection broke, a tool call is not', async () => {
+  it('is retried when its connection broke, a tool call is not', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       if (server.of('tools/list').length < 2) one.res.destroy()
@@ -23,8 +23,8 @@ describe('a request that only reads', () => {
   })
 })
 
-describe('a tool call whose answer was lost', () => {
-  it('has an outcome nobody knows, and is sent again only where its caller says that does no harm', async () => {
+describe('a tool call whose response was lost', () => {
+  it('has an unknown outcome, and is retried only if its caller declares that safe', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       if (server.of('tools/call').length % 3 === 0) result(one, called(text('done')))
@@ -40,7 +40,7 @@ describe('a tool call whose answer was lost', () => {
     expect(server.of('tools/call')).toHaveLength(3)
   })
 
-  it('is not sent again with an answer that is good once', async () => {
+  it('is not retried with a response that can be used once', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       if (one.message.params['requestState'] === undefined) {

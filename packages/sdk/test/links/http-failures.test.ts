@@ -86,7 +86,7 @@ const answers: [what: string, status: number, type: string, body: string, says: 
   ['control characters', 500, 'text/plain', 'a\u001b[31mb\u202ec\r\nd', /status 500: a \[31mb c d\. /],
 ]
 
-describe.each(eras)('connecting with %s to what is no MCP server', (_era, options) => {
+describe.each(eras)('connecting with %s to another kind of server', (_era, options) => {
   it.each(answers)('reports %s', async (_what, status, type, body, says) => {
     const url = await answering(status, type, body)
     const error = await connect(url, options).catch((error) => error)
@@ -101,8 +101,8 @@ describe.each(eras)('connecting with %s to what is no MCP server', (_era, option
   })
 })
 
-describe('a web page without an end', () => {
-  it('is reported as soon as its beginning was read', async () => {
+describe('an endless web page', () => {
+  it('is reported as soon as its start was read', async () => {
     const server = createServer((request, response) => {
       request.resume()
       response.writeHead(200, { 'content-type': 'text/html' }).write(page)
@@ -126,7 +126,7 @@ describe('a web page without an end', () => {
 })
 
 describe('connecting with 2026-07-28 alone', () => {
-  it('reports a server that fails on server/discover as failing, not as one of an older revision', async () => {
+  it('reports a server that fails on server/discover as failing, not as an older one', async () => {
     const body = '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"boom"}}'
     const url = await answering(500, 'application/json', body)
     await expect(connect(url, { revisions: ['2026-07-28'] })).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe('connecting with 2026-07-28 alone', () => {
   })
 
   it.each([400, 404, 405])(
-    'mentions older revisions where a server of one could answer so: %i',
+    'mentions older revisions if such a server could respond so: %i',
     async (status) => {
       const url = await answering(status, 'text/plain', 'no')
       await expect(connect(url, { revisions: ['2026-07-28'] })).rejects.toMatchObject({

@@ -16,7 +16,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-describe('a server met through a gateway that fails', () => {
+describe('a server behind a failing gateway', () => {
   /** A server of the revision that is met through a gateway, and when each method reached the gateway. */
   function through(
     answer: (nth: number, method: string) => Response | undefined | Promise<Response | undefined>,
@@ -47,7 +47,7 @@ describe('a server met through a gateway that fails', () => {
     (nth: number): Response | undefined =>
       nth < times ? new Response('<h1>Bad gateway</h1>', { status, headers }) : undefined
 
-  it.each([502, 503, 504])('is asked again what it speaks after %i, and is modern', async (status) => {
+  it.each([502, 503, 504])('is probed again after %i, and is modern', async (status) => {
     const { meet, methods } = through(failing(3, status), '2026-07-28')
     const client = await during(meet())
     onTestFinished(() => client.close())
@@ -55,7 +55,7 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).toEqual(Array.from({ length: 4 }, () => 'server/discover'))
   })
 
-  it('is asked again what it speaks, and is of the older era where it says so itself', async () => {
+  it('is probed again, and is of the older era if it responds so itself', async () => {
     const { meet, methods } = through(failing(2, 502), '2025-11-25')
     const client = await during(meet())
     onTestFinished(() => client.close())
@@ -67,7 +67,7 @@ describe('a server met through a gateway that fails', () => {
     ])
   })
 
-  it('is not offered a session where the gateway never passes the question on', async () => {
+  it('is not offered a session if the gateway never forwards the probe', async () => {
     const { meet, methods } = through(failing(100, 502), '2025-11-25')
     await expect(during(meet())).rejects.toMatchObject({
       code: 'HTTP',
@@ -77,7 +77,7 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).toEqual(Array.from({ length: 6 }, () => 'server/discover'))
   })
 
-  it('is waited for as long as the gateway says, though silence would end sooner', async () => {
+  it('is awaited for as long as the gateway says, beyond the probe timeout', async () => {
     const { meet, seen } = through(failing(2, 503, { 'retry-after': '8' }), '2026-07-28')
     const client = await during(meet({ probeTimeoutMs: 1_000 }))
     onTestFinished(() => client.close())
@@ -87,7 +87,7 @@ describe('a server met through a gateway that fails', () => {
     expect(Number(third) - Number(second)).toBeGreaterThanOrEqual(8_000)
   })
 
-  it('has the whole time to answer after each time that a gateway answered late', async () => {
+  it('has its whole timeout after each late response of the gateway', async () => {
     const late = async (response: Response | undefined): Promise<Response | undefined> => {
       await new Promise((resolve) => setTimeout(resolve, 800))
       return response
@@ -99,7 +99,7 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).not.toContain('initialize')
   })
 
-  it('is not waited for beyond the time to connect', async () => {
+  it('is not awaited beyond the connection timeout', async () => {
     const { meet, methods } = through(failing(100, 503, { 'retry-after': '20' }), '2026-07-28')
     const before = performance.now()
     await expect(during(meet({ connectTimeoutMs: 10_000 }))).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).toEqual(['server/discover'])
   })
 
-  it('is left alone once who connects gives up', async () => {
+  it('is left alone once the caller aborts', async () => {
     const { meet, methods } = through(failing(100, 503, { 'retry-after': '5' }), '2026-07-28')
     const stop = new AbortController()
     const meeting = meet({ signal: stop.signal })
@@ -124,7 +124,7 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).toEqual(['server/discover'])
   })
 
-  it('is not asked again what it speaks once it began a session, and nothing waits for that', async () => {
+  it('is not probed again in a session, and no timer remains', async () => {
     const late = async (nth: number, method: string): Promise<Response | undefined> => {
       if (method === 'notifications/initialized') return undefined
       await new Promise((resolve) => setTimeout(resolve, 1_500))
@@ -139,7 +139,7 @@ describe('a server met through a gateway that fails', () => {
     expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized'])
   })
 
-  it('that says itself why it cannot answer is not asked again', async () => {
+  it('that reports its own failure is not probed again', async () => {
     const refusing = (): Response =>
       Response.json({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'full' } }, { status: 503 })
     const { meet, methods } = through(refusing, '2026-07-28')

@@ -110,10 +110,10 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
+describe.each(revisions)('behind a failing gateway, on %s,', (revision) => {
   const here = reads.filter(([, , only = revisions]) => only.includes(revision))
 
-  it.each(here)('%s is sent again and succeeds', async (method, call) => {
+  it.each(here)('%s is retried and succeeds', async (method, call) => {
     for (const status of [502, 503, 504]) {
       for (const body of ['', '<h1>Later</h1>']) {
         const { client, times } = await behind(once(gateway(status, {}, body)), revision)
@@ -123,7 +123,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     }
   })
 
-  it.each(here)('%s is given up after six attempts with what the gateway said', async (method, call) => {
+  it.each(here)("%s fails after six attempts with the gateway's message", async (method, call) => {
     const { client, times } = await behind(gateway(502), revision)
     await expect(during(call(client))).rejects.toMatchObject({
       code: 'HTTP',
@@ -133,7 +133,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times(method)).toHaveLength(6)
   })
 
-  it('a request that only reads waits for as long as it is told, and a little longer', async () => {
+  it('a request that only reads waits for the requested time, plus jitter', async () => {
     const { client, times } = await behind(once(gateway(503, { 'retry-after': '7' })), revision)
     await during(client.tools())
     const [first = 0, second = 0] = times('tools/list')
@@ -141,7 +141,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(second - first).toBeLessThanOrEqual(7_600)
   })
 
-  it('a wait that is told as a date counts too', async () => {
+  it('a wait given as a date is used too', async () => {
     const at = new Date(Date.now() + 20_000).toUTCString()
     const { client, times } = await behind(once(gateway(503, { 'retry-after': at })), revision)
     await during(client.tools())
@@ -149,7 +149,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(second - first).toBeGreaterThanOrEqual(19_000)
   })
 
-  it('a wait that is longer than the call may last is not begun', async () => {
+  it("a wait longer than the call's timeout does not start", async () => {
     const { client, times } = await behind(gateway(503, { 'retry-after': '30' }), revision)
     const before = performance.now()
     await expect(during(client.tools({ timeoutMs: 20_000 }))).rejects.toMatchObject({
@@ -161,7 +161,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/list')).toHaveLength(1)
   })
 
-  it('clients do not all come back at the same moment', async () => {
+  it('clients do not all retry at the same moment', async () => {
     const { client, times } = await behind(
       (nth, id) => (nth < 40 ? gateway(502)(nth, id) : undefined),
       revision,
@@ -190,7 +190,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     ['504', gateway(504, {}, '')],
     ['503 and no word when to come again', gateway(503)],
     ['504 and a word when to come again', gateway(504, { 'retry-after': '1' })],
-  ])('a tool call that is answered %s has an outcome nobody knows', async (_, answer) => {
+  ])('a tool call with the response %s has an unknown outcome', async (_, answer) => {
     const { client, times } = await behind(once(answer), revision)
     await expect(during(client.call('pay'))).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
@@ -200,7 +200,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/call')).toHaveLength(1)
   })
 
-  it('a tool call that is told when to come again is left to its caller', async () => {
+  it('a tool call with a retry time is left to its caller', async () => {
     const { client, times } = await behind(once(gateway(503, { 'retry-after': '2' }, '')), revision)
     await expect(during(client.call('pay'))).rejects.toMatchObject({
       code: 'HTTP',
@@ -210,7 +210,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/call')).toHaveLength(1)
   })
 
-  it('nothing is sent again once its caller has given up', async () => {
+  it('nothing is retried once its caller aborted', async () => {
     const { client, times } = await behind(gateway(502), revision)
     const stop = new AbortController()
     const list = client.tools({ signal: stop.signal })
@@ -222,7 +222,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/list')).toHaveLength(1)
   })
 
-  it('a caller who gives up is told at once, and nothing waits', async () => {
+  it('a caller that aborts is rejected at once, and no timer remains', async () => {
     const { client } = await behind(gateway(503, { 'retry-after': '20' }), revision)
     const stop = new AbortController()
     const list = client.tools({ signal: stop.signal })
@@ -236,7 +236,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(vi.getTimerCount()).toBeLessThan(waiting)
   })
 
-  it('nothing is sent again once the client is closed, and nothing waits', async () => {
+  it('nothing is retried once the client is closed, and no timer remains', async () => {
     const { client, times } = await behind(gateway(503, { 'retry-after': '20' }), revision)
     const list = client.tools()
     list.catch(() => {})
@@ -248,7 +248,7 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/list')).toHaveLength(1)
   })
 
-  it('what the server itself says with such a status is the answer', async () => {
+  it('a JSON-RPC response of the server with such a status is the response', async () => {
     const refusing: Gateway = () =>
       Response.json({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'full' } }, { status: 503 })
     const { client, times } = await behind(refusing, revision)
@@ -256,14 +256,14 @@ describe.each(revisions)('behind a gateway that fails, on %s,', (revision) => {
     expect(times('tools/list')).toHaveLength(1)
   })
 
-  it.each([400, 404, 429, 500, 501])('status %i is no reason to try again', async (status) => {
+  it.each([400, 404, 429, 500, 501])('status %i causes no retry', async (status) => {
     const { client, times } = await behind(gateway(status), revision)
     await expect(during(client.tools())).rejects.toMatchObject({ code: 'HTTP', details: { status } })
     expect(times('tools/list')).toHaveLength(1)
   })
 })
 
-it('a call is not sent again with an answer that is good once, whatever its caller says', async () => {
+it('a call is not retried with a response that can be used once, whatever its caller declares', async () => {
   const asks = (id: number): Response =>
     Response.json({ jsonrpc: '2.0', id, result: { resultType: 'input_required', requestState: 's' } })
   const answer: Gateway = (nth, id) => (nth === 0 ? asks(id) : gateway(502)(nth, id))
@@ -273,18 +273,15 @@ it('a call is not sent again with an answer that is good once, whatever its call
   expect(times('tools/call')).toHaveLength(2)
 })
 
-it.each([502, 503, 504])(
-  'a gateway that answers %i says nothing of what the server speaks',
-  async (status) => {
-    const send = async (): Promise<Response> => new Response('<h1>Later</h1>', { status })
-    for (const revision of revisions) {
-      const connecting = connect(http('http://127.0.0.1/mcp', { fetch: send }), { revisions: [revision] })
-      await expect(during(connecting)).rejects.toMatchObject({ code: 'HTTP', details: { status } })
-    }
-  },
-)
+it.each([502, 503, 504])('a gateway response %i is not used to detect the era', async (status) => {
+  const send = async (): Promise<Response> => new Response('<h1>Later</h1>', { status })
+  for (const revision of revisions) {
+    const connecting = connect(http('http://127.0.0.1/mcp', { fetch: send }), { revisions: [revision] })
+    await expect(during(connecting)).rejects.toMatchObject({ code: 'HTTP', details: { status } })
+  }
+})
 
-describe('a person’s answer to a question in a session', () => {
+describe('a user’s answer to a question in a session', () => {
   /** A server whose one call asks for a name and says it; a gateway before it answers to answers as it is told. */
   async function asking(answer: Gateway) {
     const answers: unknown[] = []
@@ -330,7 +327,7 @@ describe('a person’s answer to a question in a session', () => {
     return { client, answers, warnings, asked: () => asked }
   }
 
-  it('is delivered again, and not asked for again, where a gateway did not pass it on', async () => {
+  it('is sent again, without asking again, if a gateway did not forward it', async () => {
     const twice: Gateway = (nth, id) => (nth < 2 ? gateway(503, { 'retry-after': '2' })(nth, id) : undefined)
     const { client, answers, asked } = await asking(twice)
     await expect(during(client.call('greet'))).resolves.toMatchObject({ content: [{ text: 'Ada' }] })
@@ -338,7 +335,7 @@ describe('a person’s answer to a question in a session', () => {
     expect(asked()).toBe(1)
   })
 
-  it('that never gets through is told of, after six attempts', async () => {
+  it('that is never delivered is reported, after six attempts', async () => {
     const { client, answers, warnings } = await asking(gateway(502))
     const call = client.call('greet', {}, { timeoutMs: 40_000 })
     await expect(during(call)).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -380,14 +377,14 @@ async function older(answer: Gateway): Promise<Way> {
   return { client, times: () => at }
 }
 
-describe('behind a gateway that fails, over HTTP+SSE,', () => {
-  it('a request that only reads is sent again', async () => {
+describe('behind a failing gateway, over HTTP+SSE,', () => {
+  it('a request that only reads is retried', async () => {
     const { client, times } = await older(once(gateway(502)))
     await expect(during(client.tools())).resolves.toEqual([])
     expect(times('tools/list')).toHaveLength(2)
   })
 
-  it('what the server itself says with such a status is the answer', async () => {
+  it('a JSON-RPC response of the server with such a status is the response', async () => {
     const { client, times } = await older(() =>
       Response.json({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'full' } }, { status: 503 }),
     )

@@ -101,7 +101,7 @@ describe('every request of 2026-07-28 over HTTP', () => {
     [' padded', '=?base64?IHBhZGRlZA==?='],
     ['a\r\nX-Evil: 1', `=?base64?${Buffer.from('a\r\nX-Evil: 1').toString('base64')}?=`],
     ['=?base64?x?=', `=?base64?${Buffer.from('=?base64?x?=').toString('base64')}?=`],
-  ])('names its tool safely: %j as %j', async (name, wire) => {
+  ])('encodes its tool name: %j as %j', async (name, wire) => {
     const { client, server } = await meet(() => [])
     await client.call(name)
     expect(last(server)['mcp-name']).toBe(wire)
@@ -111,7 +111,7 @@ describe('every request of 2026-07-28 over HTTP', () => {
 })
 
 describe('annotated arguments', () => {
-  it('travel where they are given, and only then', async () => {
+  it('are sent as headers if present, and only then', async () => {
     const { client, server } = await meet(() => [
       tool('t', {
         ...region('Region'),
@@ -141,7 +141,7 @@ describe('annotated arguments', () => {
     }
   })
 
-  it('follow the newest definition of their tool', async () => {
+  it('follow the latest definition of their tool', async () => {
     let header = 'Old'
     const { client, server } = await meet(() => [tool('t', region(header))])
     await client.tools()
@@ -153,7 +153,7 @@ describe('annotated arguments', () => {
     expect(params(last(server))).toEqual(['mcp-param-new'])
   })
 
-  it('are left out while the definition is unknown, then learned when the server wants them', async () => {
+  it('are left out while the definition is unknown, then learned when the server requires them', async () => {
     const { client, server } = await meet(
       () => [tool('t', region('Region'))],
       (one) => {
@@ -171,7 +171,7 @@ describe('annotated arguments', () => {
     expect(server.of('tools/call').map((one) => params(one.headers))).toEqual([[], ['mcp-param-region']])
   })
 
-  it('that changed meanwhile are learned anew, and a server that refuses again is not asked a third time', async () => {
+  it('that changed meanwhile are learned again, and a server that rejects again is not asked a third time', async () => {
     let header = 'Old'
     const { client, server } = await meet(
       () => [tool('t', region(header))],
@@ -186,7 +186,7 @@ describe('annotated arguments', () => {
     ])
   })
 
-  it('that break a rule take their tool out of the list, with a warning that names it and says why', async () => {
+  it('that are invalid remove their tool from the list, with a warning that names it and the reason', async () => {
     const broken: [string, object, string][] = [
       [
         'twice',
@@ -222,8 +222,8 @@ describe('annotated arguments', () => {
   })
 })
 
-describe('headers of an answer', () => {
-  it('are read whatever the case of their names', async () => {
+describe('response headers', () => {
+  it('are read in any case of their names', async () => {
     const server = await scripted((one) => {
       if (one.message.method === 'server/discover') failure(one, -32601, 'Method not found', 404)
       else if (one.message.method === 'initialize') {
@@ -244,18 +244,15 @@ describe('headers of an answer', () => {
     expect(server.of('ping')[0]?.headers['mcp-session-id']).toBe('Abc-1')
   })
 
-  it.each([413, 431])(
-    'that say %i are an error a caller can tell, and the connection goes on',
-    async (status) => {
-      const { client } = await meet(
-        () => [],
-        (one) => {
-          if (one.message.params.name === 'big') one.res.writeHead(status).end()
-          else result(one, called())
-        },
-      )
-      await expect(client.call('big')).rejects.toMatchObject({ code: 'HTTP', details: { status } })
-      await expect(client.call('small')).resolves.toMatchObject({ content: [] })
-    },
-  )
+  it.each([413, 431])('with status %i are a typed error, and the connection continues', async (status) => {
+    const { client } = await meet(
+      () => [],
+      (one) => {
+        if (one.message.params.name === 'big') one.res.writeHead(status).end()
+        else result(one, called())
+      },
+    )
+    await expect(client.call('big')).rejects.toMatchObject({ code: 'HTTP', details: { status } })
+    await expect(client.call('small')).resolves.toMatchObject({ content: [] })
+  })
 })

@@ -49,7 +49,7 @@ beforeEach(() => {
 })
 
 describe('a server that loses each session at once', () => {
-  it('is given up for that call after three, with what is likely wrong and what to do', async () => {
+  it('fails the call after three, with the likely cause and advice', async () => {
     const server = await forgetful()
     server.loses = true
     await expect(during(server.client.tools())).rejects.toMatchObject({
@@ -59,7 +59,7 @@ describe('a server that loses each session at once', () => {
     expect(server.begun).toBe(3)
   })
 
-  it('is not asked for more than twelve sessions a minute by any number of calls', async () => {
+  it('gets at most twelve new sessions a minute, for any number of calls', async () => {
     const server = await forgetful()
     server.loses = true
     for (let call = 0; call < 40; call++) {
@@ -69,7 +69,7 @@ describe('a server that loses each session at once', () => {
     expect(server.begun).toBeLessThanOrEqual(12)
   })
 
-  it('is served again as soon as it keeps its sessions, however often it lost them before', async () => {
+  it('works again as soon as it keeps its sessions, however often it lost them before', async () => {
     const server = await forgetful()
     for (let outage = 0; outage < 50; outage++) {
       server.loses = true
@@ -81,7 +81,7 @@ describe('a server that loses each session at once', () => {
   })
 })
 
-it('a call survives sessions that are lost further than a minute apart, however many', async () => {
+it('a call survives any number of sessions lost more than a minute apart', async () => {
   const server = await forgetful()
   server.loses = true
   server.lateMs = 40_000
@@ -94,7 +94,7 @@ it('a call survives sessions that are lost further than a minute apart, however 
   expect(server.begun).toBeGreaterThanOrEqual(7)
 })
 
-it('a running call whose session is lost has an outcome nobody knows, though no new session can be begun', async () => {
+it('a running call whose session is lost has an unknown outcome, even if no new session can be opened', async () => {
   const server = await forgetful()
   server.open = false
   await expect(during(server.client.call('pay'))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })

@@ -78,7 +78,7 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-describe('a server that ends the stream of a call again and again, and wants no wait,', () => {
+describe('a server that keeps ending the stream of a call, without a retry time,', () => {
   const vain: readonly [string, Opening][] = [
     ['nothing', () => undefined],
     ['the same progress', ({ token }) => progress(token, 1)],
@@ -89,7 +89,7 @@ describe('a server that ends the stream of a call again and again, and wants no 
     ['questions whether anybody is there', (_, nth) => ({ jsonrpc: '2.0', id: nth, method: 'ping' })],
   ]
 
-  it.each(vain)('is asked 20 times a minute at most when it brings %s', async (_, opening) => {
+  it.each(vain)('gets at most 20 requests a minute when it returns %s', async (_, opening) => {
     const { client, openings } = await polled(opening)
     const call = client.call('long', {}, { timeoutMs: 600_000 })
     call.catch(() => {})
@@ -100,7 +100,7 @@ describe('a server that ends the stream of a call again and again, and wants no 
     expect(inMinute(openings, 2)).toBeLessThanOrEqual(11)
   })
 
-  it('is asked as soon as it likes while each time the call got further, and so brings it to its end', async () => {
+  it('gets requests at once while each one made progress, and so completes the call', async () => {
     const answer = (id: number): object => ({ jsonrpc: '2.0', id, result: { content: [] } })
     const { client, openings } = await polled(({ id, token }, nth) =>
       nth === 100 ? answer(id) : progress(token, nth),
@@ -113,7 +113,7 @@ describe('a server that ends the stream of a call again and again, and wants no 
     expect(openings[49]).toBeLessThanOrEqual(6_000)
   })
 
-  it('is asked 120 times in the first minute and 60 times in later ones at most, however far the call gets', async () => {
+  it('gets at most 120 requests in the first minute and 60 in later ones, with any progress', async () => {
     const { client, openings } = await polled(({ token }, nth) => progress(token, nth))
     const call = client.call('endless')
     call.catch(() => {})
@@ -124,7 +124,7 @@ describe('a server that ends the stream of a call again and again, and wants no 
     expect(inMinute(openings, 2)).toBeLessThanOrEqual(61)
   })
 
-  it('pays with much progress at once for one opening and no others', async () => {
+  it('gets only one immediate request for much progress at once', async () => {
     const { client, openings } = await polled(({ token }, nth) =>
       nth % 8 === 0 ? Array.from({ length: 20 }, (_, more) => progress(token, nth * 100 + more)) : undefined,
     )
@@ -134,7 +134,7 @@ describe('a server that ends the stream of a call again and again, and wants no 
     expect(inMinute(openings, 0)).toBeLessThanOrEqual(24)
   })
 
-  it('brings a call to its end though it says nothing of it in between', async () => {
+  it('completes a call without events in between', async () => {
     const { client } = await polled(({ id }, nth) =>
       nth === 15 ? { jsonrpc: '2.0', id, result: { content: [] } } : undefined,
     )
@@ -144,7 +144,7 @@ describe('a server that ends the stream of a call again and again, and wants no 
   })
 })
 
-it('a session’s own stream that brings something each time and ends is opened 20 times a minute at most', async () => {
+it('a session’s own stream that sends something each time and ends is opened at most 20 times a minute', async () => {
   const { listens } = await polled(
     () => undefined,
     () => news,

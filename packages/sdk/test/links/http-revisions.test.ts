@@ -35,7 +35,7 @@ const revisions: ProtocolVersion[] = ['2025-03-26', '2025-06-18', '2025-11-25']
 describe.each(revisions)('a session of %s over HTTP', (version) => {
   const session = 'Session-1!~'
 
-  it('sends each message in a POST of its own, with its session and both content types', async () => {
+  it('sends each message in a separate POST, with its session and both content types', async () => {
     const server = await scripted(
       playing(
         version,
@@ -94,7 +94,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
     expect(new Set(server.seen.map((one) => one.url))).toEqual(new Set(['/mcp']))
   })
 
-  it('takes its answers as JSON and as an event stream', async () => {
+  it('accepts responses as JSON and as an event stream', async () => {
     const server = await scripted(
       playing(
         version,
@@ -112,7 +112,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
     await expect(client.call('stream')).resolves.toMatchObject(text('here'))
   })
 
-  it('that is answered with 404 is begun anew, without its old id', async () => {
+  it('is reopened after 404, without its old id', async () => {
     let current = 's1'
     const server = await scripted(
       playing(
@@ -130,7 +130,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
     expect(server.of('ping').map((one) => one.headers['mcp-session-id'])).toEqual(['s1', 's2'])
   })
 
-  it('is resumed by a GET with the last event it has', async () => {
+  it('is resumed by a GET with the last event id', async () => {
     const server = await scripted(
       playing(
         version,
@@ -164,7 +164,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
     expect(server.of('notifications/cancelled')).toEqual([])
   })
 
-  it('keeps its id to itself: it goes to no other origin, and into no error, warning or message', async () => {
+  it('never sends its id to another origin, nor in an error, warning or message', async () => {
     const other = await scripted((one) => one.res.end())
     const heard: unknown[] = []
     const server = await scripted(
@@ -192,7 +192,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
 })
 
 describe('a session of 2025-03-26 over HTTP', () => {
-  it('takes answers that come as an array, as JSON and on a stream', async () => {
+  it('accepts responses as an array, in JSON and on a stream', async () => {
     const server = await scripted(
       playing(
         '2025-03-26',

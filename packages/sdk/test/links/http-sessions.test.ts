@@ -4,7 +4,7 @@ import { passing, withOwnTime } from '../client/support/turns.ts'
 import { never, open, text } from './opened.ts'
 
 describe('a session', () => {
-  it('has its id and revision on every later request, and is deleted on close', async () => {
+  it('sends its id and revision with every later request, and is deleted on close', async () => {
     const server = await scripted((one) => {
       if (begun(one, 'session-1')) return
       if (one.method === 'GET') one.res.writeHead(405).end()
@@ -29,7 +29,7 @@ describe('a session', () => {
     }
   })
 
-  it.each([404, 405, 400, 500, 204])('works where the GET stream answers %i', async (status) => {
+  it.each([404, 405, 400, 500, 204])('works if the GET stream returns %i', async (status) => {
     const server = await scripted((one) => {
       if (begun(one, 's')) return
       if (one.method === 'GET') one.res.writeHead(status).end()
@@ -39,7 +39,7 @@ describe('a session', () => {
     await expect(client.tools()).resolves.toEqual([])
   })
 
-  it('cancels by a notice, and stops reading', async () => {
+  it('cancels with a notification, and stops reading', async () => {
     const server = await scripted((one) => {
       if (begun(one, 's')) return
       if (one.method === 'GET') one.res.writeHead(405).end()
@@ -56,7 +56,7 @@ describe('a session', () => {
     expect(cancelled?.message.params.requestId).toBe(server.of('tools/call')[0]?.message.id)
   })
 
-  it('takes up a stream the server closed after the wait it asked for, and promptly then', () =>
+  it('resumes a stream that the server closed after the requested wait, and then without delay', () =>
     withOwnTime(async () => {
       let closedAt = 0
       const server = await scripted((one) => {
@@ -85,7 +85,7 @@ describe('a session', () => {
       expect(waited).toBeLessThan(700)
     }))
 
-  it('takes up a stream that broke off in the middle', async () => {
+  it('resumes a stream that broke off in the middle', async () => {
     const progress: number[] = []
     const server = await scripted((one) => {
       if (begun(one, 's')) return
@@ -117,7 +117,7 @@ describe('a session', () => {
     expect(progress).toEqual([1, 2])
   })
 
-  it('does not storm a server that closes the GET stream at once and says retry: 0', () =>
+  it('limits requests to a server that closes the GET stream at once with retry: 0', () =>
     withOwnTime(async () => {
       const server = await scripted((one) => {
         if (begun(one, 's')) return
@@ -131,7 +131,7 @@ describe('a session', () => {
       expect(server.seen.filter((one) => one.method === 'GET').length).toBeLessThanOrEqual(12)
     }))
 
-  it('that ended is begun anew once for all who noticed, and what was refused is sent again', async () => {
+  it('that ended is reopened once for all callers, and rejected requests are sent again', async () => {
     let current = 's1'
     let runs = 0
     const server = await scripted((one) => {
@@ -152,7 +152,7 @@ describe('a session', () => {
     expect(server.of('initialize')[1]?.headers['mcp-session-id']).toBeUndefined()
   })
 
-  it('that is being begun anew is waited for', async () => {
+  it('that is being reopened is awaited', async () => {
     const server = await scripted((one) => {
       const again = server.of('initialize').length > 1
       if (one.message.method === 'initialize' && again) setTimeout(() => begun(one, 's2'), 100)
@@ -169,7 +169,7 @@ describe('a session', () => {
     expect(sessions).toEqual(['s1', 's2', 's2', 's2'])
   })
 
-  it('that ended under a running tool leaves its outcome unknown, and does not run it again', async () => {
+  it('that ended during a tool call leaves its outcome unknown, and does not run it again', async () => {
     let current = 's1'
     const server = await scripted((one) => {
       if (one.message.method === 'initialize' && server.of('initialize').length > 1) current = 's2'
@@ -191,32 +191,29 @@ describe('a session', () => {
   it.each([
     ['whose stream has no places', { retry: 0 }],
     ['whose stream was taken up in vain', { id: '1', retry: 0 }],
-  ])(
-    '%s is begun anew when it ended while nothing was asked, and what is watched is told',
-    async (_, said) => {
-      let current = 's1'
-      let stream: Seen['res'] | undefined
-      const server = await scripted((one) => {
-        if (begun(one, current)) return
-        if (one.headers['mcp-session-id'] !== current) one.res.writeHead(404).end()
-        else if (one.method === 'GET') {
-          stream = one.res
-          sse(one.res)(said)
-        } else result(one, {})
-      })
-      const client = await open(server.url)
-      const received: unknown[] = []
-      await client.watch({ toolsListChanged: true }, (change) => received.push(change))
-      current = 's2'
-      stream?.end()
-      await until(() => received.length === 1)
-      expect(received).toEqual([{ type: 'tools' }])
-      expect(server.of('initialize')[1]?.headers['mcp-session-id']).toBeUndefined()
-      await client.ping()
-      expect(server.of('ping')[0]?.headers['mcp-session-id']).toBe('s2')
-      expect(server.of('initialize')).toHaveLength(2)
-    },
-  )
+  ])('%s is reopened when it ended while idle, and subscribers are notified', async (_, said) => {
+    let current = 's1'
+    let stream: Seen['res'] | undefined
+    const server = await scripted((one) => {
+      if (begun(one, current)) return
+      if (one.headers['mcp-session-id'] !== current) one.res.writeHead(404).end()
+      else if (one.method === 'GET') {
+        stream = one.res
+        sse(one.res)(said)
+      } else result(one, {})
+    })
+    const client = await open(server.url)
+    const received: unknown[] = []
+    await client.watch({ toolsListChanged: true }, (change) => received.push(change))
+    current = 's2'
+    stream?.end()
+    await until(() => received.length === 1)
+    expect(received).toEqual([{ type: 'tools' }])
+    expect(server.of('initialize')[1]?.headers['mcp-session-id']).toBeUndefined()
+    await client.ping()
+    expect(server.of('ping')[0]?.headers['mcp-session-id']).toBe('s2')
+    expect(server.of('initialize')).toHaveLength(2)
+  })
 
   it('that ends every time is an error, not a loop', async () => {
     const server = await scripted((one) => {
@@ -228,7 +225,7 @@ describe('a session', () => {
     expect(server.of('initialize').length).toBeLessThanOrEqual(3)
   })
 
-  it('answers a question that comes on the GET stream', async () => {
+  it('answers a request on the GET stream', async () => {
     let answer: unknown
     const server = await scripted((one) => {
       if (one.message.id === 'q1') {
@@ -256,8 +253,8 @@ describe('a session', () => {
   })
 })
 
-describe('a watch', () => {
-  it('that is refused for a while waits as long as the server asks', () =>
+describe('a subscription', () => {
+  it('that is rejected for a while waits as long as the server requests', () =>
     withOwnTime(async () => {
       const listens = (): Seen[] => server.of('subscriptions/listen')
       const server = await scripted((one) => {

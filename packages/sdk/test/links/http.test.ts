@@ -16,7 +16,7 @@ const annotated = {
   },
 }
 
-describe('a server that cannot be reached', () => {
+describe('an unreachable server', () => {
   it.each([
     ['nobody listens', 'http://127.0.0.1:1024/mcp', 'Could not reach http://127.0.0.1:1024 (ECONNREFUSED)'],
     ['nobody has the name', 'http://nobody.invalid/mcp', /Could not reach http:\/\/nobody\.invalid \(E/],
@@ -25,7 +25,7 @@ describe('a server that cannot be reached', () => {
       'http://127.0.0.1:9/mcp',
       'failed before the response arrived (bad port). Browsers and fetch block port 9, ',
     ],
-  ])('says why: %s', async (_, url, words) => {
+  ])('is reported with the reason: %s', async (_, url, words) => {
     await expect(connect(url)).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
       message: typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words),
@@ -60,7 +60,7 @@ describe('requests of the stateless era', () => {
     expect(server.seen.every((one) => one.method === 'POST')).toBe(true)
   })
 
-  it('encode a name that is not safe in a header', async () => {
+  it('encode an unsafe name in a header', async () => {
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, called())
     })
@@ -83,7 +83,7 @@ describe('requests of the stateless era', () => {
     expect(server.seen.some((one) => one.method === 'DELETE')).toBe(false)
   })
 
-  it('are cancelled by closing their stream, not by a notice', async () => {
+  it('are cancelled by closing their stream, not by a notification', async () => {
     let gone = false
     const server = await scripted((one) => {
       if (discovered(one)) return
@@ -102,7 +102,7 @@ describe('requests of the stateless era', () => {
     expect(server.of('notifications/cancelled')).toEqual([])
   })
 
-  it('list the tools anew when the server finds a header missing, and try once more', async () => {
+  it('refetch the tools when the server reports a missing header, and retry once', async () => {
     let known = false
     const server = await scripted((one) => {
       if (discovered(one)) return
@@ -118,7 +118,7 @@ describe('requests of the stateless era', () => {
     expect(server.of('tools/call')).toHaveLength(2)
   })
 
-  it('leave out tools with invalid header annotations, and refuse to call them', async () => {
+  it('leave out tools with invalid header annotations, and reject calls of them', async () => {
     const bad = {
       name: 'bad',
       inputSchema: { type: 'object', properties: { n: { type: 'number', 'x-mcp-header': 'N' } } },
@@ -135,8 +135,8 @@ describe('requests of the stateless era', () => {
   })
 })
 
-describe('answers', () => {
-  it('are taken as JSON and as an event stream', async () => {
+describe('responses', () => {
+  it('are accepted as JSON and as an event stream', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       const data = {
@@ -154,7 +154,7 @@ describe('answers', () => {
     await expect(client.call('plain')).resolves.toMatchObject(text('streamed'))
   })
 
-  it('settle the call though the server never ends the stream, which is then cut', async () => {
+  it('settle the call even if the server never ends the stream, which is then closed', async () => {
     let gone = false
     const server = await scripted((one) => {
       if (discovered(one)) return
@@ -168,7 +168,7 @@ describe('answers', () => {
     await until(() => gone, 3_000)
   })
 
-  it('with an id of another type are not taken for the answer', async () => {
+  it('with an id of another type are not used', async () => {
     const server = await scripted((one) => {
       if (!discovered(one))
         json(one.res, { jsonrpc: '2.0', id: String(one.message.id), result: called(text('forged')) })
@@ -177,7 +177,7 @@ describe('answers', () => {
     await expect(client.call('x')).rejects.toMatchObject({ code: 'PROTOCOL' })
   })
 
-  it('on another request’s stream are not taken for the answer', async () => {
+  it('on another request’s stream are not used', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       const calls = server.of('tools/call')
@@ -201,7 +201,7 @@ describe('answers', () => {
     ])
   })
 
-  it.each(['json', 'event'])('without end are cut off (%s)', async (kind) => {
+  it.each(['json', 'event'])('that are endless are cut off (%s)', async (kind) => {
     let gone = false
     const server = await scripted((one) => {
       if (discovered(one)) return
@@ -221,7 +221,7 @@ describe('answers', () => {
     await until(() => gone)
   })
 
-  it('of HTTP become errors that say what happened', async () => {
+  it('of HTTP become errors with the reason', async () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       const { name } = one.message.params
@@ -245,7 +245,7 @@ describe('answers', () => {
 })
 
 describe('redirects', () => {
-  it('are followed on the same origin with method and body kept', async () => {
+  it('are followed on the same origin, keeping method and body', async () => {
     const server = await scripted((one) => {
       if (one.url === '/mcp') one.res.writeHead(307, { location: '/mcp/' }).end()
       else if (!discovered(one)) result(one, listed({ tools: [] }))
@@ -254,7 +254,7 @@ describe('redirects', () => {
     await expect(client.tools()).resolves.toEqual([])
   })
 
-  it('to another origin are refused, and nothing reaches it', async () => {
+  it('to another origin are rejected, and nothing reaches it', async () => {
     const other = await scripted((one) => one.res.end())
     const server = await scripted((one) => one.res.writeHead(307, { location: other.url }).end())
     const attempt = connect(http(server.url, { headers: { authorization: 'Bearer secret' } }))
@@ -263,8 +263,8 @@ describe('redirects', () => {
   })
 })
 
-describe('what is sent', () => {
-  it('carries the headers the caller configured, asked anew each time', async () => {
+describe('a request', () => {
+  it('has the configured headers, computed each time', async () => {
     let n = 0
     const server = await scripted((one) => {
       if (!discovered(one)) result(one, listed({ tools: [] }))
@@ -278,13 +278,13 @@ describe('what is sent', () => {
   })
 
   it.each(['ftp://127.0.0.1/', 'http://user:word@127.0.0.1/', 'not a url'])(
-    'never goes to %s',
+    'is never sent to %s',
     async (url) => {
       await expect(async () => connect(url)).rejects.toMatchObject({ code: 'INVALID' })
     },
   )
 
-  it('reaches nobody at a closed port, and says so', async () => {
+  it('to a closed port fails with the reason', async () => {
     const attempt = connect('http://127.0.0.1:9/mcp')
     await expect(attempt).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
   })

@@ -13,8 +13,8 @@ const malformed: [string, object][] = [
 const refusal = { code: 'PROTOCOL', message: expect.stringContaining('The response is invalid') }
 const fine = { content: [{ type: 'text', text: 'fine' }] }
 
-describe('an answer that names its request and is no response', () => {
-  it.each(malformed)('fails the call at once, and no other: over a pipe, %s', async (_, members) => {
+describe('a malformed response with a known id', () => {
+  it.each(malformed)('fails only its call, at once: over a pipe, %s', async (_, members) => {
     const program = `each((message) => {
       if (message.method === 'server/discover') return modern(message)
       if (message.params.name === 'bad') send({ id: message.id, ...${JSON.stringify(members)} })
@@ -27,7 +27,7 @@ describe('an answer that names its request and is no response', () => {
     expect(good).toMatchObject({ value: fine })
   })
 
-  it.each(malformed)('fails the call at once: over HTTP, %s', async (_, members) => {
+  it.each(malformed)('fails only its call, at once: over HTTP, %s', async (_, members) => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       const { id, params } = one.message
@@ -41,7 +41,7 @@ describe('an answer that names its request and is no response', () => {
     for (const way of ['body', 'stream']) await expect(client.call(way), way).rejects.toMatchObject(refusal)
   })
 
-  it('is left out and reported where it names a request that nobody waits for, or the server asks with it', async () => {
+  it('is dropped and reported if its id is unknown, or the server sends it as a request', async () => {
     const warnings: string[] = []
     const server = await scripted((one) => {
       if (discovered(one)) return

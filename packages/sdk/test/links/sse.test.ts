@@ -45,8 +45,8 @@ async function official() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`, transports, seen, server }
 }
 
-describe('a server of the older HTTP+SSE transport', () => {
-  it('is found behind its URL by itself, with the caller’s headers', async () => {
+describe('an HTTP+SSE server', () => {
+  it('is detected behind its URL, with the caller’s headers', async () => {
     const { url, transports, seen } = await official()
     const client = await open(http(url, { headers: { authorization: 'Bearer x' } }), {
       onRoots: [{ uri: 'file:///tmp' }],
@@ -59,7 +59,7 @@ describe('a server of the older HTTP+SSE transport', () => {
     await until(() => transports.size === 0)
   })
 
-  it('that goes away ends the connection and what is in flight', async () => {
+  it('that disconnects ends the connection and running calls', async () => {
     const { url, server } = await official()
     const client = await open(url, { onRoots: () => new Promise(() => {}) })
     const call = client.call('ask')
@@ -68,7 +68,7 @@ describe('a server of the older HTTP+SSE transport', () => {
     await expect(client.closed).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
   })
 
-  it('that wants messages on another origin is refused, and nothing is sent there', async () => {
+  it('with an endpoint on another origin is rejected, and nothing is sent there', async () => {
     const other = await scripted((one) => one.res.end())
     const server = await scripted((one) => {
       if (one.method !== 'GET') return void one.res.writeHead(405).end()
@@ -79,7 +79,7 @@ describe('a server of the older HTTP+SSE transport', () => {
     expect(other.seen).toEqual([])
   })
 
-  it('that never names its inbox is given up in time, and its stream closed', async () => {
+  it('that never sends its endpoint times out, and its stream is closed', async () => {
     let gone = false
     const server = await scripted((one) => {
       if (one.method !== 'GET') return void one.res.writeHead(405).end()
@@ -93,7 +93,7 @@ describe('a server of the older HTTP+SSE transport', () => {
   })
 })
 
-it('a URL with nothing behind it fails with what the first attempt found', async () => {
+it('a URL without a server fails with the result of the first attempt', async () => {
   const server = await scripted((one) => one.res.writeHead(404).end('no such page'))
   await expect(connect(server.url)).rejects.toMatchObject({
     code: 'HTTP',

@@ -148,8 +148,8 @@ note: run with \`RUST_BACKTRACE=1\` environment variable to display a backtrace
   ],
 ]
 
-describe('a server that ends at its start', () => {
-  it.each(written)('is reported with the telling lines of stderr: %s', async (_what, stderr, excerpt) => {
+describe('a server that exits at its start', () => {
+  it.each(written)('is reported with the relevant lines of stderr: %s', async (_what, stderr, excerpt) => {
     const error = await failureOf(stderr)
     expect(error.message).toBe(
       `The server process "${process.execPath}" exited with code 1. It wrote to stderr: ${excerpt}`,
@@ -162,14 +162,14 @@ describe('a server that ends at its start', () => {
     expect(error.message).toBe(`The server process "${process.execPath}" exited with code 1.`)
   })
 
-  it('is reported in at most 300 characters of stderr, whatever their number', async () => {
+  it('is reported with at most 300 characters of stderr', async () => {
     const lines = `Error: ${'é'.repeat(5_000)}\n${'at nowhere\n'.repeat(500)}`
     const { message } = await failureOf(lines)
     expect(message).toContain('It wrote to stderr: ')
     expect(message.slice(message.indexOf('stderr: ') + 8).length).toBeLessThanOrEqual(301)
   })
 
-  it('is reported with an error that stands before many lines of details', async () => {
+  it('is reported with an error that precedes many lines of details', async () => {
     const details = Array.from({ length: 200 }, (_, at) => `  field${at}: 'a value of it',`).join('\n')
     const { message } = await failureOf(
       `Error: no key\n    at main (/app/a.js:1:1) {\n${details}\n}\n\nNode.js v24.0.0\n`,

@@ -88,7 +88,7 @@ function unrelated(): ChildProcess {
 }
 
 describe.runIf(process.platform === 'linux')('a process that left the group of its server', () => {
-  it.each(Object.entries(ways))('is ended with the connection: one %s', async (_name, way) => {
+  it.each(Object.entries(ways))('is stopped with the connection: one %s', async (_name, way) => {
     const { source, written, pid } = server(way)
     const client = await connect(child(source))
     await until(() => pid() > 0)
@@ -100,7 +100,7 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
     expect(isRunning(other.pid ?? 0)).toBe(true)
   })
 
-  it('is ended after its server ended by itself', async () => {
+  it('is stopped after its server exited', async () => {
     const { source, written, pid } = server(ways['that called setsid'])
     const client = await connect(child(source))
     await until(() => pid() > 0)
@@ -109,7 +109,7 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
     expect(written()).toMatch(/^\d+ asked$/)
   })
 
-  it('is ended where the process of the client is killed', async () => {
+  it('is stopped when the client process is killed', async () => {
     const { source, written, pid } = server(
       ways['that called setsid and ignores SIGTERM'],
       'process.stdin.resume()',

@@ -45,7 +45,7 @@ async function descriptorsOfServer(inherited: readonly number[]): Promise<string
 
 describe.runIf(linux)('the descriptors of a server process', () => {
   it.each([[[200]], [[3]], [[3, 17, 200, 201, 500]]])(
-    'are its three streams, also where this process was started with %j open',
+    'are its three streams, even if this process was started with %j open',
     async (inherited) => {
       const found = await descriptorsOfServer(inherited)
       // A number that would have been inherited refers to the null device.

@@ -61,11 +61,11 @@ const messagesIn = (bytes: Buffer): JsonObject[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line))
 
-describe.each(protocolVersions)('what a client of %s writes to a process', (version) => {
+describe.each(protocolVersions)('the messages from a client of %s to a process', (version) => {
   const stray = 'a request, which servers of that revision do not send'
   const args = { text: 'one\ntwo\r\nthree\u2028four\u2029 – 漢字 🎉 \u0000' }
 
-  it('is one valid message a line, in UTF-8, whatever the arguments hold', async () => {
+  it('are one valid message a line, in UTF-8, for any arguments', async () => {
     if (version === '2026-07-28') faultyPeer(stray)
     const { client, bytes } = await meet(version, asking, { onRoots: [{ uri: 'file:///a' }] })
     const { content } = await client.call('t', args)
@@ -97,7 +97,7 @@ describe.each(protocolVersions)('what a client of %s writes to a process', (vers
     else expect(responses).toMatchObject([{ id: 'q', result: { roots: [{ uri: 'file:///a' }] } }])
   })
 
-  it('is not changed by what the process says on stderr, which is no failure', async () => {
+  it('are not affected by stderr output, which is no failure', async () => {
     if (version === '2026-07-28') faultyPeer(stray)
     const { client, warnings } = await meet(version, asking)
     await expect(client.call('t')).resolves.toMatchObject({ content: [{ text: '{}' }] })
@@ -106,7 +106,7 @@ describe.each(protocolVersions)('what a client of %s writes to a process', (vers
 })
 
 describe('subscriptions on one channel', () => {
-  it('are told apart by their subscription id', async () => {
+  it('are distinguished by their subscription id', async () => {
     const { client } = await meet(
       '2026-07-28',
       `

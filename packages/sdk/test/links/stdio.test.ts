@@ -15,7 +15,7 @@ async function open(link: ClientTransportFactory, options: ConnectOptions = {}) 
 }
 
 describe('messages over a child process', () => {
-  it('are read through stray output, which is reported and no more', async () => {
+  it('are read despite other output, which is only reported', async () => {
     const warnings: string[] = []
     const client = await open(
       child(`
@@ -35,7 +35,7 @@ describe('messages over a child process', () => {
     expect(warnings.at(-1)).toContain('not shown')
   })
 
-  it('survive every way of cutting them into chunks', async () => {
+  it('survive any chunk boundaries', async () => {
     const client = await open(
       child(`
         each(async (message) => {
@@ -51,7 +51,7 @@ describe('messages over a child process', () => {
     await expect(client.call('x')).resolves.toMatchObject({ content: [{ text: 'aß漢🎉\u2028\u0000' }] })
   })
 
-  it('with an id of another type are not taken for the answer', async () => {
+  it('with an id of another type are not used as the response', async () => {
     const client = await open(
       child(`each((message) => {
         if (message.method === 'server/discover') modern(message)
@@ -64,7 +64,7 @@ describe('messages over a child process', () => {
     await expect(client.call('x')).resolves.toMatchObject({ content: [{ text: 'real' }] })
   })
 
-  it('larger than the limit close the connection; those before are delivered', async () => {
+  it('above the limit close the connection; those before are delivered', async () => {
     const client = await open(
       child(
         `each((message) => {
@@ -81,7 +81,7 @@ describe('messages over a child process', () => {
     await expect(client.closed).resolves.toMatchObject({ code: 'LIMIT' })
   })
 
-  it('are cancelled by a notice, and a late answer is ignored without a word', async () => {
+  it('are cancelled with a notification, and a late response is ignored silently', async () => {
     const warnings: string[] = []
     const client = await open(
       child(`each((message) => {
@@ -101,8 +101,8 @@ describe('messages over a child process', () => {
   })
 })
 
-describe('the death of a server process', () => {
-  it('ends every call at once, with its exit code and its last words', async () => {
+describe('the exit of a server process', () => {
+  it('rejects every call at once, with its exit code and its last output', async () => {
     const client = await open(
       child(`each((message) => {
         if (message.method === 'server/discover') return modern(message)
@@ -124,7 +124,7 @@ describe('the death of a server process', () => {
     await expect(client.call('c')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
   })
 
-  it('by kill -9 is noticed within 250 ms, also while a large message waits to be read', async () => {
+  it('by kill -9 is noticed within 250 ms, also while a large message is unread', async () => {
     let pid = 0
     const client = await open(
       child(
@@ -186,7 +186,7 @@ describe('the death of a server process', () => {
     }
   })
 
-  it('while connecting is a failure to connect that says why', async () => {
+  it('while connecting is a failed connection with the reason', async () => {
     const attempt = connect(child(`console.error('no API key'); process.exit(3)`))
     await expect(attempt).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
@@ -195,7 +195,7 @@ describe('the death of a server process', () => {
     })
   })
 
-  it('is told from a program that does not exist', async () => {
+  it('is distinct from a missing program', async () => {
     await expect(connect(stdio({ command: 'jackfield-no-such-program' }))).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
       message: expect.stringContaining('no such program'),
@@ -205,7 +205,7 @@ describe('the death of a server process', () => {
 })
 
 describe('a server that does not read', () => {
-  it('fills a bounded queue and then refuses more', async () => {
+  it('fills a bounded queue, and then calls are rejected', async () => {
     const client = await open(
       child(`each((message) => { modern(message); process.stdin.pause(); setInterval(() => {}, 1000) })`, {
         maxQueuedBytes: 1_000_000,
@@ -219,7 +219,7 @@ describe('a server that does not read', () => {
 })
 
 describe('closing', () => {
-  it.runIf(linux)('ends the whole tree, also a grandchild that ignores SIGTERM', async () => {
+  it.runIf(linux)('stops the whole tree, also a grandchild that ignores SIGTERM', async () => {
     let stderr = ''
     const client = await open(
       child(
@@ -247,7 +247,7 @@ describe('closing', () => {
     await expect(client.closed).resolves.toBeUndefined()
   })
 
-  it('is quick for a server that ends with its input, and may be done twice', async () => {
+  it('is fast for a server that ends with its input, and may be done twice', async () => {
     let stderr = ''
     const client = await open(
       child(`process.on('SIGTERM', () => console.error('told to end')); each((message) => modern(message))`, {
@@ -285,7 +285,7 @@ describe('closing', () => {
 })
 
 describe('the environment of a server process', () => {
-  it('holds no secret of the parent, only what programs need and what was configured', async () => {
+  it('contains no secret of the parent, only what programs need and what was configured', async () => {
     const secrets = [
       'JACKFIELD_CANARY',
       'AWS_SECRET_ACCESS_KEY',
@@ -328,7 +328,7 @@ describe('the environment of a server process', () => {
       expect(Object.keys(structuredContent ?? {}).filter((name) => !known.includes(name))).toEqual([])
   })
 
-  it('never holds exported shell functions, and folds case on Windows', () => {
+  it('never contains exported shell functions, and ignores case on Windows', () => {
     expect(childEnvironment({ PATH: '() { :; }' }, 'linux', [], {})).toEqual({})
     expect(childEnvironment({ Path: 'a', Secret: 'b' }, 'win32', [], { PATH: 'c' })).toEqual({ PATH: 'c' })
   })
@@ -351,7 +351,7 @@ describe('on Windows', () => {
     })
   })
 
-  it('is found on the PATH alone, quoted places too, and never where the process happens to work', () => {
+  it('is found only on the PATH, also in quoted entries, and never in the working directory', () => {
     const quoted = { ...env, PATH: 'relative;"C:\\my tools"', PATHEXT: '.JS;.EXE;.CMD' }
     const there = (path: string) =>
       ['C:\\my tools\\tool.JS', 'C:\\my tools\\tool.EXE', 'C:\\work\\other.EXE'].includes(path)
@@ -360,12 +360,12 @@ describe('on Windows', () => {
     expect(() => windowsLaunch('other', [], quoted, 'C:\\work', there)).toThrow(/no such program/)
   })
 
-  it('an argument keeps its spaces, its emptiness and its last backslash', () => {
+  it('an argument keeps its spaces, an empty value and a trailing backslash', () => {
     const { args } = windowsLaunch('npx', ['', 'a b', 'C:\\dir\\', "it's (fine);"], env, 'C:\\', exists)
     expect(args.at(-1)).toBe(`""C:\\node\\npx.CMD" "" "a b" "C:\\dir\\\\" "it's (fine);""`)
   })
 
-  it('the programs of the system are named in full', () => {
+  it('system programs have absolute paths', () => {
     const { ComSpec: _, ...bare } = env
     const launch = windowsLaunch('npx', [], { ...bare, SystemRoot: 'D:\\Windows' }, 'C:\\', exists)
     expect(launch.command).toBe('D:\\Windows\\System32\\cmd.exe')
@@ -377,7 +377,7 @@ describe('on Windows', () => {
   })
 
   it.each(['a & calc', '%PATH%', 'a"b', 'x | y', 'a^b', '>out', 'line\nbreak', '!x!'])(
-    'a command script refuses the argument %j',
+    'a command script rejects the argument %j',
     (argument) => {
       expect(() => windowsLaunch('npx', [argument], env, 'C:\\', exists)).toThrow(/cmd\.exe/)
     },

@@ -13,7 +13,7 @@ function broken(id: unknown): Buffer {
   return Buffer.concat([Buffer.from(before), Buffer.from([0xe9]), Buffer.from(after)])
 }
 
-it('an answer over HTTP that is not UTF-8 is refused, and as an event left out and reported', async () => {
+it('a response over HTTP that is not UTF-8 is rejected, and such an event is dropped and reported', async () => {
   const warnings: string[] = []
   const server = await scripted((one) => {
     if (discovered(one)) return
@@ -37,7 +37,7 @@ it('an answer over HTTP that is not UTF-8 is refused, and as an event left out a
   expect(warnings).toEqual(['Ignored output that is not a message (not valid UTF-8)'])
 })
 
-it('a line of a child process that is not UTF-8 is left out and reported', async () => {
+it('a line of a child process that is not UTF-8 is dropped and reported', async () => {
   const warnings: string[] = []
   const program = `each((message) => {
     if (message.method === 'server/discover') return modern(message)

@@ -17,7 +17,7 @@ export const asked: readonly Feature[] = [
     },
   },
   {
-    title: 'a form that is declined or left',
+    title: 'a form that is declined or cancelled',
     since: '2025-06-18',
     async run(place) {
       const lacking = place.version < '2025-06-18' ? 'cannot ask' : undefined
@@ -27,7 +27,7 @@ export const asked: readonly Feature[] = [
     },
   },
   {
-    title: 'a URL to visit',
+    title: 'a URL elicitation',
     since: '2025-11-25',
     async run(place) {
       const urls: string[] = []

@@ -50,7 +50,7 @@ export const basics: readonly Feature[] = [
     },
   },
   {
-    title: 'log messages at the level asked for',
+    title: 'log messages at the requested level',
     async run({ open }) {
       const heard: unknown[] = []
       const client = await open({
@@ -119,7 +119,7 @@ export const basics: readonly Feature[] = [
     },
   },
   {
-    title: 'lists and reads that stay fresh',
+    title: 'cached lists and reads',
     since: '2026-07-28',
     async run({ version, open }) {
       const modern = version === '2026-07-28'

@@ -3,7 +3,7 @@ import { transports } from '../transports/everywhere.ts'
 import { kinds } from '../transports/kinds.ts'
 import { tryFeatures } from './suites.ts'
 
-it('every transport is there', () => {
+it('every transport is included', () => {
   expect(transports.map(({ name }) => name)).toEqual(Object.keys(kinds))
 })
 

@@ -46,7 +46,7 @@ export const offered: readonly Feature[] = [
     },
   },
   {
-    title: "a tool's own failure, and arguments that do not fit",
+    title: 'a failed tool, and invalid arguments',
     async run({ open }) {
       const client = await open()
       const failed = { isError: true, content: [{ type: 'text', text: 'It was meant to' }] }
@@ -127,7 +127,7 @@ export const offered: readonly Feature[] = [
     },
   },
   {
-    title: 'completion that knows the arguments already chosen',
+    title: 'completion with the arguments chosen before',
     since: '2025-06-18',
     async run({ version, open }) {
       const ref = { type: 'ref/resource' as const, uri: 'matrix://cities/{city}{?lang}' }
@@ -139,7 +139,7 @@ export const offered: readonly Feature[] = [
     },
   },
   {
-    title: 'word of changed lists',
+    title: 'notifications of changed lists',
     async run({ open }) {
       const heard: string[] = []
       const client = await open({ onChange: ({ type }) => heard.push(type) })
@@ -153,7 +153,7 @@ export const offered: readonly Feature[] = [
     },
   },
   {
-    title: 'word of a changed resource',
+    title: 'notifications of a changed resource',
     async run({ open }) {
       const heard: unknown[] = []
       const client = await open()

@@ -52,13 +52,13 @@ describe('elicitation forms', () => {
     [{ type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] }, maxItems: 1 }, [[], ['a']], [['A']]],
   ]
 
-  it.each(fields)('%j takes what fits and nothing else', (field, good, bad) => {
+  it.each(fields)('%j accepts only valid content', (field, good, bad) => {
     for (const value of good) expect(checkElicitValue(field, value)).toBeUndefined()
     for (const value of bad)
       expect(checkElicitValue(field, value), JSON.stringify(value)).toBeTypeOf('string')
   })
 
-  it('want every required value, and none that is no field', () => {
+  it('require every required value, and reject unknown fields', () => {
     const schema = {
       type: 'object' as const,
       properties: { a: { type: 'string' as const } },
@@ -71,7 +71,7 @@ describe('elicitation forms', () => {
     expect(checkElicitContent(schema, { a: 'x' })).toBeUndefined()
   })
 
-  it('fill absent fields with their defaults and leave given ones', () => {
+  it('apply their defaults to absent fields and keep the others', () => {
     const properties = {
       a: { type: 'string' as const, default: 'x' },
       b: { type: 'boolean' as const, default: true },
@@ -87,7 +87,7 @@ describe('tool use in sampling', () => {
   const check = (messages: SamplingMessage[]): string | undefined =>
     checkSampling({ messages, maxTokens: 10 })
 
-  it('is balanced: every use is answered in the next message', () => {
+  it('is balanced: every use has its result in the next message', () => {
     expect(
       check([
         { role: 'user', content: text },

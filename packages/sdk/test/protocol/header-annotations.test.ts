@@ -14,7 +14,7 @@ function define(schema: Record<string, unknown>): void {
   defineServer({ name: 's', version: '1', tools: { t: tool({ input: schema, run: () => 'done' }) } })
 }
 
-describe('a tool that cannot be annotated so', () => {
+describe('an invalid annotation of a tool', () => {
   it.each<[string, Record<string, unknown>]>([
     ['one name twice', withProperties({ a: marked('string'), b: marked('string') })],
     [
@@ -50,13 +50,13 @@ describe('a tool that cannot be annotated so', () => {
       'a definition behind $ref',
       { ...withProperties({ a: { $ref: '#/$defs/a' } }), $defs: { a: marked('string') } },
     ],
-  ])('is refused by the client that reads it and the server that defines it: %s', (_what, schema) => {
+  ])('is rejected by both client and server: %s', (_what, schema) => {
     expect(() => headerPlan(schema)).toThrow(/x-mcp-header/)
     expect(() => define(schema)).toThrow(/x-mcp-header/)
   })
 })
 
-describe('a tool that may be annotated so', () => {
+describe('a valid annotation of a tool', () => {
   it.each<[string, Record<string, unknown>, object]>([
     ['a text', withProperties({ a: marked('string') }), { 'Mcp-Param-Region': 'x' }],
     [
@@ -69,7 +69,7 @@ describe('a tool that may be annotated so', () => {
       withProperties({ b: withProperties({ c: withProperties({ d: marked('string') }) }) }),
       { 'Mcp-Param-Region': 'deep' },
     ],
-  ])('is taken by both sides: %s', (_what, schema, headers) => {
+  ])('is accepted by both sides: %s', (_what, schema, headers) => {
     expect(paramHeaders(headerPlan(schema), { a: 'x', b: { c: { d: 'deep' } } })).toEqual(headers)
     expect(() => define(schema)).not.toThrow()
   })
@@ -97,11 +97,11 @@ describe('a value in a header', () => {
     ['=?base64?literal?=', '=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?='],
     ['=?base64?half', '=?base64?half'],
     ['', ''],
-  ])('is written as the rules say: %j is %j', (value, wire) => {
+  ])('is encoded as specified: %j is %j', (value, wire) => {
     expect(encodeHeaderValue(value)).toBe(wire)
   })
 
-  it.each([2 ** 53, -(2 ** 53), 1e21])('is never an integer that readers round differently: %j', (value) => {
+  it.each([2 ** 53, -(2 ** 53), 1e21])('is never an integer that is rounded differently: %j', (value) => {
     const plan = headerPlan(withProperties({ a: marked('integer') }))
     expect(() => paramHeaders(plan, { a: value })).toThrow(expect.objectContaining({ code: 'INVALID' }))
     expect(paramHeaders(plan, { a: Math.sign(value) * Number.MAX_SAFE_INTEGER })).toEqual({

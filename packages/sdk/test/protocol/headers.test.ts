@@ -23,12 +23,12 @@ describe('header values', () => {
     ['', ''],
     [42, '42'],
     [false, 'false'],
-  ])('%j travels as %j', (value, wire) => {
+  ])('%j is encoded as %j', (value, wire) => {
     expect(encodeHeaderValue(value)).toBe(wire)
     expect(decodeHeaderValue(wire)).toBe(String(value))
   })
 
-  it('are always printable ASCII and decode to what was encoded', () => {
+  it('are always printable ASCII and decode to the original', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const wire = encodeHeaderValue(text)
@@ -38,11 +38,11 @@ describe('header values', () => {
     )
   })
 
-  it.each(['=?base64?SGVsbG8?=', '=?base64?SGV$bG8=?=', '=?base64?/w==?='])('refuses %s', (wire) => {
+  it.each(['=?base64?SGVsbG8?=', '=?base64?SGV$bG8=?=', '=?base64?/w==?='])('rejects %s', (wire) => {
     expect(() => decodeHeaderValue(wire)).toThrow()
   })
 
-  it('takes a value without the whole sentinel literally', () => {
+  it('treats a value without the whole marker as literal', () => {
     expect(decodeHeaderValue('=?base64?SGVsbG8=')).toBe('=?base64?SGVsbG8=')
     expect(decodeHeaderValue('=?BASE64?SGVsbG8=?=')).toBe('=?BASE64?SGVsbG8=?=')
   })
@@ -91,7 +91,7 @@ describe('x-mcp-header annotations', () => {
     expect(() => headerPlan({ ...schema })).toThrow(expect.objectContaining({ code: 'INVALID' }))
   })
 
-  it('is not looked for in data, nor taken from a property of that name', () => {
+  it('are not searched in data, nor read from a property with that name', () => {
     expect(
       headerPlan({
         type: 'object',

@@ -15,7 +15,7 @@ const tool = {
   _meta: { a: 1 },
 }
 
-describe('what a revision sends', () => {
+describe('messages of a revision', () => {
   it.each([
     ['2024-11-05', ['name', 'description', 'inputSchema']],
     ['2025-03-26', ['name', 'description', 'inputSchema', 'annotations']],
@@ -25,13 +25,13 @@ describe('what a revision sends', () => {
       ['name', 'title', 'description', 'inputSchema', 'annotations', 'icons', '_meta', 'outputSchema'],
     ],
     ['2026-07-28', Object.keys(tool)],
-  ] as const)('%s lists a tool with the members it knows', (version, members) => {
+  ] as const)('%s lists a tool with its members', (version, members) => {
     const wire = revisions[version].result('tools/list', { tools: [tool] }, server)
     const [listed] = wire['tools'] as object[]
     expect(Object.keys(listed ?? {}).sort()).toEqual([...members].sort())
   })
 
-  it('carries result type, server and freshness from 2026-07-28 on, and none of them before', () => {
+  it('have result type, server and cache lifetime from 2026-07-28 on, and none of them before', () => {
     const result = { tools: [], ttlMs: 5000, cacheScope: 'public' }
     expect(revisions['2026-07-28'].result('tools/list', result, server)).toEqual({
       ...result,
@@ -46,7 +46,7 @@ describe('what a revision sends', () => {
     expect(revisions['2025-11-25'].result('tools/list', result, server)).toEqual({ tools: [] })
   })
 
-  it('says in words what content stood where a revision has no such content', () => {
+  it('describe content that a revision does not support as text', () => {
     const content = [
       { type: 'audio', data: 'AA==', mimeType: 'audio/wav' },
       { type: 'resource_link', uri: 'file:///a.txt', name: 'a.txt', title: 'A' },
@@ -69,7 +69,7 @@ describe('what a revision sends', () => {
     })
   })
 
-  it('leaves structured content out of a session revision when it is not an object', () => {
+  it('have no structured content in a session revision unless it is an object', () => {
     const result = { content: [{ type: 'text', text: '[1]' }], structuredContent: [1] }
     expect(revisions['2025-11-25'].result('tools/call', result, server)).not.toHaveProperty(
       'structuredContent',
@@ -80,7 +80,7 @@ describe('what a revision sends', () => {
     )
   })
 
-  it('uses its own code for a missing resource', () => {
+  it('use its own code for a missing resource', () => {
     const error = new RpcError(-32002, 'Resource not found', { uri: 'x://y' })
     expect(revisions['2025-11-25'].error(error)).toEqual({
       code: -32002,
@@ -93,7 +93,7 @@ describe('what a revision sends', () => {
     expect(revisions['2026-07-28'].error(visit).code).toBe(-32600)
   })
 
-  it('puts a question in its own form', () => {
+  it('have its own form of input requests', () => {
     const choice = {
       method: 'elicitation/create' as const,
       params: {
@@ -121,7 +121,7 @@ describe('what a revision sends', () => {
     expect(revisions['2026-07-28'].question(visit)).not.toHaveProperty('elicitationId')
   })
 
-  it('tells only the notices it has', () => {
+  it('have only its own notifications', () => {
     const progress = {
       method: 'notifications/progress' as const,
       params: { progressToken: 1, progress: 1, message: 'm' },
@@ -136,8 +136,8 @@ describe('what a revision sends', () => {
   })
 })
 
-describe('which methods a revision has', () => {
-  it('is a matter of the table alone', () => {
+describe('the methods of a revision', () => {
+  it('are defined only by the table', () => {
     const known = (method: string): string[] =>
       protocolVersions.filter((version) => methodRow(method, version) !== undefined)
     expect(known('tools/call')).toEqual([...protocolVersions])
@@ -148,7 +148,7 @@ describe('which methods a revision has', () => {
     for (const name of ['constructor', '__proto__', 'toString', '']) expect(known(name)).toEqual([])
   })
 
-  it('does not know versions that were never published', () => {
+  it('do not exist for unpublished versions', () => {
     expect(revisionOf('2025-11-25')?.era).toBe('session')
     expect(revisionOf('v999.0.0')).toBeUndefined()
     expect(revisionOf('__proto__')).toBeUndefined()

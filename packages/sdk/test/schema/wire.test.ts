@@ -16,12 +16,12 @@ describe.each(protocolVersions)('checkWire at %s', (revision) => {
     params: { name: 'a', ...(modern && { _meta: meta }) },
   }
 
-  it('accepts a request its sender may send, and says who may not send it', () => {
+  it('accepts a valid request, and rejects one from the wrong sender', () => {
     expect(checkWire(revision, 'client', call)).toEqual([])
     expect(checkWire(revision, 'server', call)).toEqual([`a server of ${revision} does not send tools/call`])
   })
 
-  it('names what is missing from a request', () => {
+  it('names the missing part of a request', () => {
     expect(checkWire(revision, 'client', { ...call, params: {} }).join()).toContain(
       '"missingProperty":"name"',
     )
@@ -31,7 +31,7 @@ describe.each(protocolVersions)('checkWire at %s', (revision) => {
     ])
   })
 
-  it('checks a result by the request it answers', () => {
+  it('checks a result with its request', () => {
     const envelope = modern ? { resultType: 'complete' } : {}
     const answer = (result: object) => ({ jsonrpc: '2.0', id: 1, result: { ...envelope, ...result } })
     const text = { content: [{ type: 'text', text: 'hi' }] }
@@ -58,7 +58,7 @@ describe.each(protocolVersions)('checkWire at %s', (revision) => {
     expect(() => checkDefinition(revision, 'Nothing', {})).toThrow('defines no Nothing')
   })
 
-  it('takes batches only where they exist', () => {
+  it('accepts batches only in revisions with batches', () => {
     expect(checkWire(revision, 'client', [call])).toEqual(
       revision === '2025-03-26' ? [] : [`${revision} has no batches`],
     )
@@ -76,7 +76,7 @@ describe('checkWire at 2026-07-28', () => {
   }
   const asking = answer({ resultType: 'input_required', inputRequests: { q: question } })
 
-  it('takes questions as an answer to what may ask, and to nothing else', () => {
+  it('accepts input requests only as results of methods that allow them', () => {
     expect(checkWire('2026-07-28', 'server', asking, 'tools/call')).toEqual([])
     expect(checkWire('2026-07-28', 'server', asking, 'resources/read')).toEqual([])
     expect(checkWire('2026-07-28', 'server', asking, 'tools/list')).toEqual([
@@ -86,7 +86,7 @@ describe('checkWire at 2026-07-28', () => {
     expect(checkWire('2026-07-28', 'server', empty, 'tools/call').join()).toContain('neither')
   })
 
-  it('wants resultType, and freshness where the revision has it', () => {
+  it('requires resultType, and the cache lifetime if the revision has it', () => {
     expect(checkWire('2026-07-28', 'server', answer({ content: [] }), 'tools/call')).not.toEqual([])
     const list = { resultType: 'complete', tools: [] }
     expect(checkWire('2026-07-28', 'server', answer(list), 'tools/list')).not.toEqual([])
@@ -94,7 +94,7 @@ describe('checkWire at 2026-07-28', () => {
     expect(checkWire('2026-07-28', 'server', answer(fresh), 'tools/list')).toEqual([])
   })
 
-  it('checks an error by its code', () => {
+  it('checks an error with its code', () => {
     const refusal = (error: object) => ({ jsonrpc: '2.0', id: 1, error: { message: 'no', ...error } })
     const data = { supported: ['2026-07-28'], requested: '1' }
     expect(checkWire('2026-07-28', 'server', refusal({ code: -32022, data }))).toEqual([])
@@ -103,7 +103,7 @@ describe('checkWire at 2026-07-28', () => {
     expect(checkWire('2026-07-28', 'server', refusal({ code: -32602 }))).toEqual([])
   })
 
-  it('has no requests from a server', () => {
+  it('rejects requests from a server', () => {
     const sample = { jsonrpc: '2.0', id: 1, ...question }
     expect(checkWire('2026-07-28', 'server', sample)).not.toEqual([])
     expect(checkWire('2025-11-25', 'server', sample)).toEqual([])

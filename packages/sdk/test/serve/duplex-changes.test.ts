@@ -7,7 +7,7 @@ import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { codeOf, initialize, initialized, meta, settle, type Tool } from './support.ts'
 
 describe('stateless requests', () => {
-  it('are served with nothing but their own _meta, beside a session', async () => {
+  it('are served with only their own _meta, beside a session', async () => {
     const seen: unknown[] = []
     const who: Tool = (_args, { peer }) => {
       seen.push([peer.revision.version, peer.info?.name, peer.capabilities, peer.logLevel])
@@ -33,7 +33,7 @@ describe('stateless requests', () => {
     ['a version that is no string', { [MetaKey.protocolVersion]: 20260728 }, -32602],
     ['an unknown version', { [MetaKey.protocolVersion]: 'v999' }, -32022],
     ['a version that has sessions', { [MetaKey.protocolVersion]: '2025-11-25' }, -32022],
-  ])('are refused with %s', async (_, broken, code, fault) => {
+  ])('are rejected with %s', async (_, broken, code, fault) => {
     if (fault !== undefined) faultyPeer(fault)
     const { request, server } = open()
     const response = await request(modernCall(1, 'echo', { _meta: meta(broken) }))
@@ -48,7 +48,7 @@ describe('stateless requests', () => {
   })
 
   it.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', 'x'])(
-    'do not know %s',
+    'do not support %s',
     async (method) => {
       if (method !== 'x') faultyPeer('a method that only sessions have')
       const { request } = open()
@@ -56,7 +56,7 @@ describe('stateless requests', () => {
     },
   )
 
-  it('ask by results and never by requests', async () => {
+  it('request input with results, never with requests', async () => {
     const keys = ['k'.repeat(32)]
     const backplane = memoryBackplane()
     const first = open(undefined, { keys, backplane })
@@ -85,7 +85,7 @@ describe('subscriptions', () => {
     params: { _meta: meta(), notifications },
   })
 
-  it('tell changes until the client cancels, and then say nothing more', async () => {
+  it('notify of changes until the client cancels, and then send nothing more', async () => {
     const { receive, sent, server } = open()
     receive(listen('s', { toolsListChanged: true, resourceSubscriptions: ['a:b'] }))
     await settle()
@@ -104,7 +104,7 @@ describe('subscriptions', () => {
     ])
   })
 
-  it('are taken back and answered when the server shuts down', async () => {
+  it('end with their result when the server shuts down', async () => {
     const { receive, sent, connection } = open()
     receive(listen('s', { toolsListChanged: true }))
     await settle()
@@ -115,7 +115,7 @@ describe('subscriptions', () => {
     ])
   })
 
-  it('are refused without being taken back', async () => {
+  it('are rejected without such a result', async () => {
     faultyPeer('a subscription to nothing at all')
     const { request, sent } = open()
     const response = await request({ id: 1, method: 'subscriptions/listen', params: { _meta: meta() } })
@@ -125,7 +125,7 @@ describe('subscriptions', () => {
 })
 
 describe('changes in a session', () => {
-  it('are told after initialized: lists always, resources while subscribed', async () => {
+  it('are notified after initialized: lists always, resources if subscribed', async () => {
     const { request, receive, sent, server } = open()
     await request(initialize())
     server.changes.publish({ type: 'tools' })
@@ -150,7 +150,7 @@ describe('changes in a session', () => {
 
   const tooLong = `a:${'x'.repeat(9000)}`
   it.each([[undefined], [7], [''], ['no uri'], [tooLong]])(
-    'cannot be subscribed to without a usable URI (%#)',
+    'cannot be subscribed without a usable URI (%#)',
     async (uri) => {
       if (uri !== tooLong) faultyPeer('a URI that is none')
       const { begin, request } = open()
@@ -160,7 +160,7 @@ describe('changes in a session', () => {
     },
   )
 
-  it('are bounded in number', async () => {
+  it('have a maximum number', async () => {
     const { begin, request } = open({}, { limits: { subscribedUris: 2 } })
     await begin()
     const subscribe = (id: number, uri: string) =>

@@ -32,7 +32,7 @@ describe('batches', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('of notices alone are not answered', async () => {
+  it('of notifications alone are not answered', async () => {
     const { begin, receive, batches, sent } = open()
     await begin('2025-03-26')
     receive([initialized, cancel(1)])
@@ -40,7 +40,7 @@ describe('batches', () => {
     expect([batches, sent.length]).toEqual([[], 1])
   })
 
-  it.each(['2024-11-05', '2025-06-18', '2025-11-25'])('are refused on %s', async (version) => {
+  it.each(['2024-11-05', '2025-06-18', '2025-11-25'])('are rejected on %s', async (version) => {
     faultyPeer('a batch, which its revision does not have')
     const { begin, receive, sent, server } = open()
     await begin(version)
@@ -51,7 +51,7 @@ describe('batches', () => {
     expect(server.ran).toEqual([])
   })
 
-  it('are refused before initialize, empty, too long, and with what may not be in them', async () => {
+  it('are rejected before initialize, empty, too long, and with disallowed messages', async () => {
     faultyPeer('a batch without a revision, and one of numbers')
     const { begin, receive, batches, sent } = open(undefined, { limits: { batch: 3 } })
     receive(batch)
@@ -71,8 +71,8 @@ describe('batches', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  it('inside the server is reported and answered without a word about it', async () => {
+describe('a failure', () => {
+  it('inside the server is reported, and answered without its reason', async () => {
     const secret = 'password=hunter2'
     const broken: Tool = () => {
       throw new Error(secret)
@@ -92,7 +92,7 @@ describe('what goes wrong', () => {
     expect(server.reports).toMatchObject([{ message: secret }])
   })
 
-  it('before a server gave a promise is answered all the same', async () => {
+  it('before a server returned a promise is answered as well', async () => {
     const { connection, request, server } = open()
     server.handle = () => {
       throw new Error('at once')
@@ -107,7 +107,7 @@ describe('what goes wrong', () => {
     ['both a result and an error', { result: {}, error: { code: 1, message: 'm' } }],
     ['an error without words', { error: { code: 1 } }],
     ['a result that is none', { result: 'yes' }],
-  ])('in the answer to a question, as %s, is told to the handler that waits', async (_, answer) => {
+  ])('in the response to a question, as %s, is passed to the waiting handler', async (_, answer) => {
     const { begin, receive, sent, answerTo } = open()
     await begin('2025-11-25')
     receive(call(1, 'ask'))
@@ -138,14 +138,14 @@ describe('what goes wrong', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('is none where a server gives the promise of another realm', async () => {
+  it('does not occur for a promise of another realm', async () => {
     const { request, server } = open()
     const outcome: Outcome = { type: 'complete', result: { content: [] } }
     server.handle = () => runInNewContext('Promise.resolve(outcome)', { outcome })
     expect(await request(modernCall(1, 'echo'))).toMatchObject({ id: 1, result: { content: [] } })
   })
 
-  it('with requests that were taken back and go on is bounded like the others', async () => {
+  it('with cancelled requests that continue is bounded like the others', async () => {
     const { request, receive } = open({ hung, echo }, { limits: { inFlight: 2 } })
     for (const id of [1, 2]) {
       receive(modernCall(id, 'hung'))
@@ -156,7 +156,7 @@ describe('what goes wrong', () => {
     })
   })
 
-  it('inside the reporter takes nothing with it', async () => {
+  it('inside the reporter affects nothing else', async () => {
     const { request, server } = open({
       broken: () => {
         throw new Error('first')
@@ -173,7 +173,7 @@ describe('what goes wrong', () => {
     expect(codeOf(await request(modernCall(1, 'unknown')))).toBe(-32602)
   })
 
-  it('never answers a response, a notice or an answer nobody waits for', async () => {
+  it('never answers a response, a notification or an unknown response', async () => {
     faultyPeer('notices of a wrong envelope')
     const { receive, sent } = open()
     receive({ jsonrpc: '2.0', id: 1, result: {} })
@@ -185,7 +185,7 @@ describe('what goes wrong', () => {
     expect(sent).toEqual([])
   })
 
-  it('never throws and never leaves a request unanswered, whatever comes', () => {
+  it('never throws and never leaves a request unanswered, for any input', () => {
     faultyPeer('any JSON')
     const json = fc.jsonValue()
     const id = fc.oneof(fc.integer(), fc.string({ maxLength: 8 }), json)
@@ -217,7 +217,7 @@ describe('what goes wrong', () => {
 })
 
 describe('closing', () => {
-  it('aborts what runs, settles what waits, sends nothing more and takes nothing more', async () => {
+  it('aborts running handlers, settles what waits, and sends and accepts nothing more', async () => {
     const { begin, receive, sent, connection, server } = open()
     await begin()
     receive(call(1, 'ask'))
@@ -239,7 +239,7 @@ describe('closing', () => {
     expect(server.reports).toEqual([])
   })
 
-  it('waits one second for a handler that does not let go', async () => {
+  it('waits one second for a handler that does not stop', async () => {
     const { begin, receive, connection } = open()
     await begin()
     receive(call(1, 'hung'))

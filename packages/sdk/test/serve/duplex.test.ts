@@ -27,7 +27,7 @@ describe('the legacy lifecycle', () => {
     },
   )
 
-  it('serves nothing but ping before initialize', async () => {
+  it('serves only ping before initialize', async () => {
     const { request, server } = open()
     expect(await request({ id: 1, method: 'ping' })).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
     const refused = await request(call(2, 'echo'))
@@ -35,7 +35,7 @@ describe('the legacy lifecycle', () => {
     expect(server.ran).toEqual([])
   })
 
-  it('refuses a second initialize and keeps the first peer', async () => {
+  it('rejects a second initialize and keeps the first peer', async () => {
     const { begin, request, connection } = open()
     await begin('2025-06-18')
     expect(codeOf(await request(initialize('2025-11-25', 2)))).toBe(ErrorCode.InvalidRequest)
@@ -47,14 +47,14 @@ describe('the legacy lifecycle', () => {
     ['no version', { capabilities: {}, clientInfo: { name: 'a', version: '1' } }],
     ['no capabilities', { protocolVersion: '2025-11-25', clientInfo: { name: 'a', version: '1' } }],
     ['no client', { protocolVersion: '2025-11-25', capabilities: {} }],
-  ])('refuses initialize with %s and can be initialized after', async (_, params) => {
+  ])('rejects initialize with %s and can be initialized after', async (_, params) => {
     faultyPeer('a greeting that lacks something')
     const { request, begin } = open()
     expect(codeOf(await request({ id: 1, method: 'initialize', ...(params ? { params } : {}) }))).toBe(-32602)
     expect((await begin())['result']).toBeDefined()
   })
 
-  it('answers ping and setLevel with nothing but {}', async () => {
+  it('answers ping and setLevel with {}', async () => {
     faultyPeer('a level that there is not')
     const { begin, request, connection } = open()
     await begin()
@@ -67,7 +67,7 @@ describe('the legacy lifecycle', () => {
   })
 
   it.each(['server/discover', 'subscriptions/listen', 'no/such', 'elicitation/create'])(
-    'does not know %s in a session',
+    'does not support %s in a session',
     async (method) => {
       if (method !== 'no/such') faultyPeer('a method that sessions do not have')
       const { begin, request } = open()
@@ -76,7 +76,7 @@ describe('the legacy lifecycle', () => {
     },
   )
 
-  it('does not offer what the server has no capability for', async () => {
+  it('does not offer methods without their capability', async () => {
     const server = testServer({}, { capabilities: { tools: {} } })
     const sent: JsonRpcMessage[] = []
     const connection = new DuplexConnection(server, (message) => sent.push(message))
@@ -89,8 +89,8 @@ describe('the legacy lifecycle', () => {
   })
 })
 
-describe('questions in a session', () => {
-  it('go out as requests and the answer resumes the handler', async () => {
+describe('input requests in a session', () => {
+  it('are sent as requests, and the response resumes the handler', async () => {
     const { begin, receive, answerTo, sent } = open()
     await begin()
     receive(call(1, 'ask'))
@@ -106,7 +106,7 @@ describe('questions in a session', () => {
     expect(text(await answerTo(1))).toBe('Hello, Ada')
   })
 
-  it('are taken back when the client cancels the request that asks, which is then never answered', async () => {
+  it('are cancelled when the client cancels their request, which is then never answered', async () => {
     const { begin, receive, sent } = open()
     await begin()
     receive(call(1, 'ask'))
@@ -119,7 +119,7 @@ describe('questions in a session', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('are taken back when the handler ends without waiting for the answer', async () => {
+  it('are cancelled when the handler ends without waiting for the response', async () => {
     const impatient: Tool = (_args, exchange, round) => {
       ask({}, exchange, round)
       return settle(10).then(() => 'done')
@@ -134,7 +134,7 @@ describe('questions in a session', () => {
     ])
   })
 
-  it('end the request when the client refuses', async () => {
+  it('end the request when the client rejects them', async () => {
     const { begin, receive, answerTo, sent } = open()
     await begin()
     receive(call(1, 'ask'))
@@ -148,7 +148,7 @@ describe('cancelling', () => {
   it.each([
     ['legacy', call],
     ['modern', modernCall],
-  ])('%s: aborts the handler, sends no answer and frees the id', async (_, make) => {
+  ])('%s: aborts the handler, sends no response and frees the id', async (_, make) => {
     faultyPeer('a cancellation of null')
     const aborted: unknown[] = []
     const watch: Tool = (_args, { signal }) =>
@@ -174,7 +174,7 @@ describe('cancelling', () => {
     expect(text(await request(make(7, 'echo')))).toBe('echo')
   })
 
-  it('does not let a late cancel or a handler that goes on touch a later request with the same id', async () => {
+  it('with a late notification, or a handler that continues, never affects a later request with the same id', async () => {
     let release = (): void => {}
     const stubborn: Tool = (_args, exchange) =>
       new Promise((resolve) => {
@@ -203,7 +203,7 @@ describe('cancelling', () => {
 })
 
 describe('ids', () => {
-  it('in flight are refused a second time while the first goes on', async () => {
+  it('in use are rejected a second time while the first request continues', async () => {
     let release = (): void => {}
     const slow: Tool = () =>
       new Promise((resolve) => {
@@ -230,7 +230,7 @@ describe('ids', () => {
     ])
   })
 
-  it('are bounded in number', async () => {
+  it('have a maximum number', async () => {
     const { begin, receive, sent } = open({ hang }, { limits: { inFlight: 2 } })
     await begin()
     for (const id of [1, 2, 3]) receive(call(id, 'hang'))

@@ -86,12 +86,12 @@ describe.each(places)('a stateless request over %s', (_, open) => {
     ['a URL to visit first, as it was called', -32042, -32600],
     ['a code of the application', 77, 77],
     ['a code below the reserved ones', -32100, -32100],
-  ])('is answered with %s only as the specification has it', async (_what, thrown, code) => {
+  ])('is answered with %s only as specified', async (_what, thrown, code) => {
     const send = await open(defineServer({ ...base, tools: { t: throws(thrown) } }))
     expect(errorOf(await send('tools/call', { name: 't' }))).toMatchObject({ code })
   })
 
-  it('with a log level that is none is refused', async () => {
+  it('with an invalid log level is rejected', async () => {
     faultyPeer('a level that there is not')
     const send = await open(defineServer({ ...base, tools: { t: tool({ run: () => 'x' }) } }))
     const answered = await send('tools/call', { name: 't', _meta: meta({ [MetaKey.logLevel]: 'loud' }) })
@@ -99,7 +99,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
     expect([undefined, 400]).toContain(answered.status)
   })
 
-  it('may carry reserved keys that nobody knows yet, with any value, and trace context', async () => {
+  it('may have unknown reserved keys with any value, and trace context', async () => {
     const seen: unknown[] = []
     const server = defineServer({
       ...base,
@@ -126,7 +126,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
     expect(seen).toMatchObject([more])
   })
 
-  it('is served alike, whoever its client says it is', async () => {
+  it('is served alike for any client name', async () => {
     const send = await open(defineServer({ ...base, tools: { t: tool({ run: () => 'x' }) } }))
     const results = []
     for (const name of ['claude-ai', 'inspector', 'admin', undefined]) {
@@ -146,32 +146,35 @@ describe.each(places)('a stateless request over %s', (_, open) => {
     ['sample', 'in line', { sampling: {} }],
     ['roots', 'in line', { roots: {} }],
     ['explicit', 'in a result', { sampling: {} }],
-  ])('that would ask %s %s, of a client that cannot, names what is missing', async (name, _how, missing) => {
-    const form = { message: 'Sure?', schema: z.object({ ok: z.boolean() }) }
-    const prompt = {
-      messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'Q' } }],
-      maxTokens: 5,
-    }
-    const server = defineServer({
-      ...base,
-      tools: {
-        elicit: tool({ run: async (_args, ctx) => (await ctx.elicit(form)).action }),
-        visit: tool({
-          run: async (_args, ctx) =>
-            (await ctx.elicitUrl({ message: 'Go', url: 'https://a.example' })).action,
-        }),
-        sample: tool({ run: async (_args, ctx) => (await ctx.sample(prompt)).model }),
-        roots: tool({ run: async (_args, ctx) => `${(await ctx.roots()).length}` }),
-        explicit: tool({ run: () => inputRequired({ requests: { one: ask.sample(prompt) } }) }),
-      },
-    })
-    const send = await open(server)
-    const answered = await send('tools/call', { name, _meta: meta({ [MetaKey.clientCapabilities]: {} }) })
-    expect(errorOf(answered)).toMatchObject({ code: -32021, data: { requiredCapabilities: missing } })
-    expect([undefined, 400]).toContain(answered.status)
-  })
+  ])(
+    'that would request %s %s from a client without it names what is missing',
+    async (name, _how, missing) => {
+      const form = { message: 'Sure?', schema: z.object({ ok: z.boolean() }) }
+      const prompt = {
+        messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'Q' } }],
+        maxTokens: 5,
+      }
+      const server = defineServer({
+        ...base,
+        tools: {
+          elicit: tool({ run: async (_args, ctx) => (await ctx.elicit(form)).action }),
+          visit: tool({
+            run: async (_args, ctx) =>
+              (await ctx.elicitUrl({ message: 'Go', url: 'https://a.example' })).action,
+          }),
+          sample: tool({ run: async (_args, ctx) => (await ctx.sample(prompt)).model }),
+          roots: tool({ run: async (_args, ctx) => `${(await ctx.roots()).length}` }),
+          explicit: tool({ run: () => inputRequired({ requests: { one: ask.sample(prompt) } }) }),
+        },
+      })
+      const send = await open(server)
+      const answered = await send('tools/call', { name, _meta: meta({ [MetaKey.clientCapabilities]: {} }) })
+      expect(errorOf(answered)).toMatchObject({ code: -32021, data: { requiredCapabilities: missing } })
+      expect([undefined, 400]).toContain(answered.status)
+    },
+  )
 
-  it('hears log messages only where it names a level', async () => {
+  it('gets log messages only if it names a level', async () => {
     const server = defineServer({
       ...base,
       tools: {
@@ -189,7 +192,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
     expect((await send('tools/call', wanting)).before).toMatchObject([{ method: 'notifications/message' }])
   })
 
-  it('for a list is never answered with a question', async () => {
+  it('for a list is never answered with an input request', async () => {
     const server = defineServer({
       ...base,
       resources: {
@@ -207,7 +210,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
     expect(errorOf(answered)).toMatchObject({ code: -32603 })
   })
 
-  it('for a resource that does not exist is an error, and one without contents is told apart', async () => {
+  it('for a resource that does not exist is an error, distinct from an empty resource', async () => {
     faultyPeer('a URI that is none')
     const server = defineServer({
       ...base,
@@ -227,7 +230,7 @@ describe.each(places)('a stateless request over %s', (_, open) => {
 })
 
 describe.each(adapters)('log messages over the %s adapter of HTTP', (_, mount) => {
-  it('stay off every stream but their own request’s', async () => {
+  it('are sent only on their own request’s stream', async () => {
     const server = defineServer({
       ...base,
       tools: {
@@ -297,18 +300,18 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
     return { sent, connection, answerTo }
   }
 
-  it('says that a resource is missing with the code of its time', async () => {
+  it('reports a missing resource with the code of its revision', async () => {
     const { answerTo } = await open()
     const answer = await answerTo({ id: 1, method: 'resources/read', params: { uri: 'x:nowhere' } })
     expect(answer).toMatchObject({ error: { code: -32002, data: { uri: 'x:nowhere' } } })
   })
 
-  it('answers ping at once with nothing in it', async () => {
+  it('answers ping at once with an empty result', async () => {
     const { answerTo } = await open()
     expect(await answerTo({ id: 1, method: 'ping' })).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
   })
 
-  it('is asked nothing it did not say it can answer', async () => {
+  it('gets no request for an undeclared capability', async () => {
     const { answerTo, sent } = await open()
     expect(await answerTo({ id: 1, method: 'tools/call', params: { name: 'lacking' } })).toMatchObject({
       result: { isError: true },
@@ -316,7 +319,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
     expect(sent.filter((message) => message['method'] === 'roots/list')).toEqual([])
   })
 
-  it('has its reason for cancelling told to the handler, and no answer', async () => {
+  it('passes the reason of a cancellation to the handler, and sends no response', async () => {
     const { connection, sent, answerTo } = await open()
     reasons.length = 0
     connection.receive({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait' } })
@@ -331,7 +334,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
     expect(sent.some(({ id }) => id === 1)).toBe(false)
   })
 
-  it('tells notices of lists that changed, once it said it is ready', async () => {
+  it('notifies of changed lists after initialized', async () => {
     const sent: JsonObject[] = []
     const made = server()
     const connection = new DuplexConnection(made, (message) => sent.push({ ...message }))
@@ -353,7 +356,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
 
 describe.each(adapters)('a session over the %s adapter of HTTP', (_, mount) => {
   it.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
-    'of %s answers ping and refuses log levels that are none',
+    'of %s answers ping and rejects invalid log levels',
     async (version) => {
       faultyPeer('a level that there is not')
       const mounted = await mount(defineServer({ ...base, tools: {} }))

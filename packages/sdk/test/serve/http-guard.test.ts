@@ -51,7 +51,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     '2130706433',
     'localhost, localhost',
   ]
-  it.each(badHosts)('refuses Host %j for every method and path', async (host) => {
+  it.each(badHosts)('rejects Host %j for every method and path', async (host) => {
     const send = await start()
     for (const [, ask] of requests) {
       const answer = await send(withHeaders(ask, { host }))
@@ -77,7 +77,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     '*',
     '',
   ]
-  it.each(badOrigins)('refuses Origin %j for every method and path', async (origin) => {
+  it.each(badOrigins)('rejects Origin %j for every method and path', async (origin) => {
     const send = await start()
     for (const [, ask] of requests) {
       const answer = await send(withHeaders(ask, { origin }))
@@ -105,7 +105,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     },
   )
 
-  it('judges Host and Origin each by itself', async () => {
+  it('checks Host and Origin separately', async () => {
     const send = await start()
     const cases = [
       ['evil.com', 'http://localhost'],
@@ -117,7 +117,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     }
   })
 
-  it('serves the hosts it is told, on any port unless one was named', async () => {
+  it('serves the configured hosts, on any port unless one is given', async () => {
     const send = await start({ allowedHosts: ['mcp.example.com', 'Other.example.com:8443'] })
     const cases = [
       ['mcp.example.com', 200],
@@ -133,7 +133,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     }
   })
 
-  it('serves the origins it is told, with CORS for exactly them', async () => {
+  it('serves the configured origins, with CORS for exactly them', async () => {
     const send = await start({
       allowedOrigins: ['https://app.example.com/', 'vscode-webview://abc', 'http://localhost:5173'],
     })
@@ -174,20 +174,20 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     expect((await send(preflight('http://localhost'))).status).toBe(405)
   })
 
-  it('answers OPTIONS with 405 where no origin is listed', async () => {
+  it('answers OPTIONS with 405 without configured origins', async () => {
     const send = await start()
     const answer = await send({ method: 'OPTIONS', headers: { origin: 'http://localhost' } })
     expect([answer.status, answer.header('allow')]).toEqual([405, 'POST, GET, DELETE'])
   })
 
-  it('can be told to stop asking', async () => {
+  it('can be configured to accept any', async () => {
     const send = await start({ dangerouslyAllowAnyHost: true, dangerouslyAllowAnyOrigin: true })
     const answer = await send(withHeaders(call, { host: 'evil.com', origin: 'http://evil.com' }))
     expect(answer.status).toBe(200)
     expect(answer.header('access-control-allow-origin')).toBeUndefined()
   })
 
-  describe('and how', () => {
+  describe('and by name', () => {
     it.each([
       ['text/plain', 415],
       ['application/x-www-form-urlencoded', 415],
@@ -201,7 +201,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
       ['application/json; charset=utf-8', 200],
       ['Application/JSON;charset="UTF-8"', 200],
       ['application/json; x=y', 200],
-    ])('Content-Type %j is answered with %i', async (type, status) => {
+    ])('Content-Type %j gets %i', async (type, status) => {
       const send = await start()
       const answer = await send(withHeaders(call, { 'content-type': type }))
       expect(answer.status).toBe(status)
@@ -214,7 +214,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
       ['identity, gzip', 415],
       ['identity', 200],
       ['', 200],
-    ])('Content-Encoding %j is answered with %i', async (coding, status) => {
+    ])('Content-Encoding %j gets %i', async (coding, status) => {
       const send = await start()
       const answer = await send(withHeaders(call, { 'content-encoding': coding }))
       expect(answer.status).toBe(status)
@@ -237,7 +237,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
       ['*/*', 200],
       ['application/*, text/*', 200],
       ['*/*;q=0, application/json, text/*', 200],
-    ])('Accept %j is answered with %i', async (accept, status) => {
+    ])('Accept %j gets %i', async (accept, status) => {
       const send = await start()
       expect((await send(withHeaders(call, { accept }))).status).toBe(status)
     })
@@ -258,7 +258,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
       expect((await send({ ...call, path })).status).toBe(404)
     })
 
-    it('a query and a path of its own are served', async () => {
+    it('a query and a custom path are served', async () => {
       const send = await start()
       expect((await send({ ...call, path: '/mcp?key=value' })).status).toBe(200)
       await mounted.close()
@@ -267,7 +267,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
       expect((await mounted.send(call)).status).toBe(404)
     })
 
-    it('a body over the limit is refused with 413, announced or not', async () => {
+    it('a body over the limit is rejected with 413, with or without a declared length', async () => {
       const send = await start({ limits: { messageBytes: 1000 } })
       const body = JSON.stringify({ pad: 'x'.repeat(2000) })
       expect((await send({ ...call, body })).status).toBe(413)
@@ -313,7 +313,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     })
   })
 
-  it('asks who it is before it reads the body, and refuses when it cannot tell', async () => {
+  it('authenticates before it reads the body, and rejects on failure', async () => {
     const send = await start({
       authenticate: async () => {
         throw new Error('the key server at 10.0.0.7 is down')
@@ -328,7 +328,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
     expect(adapter).toBeDefined()
   })
 
-  it('tells the handler who authenticated', async () => {
+  it('passes the caller to the handler', async () => {
     const seen: unknown[] = []
     server = testServer({
       echo: (_args, { peer }) => {
@@ -419,7 +419,7 @@ describe('a raw socket', () => {
     ['Last-Event-ID', ['a', 'b']],
     ['MCP-Protocol-Version', ['2026-07-28', '2025-11-25']],
     ['Mcp-Session-Id', ['a', 'b']],
-  ])('with %s given as %j is refused with 400', async (name, values) => {
+  ])('with %s given as %j is rejected with 400', async (name, values) => {
     const server = testServer({ echo })
     let asked = 0
     const mounted = await nodeAdapter(server, {
@@ -449,7 +449,7 @@ describe('a raw socket', () => {
     ['identity, chunked', 501],
     ['chunked\r\nTransfer-Encoding: chunked', 400],
     ['gzip\r\nTransfer-Encoding: chunked', 501],
-  ])('with Transfer-Encoding %j is answered with %i', async (coding, status) => {
+  ])('with Transfer-Encoding %j gets %i', async (coding, status) => {
     const server = testServer({ echo })
     const mounted = await nodeAdapter(server)
     const [head = ''] = post('Host: localhost\r\nMcp-Name: echo\r\n').split('\r\n\r\n')
@@ -485,18 +485,18 @@ describe('mounting', () => {
     [{ path: 'mcp' }],
     [{ path: '/mcp?x' }],
     [{ keys: ['short'] }],
-  ])('refuses options that cannot mean anything (%#)', (options) => {
+  ])('rejects invalid options (%#)', (options) => {
     expect(() => serveHttp(testServer(), { keys: ['k'.repeat(32)], ...options })).toThrow(TypeError)
   })
 
-  it('does not warn of missing keys or a missing backplane before a client is asked', () => {
+  it('does not warn of missing keys or a missing backplane before the first input request', () => {
     const warnings: string[] = []
     serveHttp(testServer(), { onWarning: (message) => warnings.push(message) })
     serveHttp(testServer(), { keys: ['k'.repeat(32)], onWarning: (message) => warnings.push(message) })
     expect(warnings).toEqual([])
   })
 
-  it('listens on this machine only, says where, and says when the port is taken', async () => {
+  it('listens only on this machine, returns its address, and reports a port in use', async () => {
     const warnings: string[] = []
     const handler = serveHttp(testServer({ echo }), {
       keys: ['k'.repeat(32)],

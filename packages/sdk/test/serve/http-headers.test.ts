@@ -40,7 +40,7 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
   const mismatch = [400, -32020, []]
 
   it.each([['mcp-protocol-version'], ['mcp-method'], ['mcp-name']])(
-    'are all required: a request without %s is refused with 400 and -32020',
+    'are all required: a request without %s is rejected with 400 and -32020',
     async (name) => {
       expect(await outcome(call('foo', { [name]: undefined }))).toEqual(mismatch)
     },
@@ -49,7 +49,7 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
   it.each([
     ['prompts/get', { name: 'greeting' }],
     ['resources/read', { uri: 'file:///a' }],
-  ])('are required on %s too, where the name is missing', async (method, params) => {
+  ])('are required on %s too, even if the name is missing', async (method, params) => {
     expect(await outcome(modern(method, params, { 'mcp-name': undefined }))).toEqual(mismatch)
   })
 
@@ -57,11 +57,11 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     ['Mcp-Method', modern('prompts/get', { name: 'foo' }, { 'mcp-method': 'tools/call' })],
     ['Mcp-Name', call('bar', { 'mcp-name': 'foo' })],
     ['MCP-Protocol-Version', call('foo', { 'mcp-protocol-version': '2025-11-25' })],
-  ])('that say something else than the body are refused with 400 and -32020: %s', async (_name, ask) => {
+  ])('that differ from the body are rejected with 400 and -32020: %s', async (_name, ask) => {
     expect(await outcome(ask)).toEqual(mismatch)
   })
 
-  it.each(['TOOLS/CALL', 'Tools/Call', 'tools/Call'])('have values where case counts: %s', async (value) => {
+  it.each(['TOOLS/CALL', 'Tools/Call', 'tools/Call'])('have case-sensitive values: %s', async (value) => {
     expect(await outcome(call('foo', { 'mcp-method': value }))).toEqual(mismatch)
   })
 
@@ -70,7 +70,7 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     expect(await outcome(call('foo', headers))).toEqual(accepted('foo'))
   })
 
-  it.each(['my-tool-name', 'my_tool_name', 'a.b/c'])('take a plain name as it is: %s', async (name) => {
+  it.each(['my-tool-name', 'my_tool_name', 'a.b/c'])('accept a plain name as it is: %s', async (name) => {
     server = testServer({ [name]: echo })
     mounted = await mount(server)
     expect((await mounted.send(call(name))).status).toBe(200)
@@ -78,7 +78,7 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
   })
 
   it.each(['file:///path/to/file%20name.txt', 'https://example.com/resource?id=123'])(
-    'take a URI as it is: %s',
+    'accept a URI as it is: %s',
     async (uri) => {
       const send = await start()
       expect((await send(modern('resources/read', { uri }))).status).toBe(200)
@@ -100,14 +100,14 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     ['characters that are none of base64', '=?base64?SGVs!!!bG8=?='],
     ['bytes that are no text', '=?base64?/w==?='],
     ['no base64 at all, but the letters themselves', 'é'],
-  ])('with %s are refused with 400 and -32020', async (_what, value) => {
+  ])('with %s are rejected with 400 and -32020', async (_what, value) => {
     expect(await outcome(sql({ region: 'Hello' }, { 'mcp-param-region': value }))).toEqual(mismatch)
     await mounted.close()
     expect(await outcome(call('foo', { 'mcp-name': value }))).toEqual(mismatch)
   })
 
   it.each(['SGVsbG8=', '=?base64?SGVsbG8=', '=?BASE64?SGVsbG8=?='])(
-    'without the exact marks are taken literally: %s',
+    'without the exact markers are literal: %s',
     async (value) => {
       const headers = { 'mcp-param-region': value }
       expect(await outcome(sql({ region: value }, headers))).toEqual(accepted('sql'))
@@ -140,15 +140,15 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     ['there is a header for null', { region: null }, { 'mcp-param-region': 'null' }],
     ['there is a header for nothing', {}, { 'mcp-param-region': 'eu' }],
     ['a header inside an object is missing', { where: { zone: 'a' } }, {}],
-  ])('of arguments are refused with 400 and -32020 where %s', async (_what, args, headers) => {
+  ])('of arguments are rejected with 400 and -32020 if %s', async (_what, args, headers) => {
     expect(await outcome(sql(args, headers))).toEqual(mismatch)
   })
 
-  it('nobody asked for are left alone', async () => {
+  it('that are not required are ignored', async () => {
     expect(await outcome(call('foo', { 'mcp-param-other': 'x' }))).toEqual(accepted('foo'))
   })
 
-  it('are never what a handler acts on', async () => {
+  it('are never used by a handler', async () => {
     const seen: unknown[] = []
     const keep: Tool = (args) => {
       seen.push(args)
@@ -161,7 +161,7 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     expect(seen).toEqual([args])
   })
 
-  it('that name a version nobody speaks are answered with 400, -32022 and the versions there are', async () => {
+  it('with an unknown version get 400, -32022 and the supported versions', async () => {
     const send = await start()
     for (const version of ['2099-01-01', 'DRAFT-2026', '2025-11-25']) {
       const answer = await send(
@@ -184,7 +184,7 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     expect(server.ran).toEqual([])
   })
 
-  it('that name a method nobody has are answered with 404 and -32601', async () => {
+  it('with an unknown method get 404 and -32601', async () => {
     faultyPeer('methods that its revision does not have')
     for (const method of ['no/such', 'initialize', 'resources/subscribe', 'tools/List']) {
       expect(await outcome(modern(method))).toEqual([404, -32601, []])
@@ -192,14 +192,14 @@ describe.each(adapters)('headers that mirror the body, over the %s adapter', (_,
     }
   })
 
-  it('of sessions and resumption mean nothing to a stateless request', async () => {
+  it('of sessions and resumption are ignored for a stateless request', async () => {
     const send = await start()
     const answer = await send(call('foo', { 'mcp-session-id': 'abc', 'last-event-id': 'x_1' }))
     expect([answer.status, answer.header('mcp-session-id')]).toEqual([200, undefined])
     expect(server.ran).toEqual(['foo'])
   })
 
-  it('belong to a body without _meta where they name no version: that is a session, and there is none', async () => {
+  it('without a version belong to a body without _meta: that is a session, and there is none', async () => {
     const send = await start()
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'foo' } }
     const answer = await send({ headers: { 'mcp-method': 'tools/call', 'mcp-name': 'foo' }, body })
@@ -226,7 +226,7 @@ describe('names of headers on a real connection', () => {
     await mounted.close()
   })
 
-  it('that are too many or too long are refused before the body is read', async () => {
+  it('that are too many or too long are rejected before the body is read', async () => {
     const server = testServer({ foo: echo })
     const mounted = await nodeAdapter(server)
     const ask = modern('tools/call', { name: 'foo' }, { 'mcp-param-big': 'x'.repeat(20_000) })

@@ -27,7 +27,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect([notices.status, await notices.text()]).toEqual([202, ''])
     })
 
-    it('become a stream when one of their requests has a notice', async () => {
+    it('become a stream when one of their requests has a notification', async () => {
       const { post } = await begin('2025-03-26')
       const answer = await post([list, callProgress])
       expect(answer.header('content-type')).toBe('text/event-stream')
@@ -40,14 +40,14 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       ['2025-11-25', [list]],
       ['2025-03-26', []],
       ['2025-03-26', Array.from({ length: 101 }, () => list)],
-    ])('are refused on %s (%#)', async (version, batch) => {
+    ])('are rejected on %s (%#)', async (version, batch) => {
       if (version !== '2025-03-26') faultyPeer('a batch, which its revision does not have')
       const { post } = await begin(version)
       const answer = await post(batch)
       expect([answer.status, codeOf(await answer.json())]).toEqual([400, -32600])
     })
 
-    it('cannot begin a session', async () => {
+    it('cannot open a session', async () => {
       faultyPeer('a batch without a session')
       await start()
       expect((await place.mounted.send({ body: [initialize('2025-03-26')] })).status).toBe(400)
@@ -55,7 +55,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   })
 
   describe('limits', () => {
-    it('make room for a new session by ending the idle one used longest ago', async () => {
+    it('replace the least recently used idle session by a new one', async () => {
       await start({ limits: { sessions: 2 } })
       const a = await session(place.mounted)
       const b = await session(place.mounted)
@@ -66,7 +66,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect((await c.call(1, 'echo')).status).toBe(200)
     })
 
-    it('cost whoever has a full share a session of their own, and nobody else one', async () => {
+    it("at a full share, end one of that principal's own sessions, and no other's", async () => {
       const limits = { sessions: 3, sessionsPerPrincipal: 2 }
       const authenticate: Authenticate = async (request) => ({
         principal: request.header('authorization') ?? '',
@@ -79,7 +79,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(await Promise.all(all)).toEqual([200, 404, 200, 200])
     })
 
-    it('never end a session that is used, and refuse a new one instead', async () => {
+    it('never end a session in use, and reject a new one instead', async () => {
       await start({ limits: { sessions: 2 } })
       const a = await session(place.mounted)
       const b = await session(place.mounted)
@@ -96,7 +96,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       ;(await running).drop()
     })
 
-    it('bound the requests in flight', async () => {
+    it('bound the running requests', async () => {
       const { call } = await begin('2025-11-25', { limits: { inFlight: 1 } })
       const first = await call(1, 'hang')
       expect((await call(2, 'echo')).status).toBe(400)
@@ -109,7 +109,7 @@ describe('idle sessions', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
   afterEach(() => vi.useRealTimers())
 
-  it('end after a while, unless somebody is connected', async () => {
+  it('end after a while, unless a client is connected', async () => {
     const mounted = await webAdapter(testServer({ echo }), { limits: { sessionIdleMs: 10_000 } })
     const idle = await session(mounted)
     const connected = await session(mounted)
@@ -124,7 +124,7 @@ describe('idle sessions', () => {
     await mounted.close()
   })
 
-  it('leave nothing behind, nor does a call that waits for a client who went away', async () => {
+  it('leave nothing behind, nor does a call of a client that disconnected', async () => {
     const server = testServer({ ask, hung })
     const core = new HttpServerState(server, {}, () => {})
     const sessions = new Sessions(core)

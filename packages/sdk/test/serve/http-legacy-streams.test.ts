@@ -81,7 +81,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       ])
     })
 
-    it('that nobody noticed is replaced when the client comes back', async () => {
+    it('that was not noticed is replaced when the client reconnects', async () => {
       let release = (): void => {}
       const slow: Tool = async (_args, { notify }) => {
         notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
@@ -102,7 +102,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(fresh.messages()).toMatchObject([{ params: { progress: 1 } }, { id: 1, result: {} }])
     })
 
-    it('of a call that asks leaves the question to be found again', async () => {
+    it('of a call with a question keeps the question', async () => {
       const { call, get, post } = await begin()
       const answer = await call(1, 'ask')
       await until(() => answer.events.length === 2)
@@ -116,7 +116,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(again.messages()[1]).toMatchObject({ id: 1, result: { content: [{ text: 'decline' }] } })
     })
 
-    it('cannot be resumed from an event that is unknown, foreign, forged or gone', async () => {
+    it('cannot be resumed from an event that is unknown, foreign, forged or deleted', async () => {
       const mine = await begin('2025-11-25', { limits: { storedEvents: 5 } })
       const other = await session(place.mounted)
       const [a, b] = await Promise.all([mine.call(1, 'progress'), other.call(1, 'progress')])
@@ -154,7 +154,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(again.events).toEqual(a.events.slice(1))
     })
 
-    it('is what a handler can choose, for the client to come back', async () => {
+    it('can be chosen by a handler, for the client to reconnect', async () => {
       const polled: Tool = async (_args, exchange) => {
         exchange.detach?.()
         await settle(30)
@@ -169,7 +169,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(rest.messages()).toMatchObject([{ id: 1, result: { content: [{ text: 'later' }] } }])
     })
 
-    it('cannot be chosen on revisions whose clients do not come back', async () => {
+    it('cannot be chosen on revisions whose clients do not reconnect', async () => {
       const polled: Tool = async (_args, exchange) => {
         exchange.detach?.()
         return 'now'
@@ -180,7 +180,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   })
 
   describe('the stream of a GET', () => {
-    it('tells changes, also those from before it was opened, and can be resumed', async () => {
+    it('sends changes, also those from before it was opened, and can be resumed', async () => {
       const { get } = await begin()
       place.server.changes.publish({ type: 'tools' })
       place.server.changes.publish({ type: 'tools' })
@@ -204,7 +204,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       resumed.drop()
     })
 
-    it('is one per session, and free again when it was dropped', async () => {
+    it('is one per session, and free again when it was closed', async () => {
       const { get } = await begin()
       const first = await get()
       expect((await get()).status).toBe(409)
@@ -215,7 +215,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       second.drop()
     })
 
-    it('is opened at once and kept open with comments', async () => {
+    it('is opened at once and kept alive with comments', async () => {
       const { get, end } = await begin('2025-11-25', { limits: { keepAliveMs: 20 } })
       const stream = await get()
       await settle(60)
@@ -223,7 +223,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(await stream.text()).toMatch(/^(: keep-alive\n\n){2,}$/)
     })
 
-    it('tells of resources only while they are subscribed to', async () => {
+    it('sends resource updates only while subscribed', async () => {
       const { get, post } = await begin()
       const stream = await get()
       const params = { uri: 'file:///a' }

@@ -9,7 +9,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   const { start, begin } = place
 
   describe('the session id', () => {
-    it('is given with the answer to initialize: long, random, visible ASCII', async () => {
+    it('is returned by initialize: long, random, visible ASCII', async () => {
       await start()
       const answers = await Promise.all([1, 2, 3].map(() => place.mounted.send({ body: initialize() })))
       const ids = answers.map((answer) => answer.header('mcp-session-id') ?? '')
@@ -21,7 +21,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       })
     })
 
-    it('is needed for everything after, and missing is 400, unknown is 404', async () => {
+    it('is required for everything after: missing is 400, unknown is 404', async () => {
       const { call } = await begin()
       expect((await call(1, 'echo')).status).toBe(200)
       const body = { jsonrpc: '2.0', id: 7, method: 'tools/list' }
@@ -56,7 +56,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect((await post(initialized)).status).toBe(404)
     })
 
-    it('belongs to who began it: for anybody else it does not exist', async () => {
+    it('belongs to its principal: for any other it does not exist', async () => {
       const options: ServeHttpOptions = {
         authenticate: async (request) => {
           const name = request.header('authorization')
@@ -93,14 +93,14 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       ])
     })
 
-    it('is refused a second initialize', async () => {
+    it('rejects a second initialize', async () => {
       const { post, id } = await begin()
       const answer = await post(initialize('2025-06-18', 9))
       expect([answer.status, codeOf(await answer.json())]).toEqual([400, -32600])
       expect(answer.header('mcp-session-id')).not.toBe(id)
     })
 
-    it('is not given where initialize is wrong', async () => {
+    it('is not returned for an invalid initialize', async () => {
       faultyPeer('a greeting that says nothing')
       await start()
       const answer = await place.mounted.send({
@@ -119,7 +119,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       ['1999-01-01', 400],
       ['', 400],
       ['2025-11-25, 2025-11-25', 400],
-    ])('%j is answered with %i', async (version, status) => {
+    ])('%j gets %i', async (version, status) => {
       const { send } = await begin()
       const answer = await send({
         headers: { 'mcp-protocol-version': version },
@@ -128,7 +128,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect([answer.status, (await answer.json())['id']]).toEqual([status, 1])
     })
 
-    it('of the stateless era without _meta is a stateless request gone wrong', async () => {
+    it('of the stateless era without _meta is an invalid stateless request', async () => {
       const { send } = await begin()
       const answer = await send({
         headers: { 'mcp-protocol-version': '2026-07-28' },
@@ -139,7 +139,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
   })
 
   describe('messages', () => {
-    it('that are no requests are taken with 202 and no body', async () => {
+    it('that are no requests get 202 and no body', async () => {
       const { post } = await begin()
       for (const body of [
         initialized,
@@ -163,7 +163,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(answers).toMatchObject(ids.map((id) => ({ id, result: { content: [{ text: `text ${id}` }] } })))
     })
 
-    it('that the revision or the server lack are plain answers, never a lost session', async () => {
+    it('for methods that the revision or the server does not have are plain errors, never a lost session', async () => {
       faultyPeer('a method its revision does not have, and one without its params')
       const { post } = await begin()
       for (const [method, code] of [
@@ -182,7 +182,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       })
     })
 
-    it('with an id in flight are refused with 400 and the first goes on', async () => {
+    it('with an id in use are rejected with 400 and the first continues', async () => {
       const { call, post } = await begin()
       const first = call(1, 'hang')
       await settle(10)
@@ -194,8 +194,8 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
     })
   })
 
-  describe('the answer to a call', () => {
-    it('is a stream once there is a notice: primed, numbered, ended by the result', async () => {
+  describe('the response to a call', () => {
+    it('is a stream once there is a notification: primed, numbered, ended by the result', async () => {
       const { call } = await begin()
       const answer = await call(1, 'progress')
       expect(answer.header('content-type')).toBe('text/event-stream')
@@ -222,7 +222,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(answer.messages()).toHaveLength(4)
     })
 
-    it('is a stream when it takes long, so that it can be resumed', async () => {
+    it('is a stream for a long call, so that it can be resumed', async () => {
       const slow: Tool = () => settle(150).then(() => 'slow')
       const { call } = await begin('2025-11-25', {}, { slow })
       const answer = await call(1, 'slow')
@@ -231,7 +231,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
       expect(answer.messages()).toMatchObject([{ id: 1, result: { content: [{ text: 'slow' }] } }])
     })
 
-    it('carries the questions of that call and no other', async () => {
+    it('has the input requests of that call only', async () => {
       const { call, post, get } = await begin()
       const standalone = await get()
       const [a, b] = await Promise.all([call('a', 'ask'), call('b', 'ask')])
@@ -261,7 +261,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
     })
   })
 
-  it('are left alone by a stateless request with their id', async () => {
+  it('is not affected by a stateless request with its id', async () => {
     const { send } = await begin()
     const answer = await send({
       headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
@@ -270,7 +270,7 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
     expect(await answer.json()).toMatchObject({ result: { resultType: 'complete' } })
   })
 
-  it('end when the server closes, with their streams', async () => {
+  it('ends when the server closes, with its stream', async () => {
     const { get, call } = await begin()
     const stream = await get()
     const pending = await call(1, 'hang')

@@ -59,7 +59,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     modern('tools/call', { name: 'echo', ...params }, headers)
   const codeOf = (body: JsonObject): unknown => (body['error'] as JsonObject | undefined)?.['code']
 
-  it('are answered as one JSON text with a length, without a session', async () => {
+  it('get one JSON text with a length, without a session', async () => {
     const send = await start()
     const answer = await send({ ...callEcho({ 'mcp-session-id': 'whatever' }) })
     expect(answer.status).toBe(200)
@@ -201,7 +201,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect(answer.header('mcp-session-id')).toBeUndefined()
   })
 
-  it('that name an unknown version learn which are supported', async () => {
+  it('with an unknown version get the supported ones', async () => {
     const send = await start()
     const answer = await send(
       withMeta({ [MetaKey.protocolVersion]: '2099-01-01' }, { 'mcp-protocol-version': '2099-01-01' }),
@@ -223,7 +223,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     })
   })
 
-  it('become an event stream at the first notice, and end with the answer', async () => {
+  it('become an event stream at the first notification, and end with the response', async () => {
     const send = await start()
     const answer = await send(modern('tools/call', { name: 'progress', _meta: meta({ progressToken: 'p' }) }))
     expect([answer.status, answer.header('content-type')]).toEqual([200, 'text/event-stream'])
@@ -239,7 +239,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect(answer.events.every((event) => event.id === undefined)).toBe(true)
   })
 
-  it('say nothing after the answer', async () => {
+  it('send nothing after the response', async () => {
     const send = await start()
     const answer = await send(modern('tools/call', { name: 'late' }))
     expect(await answer.json()).toMatchObject({ result: { content: [{ text: 'over' }] } })
@@ -247,7 +247,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect(server.reports).toEqual([])
   })
 
-  it('that take long are kept open with comments, as an event stream', async () => {
+  it('that take long are kept alive with comments, as an event stream', async () => {
     const send = await start({ limits: { keepAliveMs: 20 } })
     const answer = await send(modern('tools/call', { name: 'hang' }))
     expect(answer.header('content-type')).toBe('text/event-stream')
@@ -257,7 +257,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect(answer.events).toEqual([])
   })
 
-  it('are cancelled when the client disconnects, before and after the stream began', async () => {
+  it('are cancelled when the client disconnects, before and after the stream started', async () => {
     const reasons: unknown[] = []
     const watch: Tool = (args, { signal, notify }) => {
       if (args['notify']) notify({ method: 'notifications/message', params: { level: 'info', data: 1 } })
@@ -282,7 +282,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect(server.reports).toEqual([])
   })
 
-  it('ask by results, and the retry carries the answer', async () => {
+  it('request input with results, and the retry has the response', async () => {
     const send = await start()
     const first = await (await send(modern('tools/call', { name: 'ask' }))).json()
     const result = first['result'] as { requestState: string; inputRequests: JsonObject }
@@ -298,7 +298,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect(await (await send(modern('tools/call', retry))).json()).toMatchObject({ error: { code: -32602 } })
   })
 
-  it('use unasked answers only where that was chosen', async () => {
+  it('use unrequested responses only with the option for it', async () => {
     const request = modern('tools/call', {
       name: 'keyed',
       inputResponses: { who: { action: 'accept', content: {} } },
@@ -318,7 +318,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     }
   })
 
-  it('listen: acknowledged first, tell only what was wanted, end with the connection', async () => {
+  it('listen: acknowledged first, send only requested changes, end with the connection', async () => {
     const send = await start()
     const answer = await send(
       modern('subscriptions/listen', { notifications: { toolsListChanged: true } }, {}, 'sub'),
@@ -348,7 +348,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     })
   })
 
-  it('listen: are bounded in number, and a place that was left can be taken', async () => {
+  it('listen: have a maximum number, and a freed place can be used', async () => {
     const send = await start({ limits: { listenStreams: 1 } })
     const listen = modern('subscriptions/listen', { notifications: {} })
     const first = await send(listen)
@@ -363,7 +363,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     third.drop()
   })
 
-  it('take notices with 202 and refuse answers and batches', async () => {
+  it('accept notifications with 202 and reject responses and batches', async () => {
     faultyPeer('a notice without its params, and a batch')
     const send = await start()
     const headers = { 'mcp-protocol-version': '2026-07-28' }
@@ -381,7 +381,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     expect([answer.status, answer.header('allow')]).toEqual([405, 'POST'])
   })
 
-  it('are answered with 503 while the server closes, and hung handlers are broken off', async () => {
+  it('get 503 while the server closes, and hanging handlers are aborted', async () => {
     const send = await start()
     const pending = send(modern('tools/call', { name: 'hung' }))
     await settle(20)
@@ -393,7 +393,7 @@ describe.each(adapters)('stateless requests over the %s adapter', (_, mount) => 
     await closed
   })
 
-  it('are kept apart from sessions on the same endpoint', async () => {
+  it('are separate from sessions on the same endpoint', async () => {
     const send = await start()
     const first = await send({ body: initialize() })
     expect(first.header('mcp-session-id')).toBeDefined()

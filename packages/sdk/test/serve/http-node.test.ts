@@ -11,7 +11,7 @@ import { echo, meta, settle, type TestServer, type Tool, testServer, until } fro
 const keys = ['k'.repeat(32)]
 const call = modern('tools/call', { name: 'echo' })
 
-describe('mounted in a server of its own', () => {
+describe('mounted in another server', () => {
   let http: HttpServer
   afterEach(() => {
     http.closeAllConnections()
@@ -42,7 +42,7 @@ describe('mounted in a server of its own', () => {
     return { post, server }
   }
 
-  it('serves a path a router cut off', async () => {
+  it('serves a path stripped by a router', async () => {
     const { post } = await mount((node) => (request, response) => {
       Object.assign(request, { originalUrl: request.url, url: '/' })
       node(request, response)
@@ -51,7 +51,7 @@ describe('mounted in a server of its own', () => {
     expect((await post('/other')).status).toBe(404)
   })
 
-  it('takes a body that a parser read before, and says so where it left none', async () => {
+  it('accepts a body that a parser read before, and reports a missing one', async () => {
     const read = async (request: IncomingMessage): Promise<string> => {
       let text = ''
       for await (const chunk of request) text += chunk
@@ -107,12 +107,12 @@ const rawModern = (name: string): string =>
     { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': name },
   )
 
-describe('a listener that closes', () => {
+describe('a closing listener', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
 
-  it('waits for no connection that never sent anything', async () => {
+  it('waits for no connection without a request', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { port, close } = await serveHttp(testServer({ echo }), { keys }).listen()
     const socket = connect(port, '127.0.0.1')
@@ -145,7 +145,7 @@ describe('a client that does not read', () => {
     return { mounted, server, socket, got }
   }
 
-  it('is not kept 200 MB for, and gets the answer when it reads again', async () => {
+  it('is not buffered for 200 MB, and gets the response when it reads again', async () => {
     let flooded = (_heldBytes: number): void => {}
     const held = new Promise<number>((resolve) => {
       flooded = resolve
@@ -161,7 +161,7 @@ describe('a client that does not read', () => {
     await mounted.close()
   })
 
-  it('is cut when it takes nothing for too long, and its request is cancelled', async () => {
+  it('is disconnected when it reads nothing for too long, and its request is cancelled', async () => {
     const signals: AbortSignal[] = []
     const endless: Tool = async (_args, { notify, signal }) => {
       signals.push(signal)
@@ -181,7 +181,7 @@ describe('a client that does not read', () => {
     await mounted.close()
   })
 
-  it('is cut when it takes nothing of an answer that is no stream, too', async () => {
+  it('is disconnected when it reads nothing of a response that is no stream, too', async () => {
     const huge: Tool = () => 'x'.repeat(30_000_000)
     const { node } = serveHttp(testServer({ huge }), { keys, limits: { streamStallMs: 100 } })
     const http = createServer(node)
@@ -201,7 +201,7 @@ describe('a client that does not read', () => {
     http.close()
   })
 
-  it('of a session is cut too, but its call goes on', async () => {
+  it('of a session is disconnected too, but its call continues', async () => {
     const states: string[] = []
     let stop = false
     const tool: Tool = async (_args, { notify, signal }) => {
@@ -234,7 +234,7 @@ describe('a client that does not read', () => {
   })
 })
 
-describe('a client that is cut off', () => {
+describe('a client that is disconnected', () => {
   it('in the middle of its body leaves nothing behind', async () => {
     const server = testServer({ echo })
     const mounted = await nodeAdapter(server)
@@ -248,7 +248,7 @@ describe('a client that is cut off', () => {
     await mounted.close()
   })
 
-  it('by a server that closes while it sends is told so', async () => {
+  it('by a server that closes while it sends gets an error', async () => {
     const server = testServer({ echo })
     const mounted = await nodeAdapter(server)
     const { socket, got } = await dial(Number(new URL(mounted.url).port))
@@ -263,7 +263,7 @@ describe('a client that is cut off', () => {
     await mounted.close()
   })
 
-  it('behind another request of its connection is never begun', async () => {
+  it('behind another request of its connection is never started', async () => {
     const signals: AbortSignal[] = []
     const endless: Tool = (_args, { signal }) => {
       signals.push(signal)
@@ -280,7 +280,7 @@ describe('a client that is cut off', () => {
     await mounted.close()
   })
 
-  it('while it is being identified is as gone as any other', async () => {
+  it('while it is being authenticated is handled like any other', async () => {
     let hold = false
     let identify = (): void => {}
     const server = testServer({ echo })
@@ -314,7 +314,7 @@ describe('a client that is cut off', () => {
     await mounted.close()
   })
 
-  it('frees the one stream of its session, however it went', async () => {
+  it('frees the one stream of its session in any case', async () => {
     const mounted = await nodeAdapter(testServer({ echo }))
     const { id, get } = await session(mounted)
     for (const end of ['destroy', 'resetAndDestroy'] as const) {
@@ -344,7 +344,7 @@ describe('a body that is too long', () => {
           .replace('Content-Length: \r\n', '')
           .concat(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`),
     ],
-  ])('%s is answered with 413 before it is read', async (_, make) => {
+  ])('%s gets 413 before it is read', async (_, make) => {
     const server = testServer({ echo })
     const mounted = await nodeAdapter(server)
     const { socket, got } = await dial(Number(new URL(mounted.url).port))
@@ -356,12 +356,12 @@ describe('a body that is too long', () => {
   })
 })
 
-describe('whatever comes', () => {
+describe('any input', () => {
   let mounted: Awaited<ReturnType<typeof nodeAdapter>>
   let server: TestServer
   afterEach(() => mounted.close())
 
-  it('is answered, and the server goes on', async () => {
+  it('gets a response, and the server continues', async () => {
     faultyPeer('any JSON')
     server = testServer({ echo })
     mounted = await nodeAdapter(server)

@@ -36,7 +36,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
     const asks = version !== '2025-03-26'
     const withToken = (token: string): JsonObject => ({ _meta: { progressToken: token } })
 
-    it('lives at one path, by POST and GET', async () => {
+    it('has one path, with POST and GET', async () => {
       const { call, get, send } = await begin()
       expect((await call(1, 'echo')).status).toBe(200)
       const stream = await get()
@@ -46,7 +46,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       expect((await send({ path: '/messages', body: {} })).status).toBe(404)
     })
 
-    it('takes notices and answers with 202 and no body', async () => {
+    it('accepts notifications and responses with 202 and no body', async () => {
       const { post } = await begin()
       for (const body of [
         { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
@@ -58,7 +58,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       }
     })
 
-    it('refuses notices and answers it cannot take with an error status', async () => {
+    it('rejects invalid notifications and responses with an error status', async () => {
       faultyPeer('messages that are none')
       const { post } = await begin()
       for (const body of [
@@ -88,7 +88,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       for (const message of messages) expect(checkWire(version, 'server', message, 'tools/call')).toEqual([])
     })
 
-    it('sends each message on one stream, the one of its request', async () => {
+    it('sends each message on one stream, that of its request', async () => {
       const { call, get, post } = await begin()
       const standalone = await get()
       const names = ['a', 'b', 'c', 'd']
@@ -114,7 +114,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       standalone.drop()
     })
 
-    it('resumes a stream with what is left of it, and never with another', async () => {
+    it('resumes a stream with the rest of it, and never with another', async () => {
       const { call, get } = await begin()
       const [a, b] = await Promise.all([
         call('a', 'progress', withToken('a')),
@@ -126,7 +126,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       expect(again.events).toEqual(a.events.slice(1))
     })
 
-    it('does not take a lost connection for a wish to cancel', async () => {
+    it('does not treat a lost connection as a cancellation', async () => {
       const signals: AbortSignal[] = []
       const waiting: Tool = (_args, { signal, notify }) => {
         signals.push(signal)
@@ -143,7 +143,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       await until(() => signals[0]?.aborted === true)
     })
 
-    it('that is over is answered with 404, whoever ended it', async () => {
+    it('that ended gets 404, whoever ended it', async () => {
       const gone = await begin({ limits: { sessions: 1 } })
       const taken = await session(mounted, version)
       expect((await gone.call(1, 'echo')).status).toBe(404)
@@ -153,7 +153,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       expect((await taken.post({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(404)
     })
 
-    it('refuses versions nobody speaks with 400, and asks for none', async () => {
+    it('rejects unknown versions with 400, and requires none', async () => {
       const { send } = await begin()
       const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
       for (const wrong of ['1999-01-01', '', 'latest', '2025-11-25x']) {
@@ -165,7 +165,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
   })
 
   describe('2026-07-28', () => {
-    it('answers with JSON or a stream of valid messages about that request alone, and no requests', async () => {
+    it('answers with JSON or a stream of valid messages about that request only, without requests', async () => {
       const { send } = await start()
       const call = (token: string): Promise<Answer> =>
         send(modern('tools/call', { name: 'progress', _meta: meta({ progressToken: token }) }, {}, token))
@@ -198,7 +198,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       listening.drop()
     })
 
-    it('takes a notice with 202 and no body, and refuses what it cannot take with an error status', async () => {
+    it('accepts a notification with 202 and no body, and rejects an invalid one with an error status', async () => {
       faultyPeer('messages that are none, and a batch')
       const { send } = await start()
       const headers = { 'mcp-protocol-version': '2026-07-28' }
@@ -214,7 +214,7 @@ describe.each(adapters)('over the %s adapter', (_, mount) => {
       }
     })
 
-    it('lives at one path, by POST alone', async () => {
+    it('has one path, with POST only', async () => {
       const { send } = await start()
       expect((await send(modern('tools/call', { name: 'echo' }))).status).toBe(200)
       for (const method of ['GET', 'DELETE', 'PUT']) {

@@ -64,7 +64,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
   afterEach(() => mounted.close())
 
   it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
-    'initialize on %s starts no session and offers nothing that needs one',
+    'initialize on %s opens no session and declares nothing that needs one',
     async (version) => {
       await start()
       const first = await mounted.send({ body: initialize(version) })
@@ -83,7 +83,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     },
   )
 
-  it('an initialize that is not valid is refused', async () => {
+  it('an invalid initialize is rejected', async () => {
     faultyPeer('an initialize without capabilities')
     await start()
     const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }
@@ -112,7 +112,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     })
   })
 
-  it('the revision is that of MCP-Protocol-Version, and 2025-03-26 where there is none', async () => {
+  it('the revision is that of MCP-Protocol-Version, and 2025-03-26 without it', async () => {
     let seen: { version: string; session: unknown } | undefined
     await start(
       {},
@@ -135,7 +135,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     expect(unknown.status).toBe(400)
   })
 
-  it('GET, DELETE and any other method are answered with 405', async () => {
+  it('GET, DELETE and any other method get 405', async () => {
     await start()
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const refused = await mounted.send({ method, headers: { 'mcp-session-id': 'any' } })
@@ -152,7 +152,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     }
   })
 
-  it('batches are part of 2025-03-26 only', async () => {
+  it('batches exist in 2025-03-26 only', async () => {
     await start()
     const batch = [listTools, call('echo', 2), initialized]
     const answered = await mounted.send({ body: batch })
@@ -224,7 +224,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     expect(codeOf(await (await mounted.send({ headers, body: level('loud') })).json())).toBe(-32602)
   })
 
-  it('a question ends the call at once and says what to do', async () => {
+  it('an input request ends the call at once with advice', async () => {
     await start()
     await (await mounted.send({ body: initialize() })).text()
     const asked = await mounted.send({ headers: { 'mcp-protocol-version': '2025-11-25' }, body: call('ask') })
@@ -234,7 +234,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     expect(result.content[0].text).toMatch(/elicitation\/create.*sessions: 'none'.*2026-07-28/)
   })
 
-  it('requests of 2026-07-28 are served as ever, questions included', async () => {
+  it('requests of 2026-07-28 are served as usual, with input requests', async () => {
     await start()
     const first = (await (await mounted.send(modern('tools/call', { name: 'ask' }))).json()) as {
       result: { resultType: string; inputRequests: object; requestState: string }
@@ -248,7 +248,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     })
   })
 
-  it('a client that leaves cancels its call', async () => {
+  it('a client that disconnects cancels its call', async () => {
     await start()
     let ended: unknown
     server = testServer({
@@ -268,7 +268,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     expect(ended).toMatchObject({ code: 'CANCELLED' })
   })
 
-  it('closing the server ends calls, with what their handlers still answer', async () => {
+  it('closing the server ends calls, with responses of handlers that still finish', async () => {
     await start(
       {},
       {
@@ -282,7 +282,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
     expect(await (await called).json()).toMatchObject({ result: { content: [{ text: 'interrupted' }] } })
   })
 
-  it('every request of a batch takes a place among those in flight', async () => {
+  it('every request of a batch counts as running', async () => {
     const authenticate = async () => ({ principal: 'ada' })
     await start({ authenticate, limits: { inFlightPerPrincipal: 2 } })
     const headers = { 'mcp-protocol-version': '2025-03-26' }
@@ -300,7 +300,7 @@ describe.each(adapters)("sessions: 'none' over the %s adapter", (_, mount) => {
 
 describe("sessions: 'none'", () => {
   it.each(['memory', 'None', null, true])(
-    'a value that is not known is refused when the server is mounted: %s',
+    'an unknown value is rejected when the server is mounted: %s',
     (value) => {
       // @ts-expect-error as JavaScript may call it
       const serve = (): unknown => serveHttp(testServer(), { sessions: value })
@@ -309,11 +309,11 @@ describe("sessions: 'none'", () => {
     },
   )
 
-  it('HTTP+SSE, which is a session, is refused beside it', () => {
+  it('HTTP+SSE, which is a session, is rejected beside it', () => {
     expect(() => serveHttp(testServer(), { sessions, sse: '/sse' })).toThrow(/sse.*sessions: 'none'/)
   })
 
-  it('calls of a composition end at a question too', async () => {
+  it('calls of a composition end at an input request too', async () => {
     const person = tool({
       async run(_args, ctx) {
         const given = await ctx.elicit({ message: 'Who?', schema: { type: 'object', properties: {} } })
@@ -409,7 +409,7 @@ describe("tasks in memory with sessions: 'none'", () => {
     return warnings
   }
 
-  it('are warned of once for each server', () => {
+  it('cause a warning once for each server', () => {
     expect(warningsOf(memoryTaskStore(), {})).toEqual([])
     expect(warningsOf(memoryTaskStore(), { sessions })).toEqual([
       expect.stringMatching(
@@ -419,7 +419,7 @@ describe("tasks in memory with sessions: 'none'", () => {
     ])
   })
 
-  it('are not warned of where the store is durable', () => {
+  it('cause no warning with a durable store', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tasks-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     expect(warningsOf(sqliteTaskStore(join(folder, 'tasks.db')), { sessions })).toEqual([])
@@ -443,7 +443,7 @@ describe.each([
     return { url, fetch: undefined, check: () => expect(Math.min(...served)).toBeGreaterThan(1) }
   }
 
-  it('the official SDK 1 lists, calls and hears of progress', async () => {
+  it('the official SDK 1 lists, calls and gets progress', async () => {
     const { url, fetch, check } = await place()
     const client = await legacyClient(url, fetch)
     for (let i = 0; i < 3; i++) {
@@ -482,7 +482,7 @@ describe.each([
     check()
   })
 
-  it('the client of this package does too', async () => {
+  it('the client of this package as well', async () => {
     const { url, fetch, check } = await place()
     const client = await connect(http(url.href, fetch === undefined ? {} : { fetch }), {
       revisions: ['2025-11-25'],
@@ -502,7 +502,7 @@ describe.each([
     check()
   })
 
-  it('the official SDK 2 speaks 2026-07-28 where it can', async () => {
+  it('the official SDK 2 uses 2026-07-28 if possible', async () => {
     const { url, fetch } = await place()
     const client = await modernClient(url, fetch, 'auto')
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')

@@ -55,7 +55,7 @@ describe('a client of the older official SDK', () => {
     return client
   }
 
-  it('works over HTTP: calls, questions, progress, changes, a stream that was let go, the end', async () => {
+  it('works over HTTP: calls, input requests, progress, changes, a released stream, the end', async () => {
     const server = testServer({ echo, ask, progress, polled })
     const mounted = await nodeAdapter(server)
     const transport = new LegacyHttp(new URL(mounted.url))
@@ -93,7 +93,7 @@ describe('a client of the older official SDK', () => {
     await client.close()
   })
 
-  it('is given progress that was reported right before the result, over stdio', async () => {
+  it('gets progress reported right before the result, over stdio', async () => {
     const client = await connect(new LegacyStdio(reports))
     const seen = seesLastProgress((onprogress) =>
       client.callTool({ name: 'report' }, undefined, { onprogress }),
@@ -111,7 +111,7 @@ describe('a client of the newer official SDK', () => {
     return client
   }
 
-  it('works over HTTP in the stateless era: calls, questions, progress, subscriptions', async () => {
+  it('works over HTTP in the stateless era: calls, input requests, progress, subscriptions', async () => {
     const server = testServer({ echo, ask, progress })
     const mounted = await nodeAdapter(server)
     const client = await connect(new ModernHttp(new URL(mounted.url)))
@@ -141,7 +141,7 @@ describe('a client of the newer official SDK', () => {
     await client.close()
   })
 
-  it('is given progress that was reported right before the result, over stdio', async () => {
+  it('gets progress reported right before the result, over stdio', async () => {
     const client = await connect(new ModernStdio(reports))
     const seen = seesLastProgress((onprogress) => client.callTool({ name: 'report' }, { onprogress }))
     expect(await seen).toBe(true)

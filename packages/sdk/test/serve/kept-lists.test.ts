@@ -34,7 +34,7 @@ const namesIn = (message: JsonObject): unknown[] => toolsIn(message).map(({ name
 const first = (count: number): string[] => Array.from({ length: count }, (_, at) => `tool_${at}`)
 
 describe.each(adapters)('a list of many tools, %s', (_name, adapter) => {
-  it('is whole and the same however often it is asked for, with the id of each request', async () => {
+  it('is complete and the same for every request, with the id of each', async () => {
     const mounted = await adapter(serverOf(60))
     const ids = [1, 'zwei "2"', 3]
     const answers = await Promise.all(
@@ -49,7 +49,7 @@ describe.each(adapters)('a list of many tools, %s', (_name, adapter) => {
     await mounted.close()
   })
 
-  it('has only what the revision of a session knows, every time', async () => {
+  it("has only the members of a session's revision, every time", async () => {
     const mounted = await adapter(serverOf(60))
     const begun = await mounted.send({ body: initialize('2025-06-18') })
     const session = { 'mcp-session-id': begun.header('mcp-session-id'), 'mcp-protocol-version': '2025-06-18' }
@@ -81,7 +81,7 @@ describe('a list of many tools', () => {
     await mounted.close()
   })
 
-  it('is what a layer in front of it makes of it', async () => {
+  it('is the result of a middleware in front of it', async () => {
     const onlyEven: Middleware = async (exchange, next) => {
       const outcome = await next(exchange)
       if (outcome.type !== 'complete' || !Array.isArray(outcome.result['tools'])) return outcome
@@ -94,7 +94,7 @@ describe('a list of many tools', () => {
     await mounted.close()
   })
 
-  it('reads the same on one line and in pages of any size', async () => {
+  it('is the same on one line and in pages of any size', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 30 }),

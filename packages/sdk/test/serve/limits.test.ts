@@ -241,7 +241,7 @@ const shop = () =>
 
 const messageOf = ({ error, result }: JsonObject): string => JSON.stringify(error ?? result)
 
-describe.each(places)('limits given to a server hold over %s', (_, open, era) => {
+describe.each(places)('limits of a server apply over %s', (_, open, era) => {
   it('subscribedUris', async () => {
     const peer = await open(shop(), { subscribedUris: 2 }, era)
     expect(await peer.subscribe(['shop://a', 'shop://b'])).toBeUndefined()
@@ -294,8 +294,8 @@ describe.each(places)('limits given to a server hold over %s', (_, open, era) =>
 describe.each([
   ['HTTP', overHttp],
   ['lines', overLines],
-])('limits given to a server hold over %s', (_, open) => {
-  it('stateChars: a larger state is kept on the server, and the client gets a handle', async () => {
+])('limits of a server apply over %s', (_, open) => {
+  it('stateChars: a larger state is stored on the server, and the client gets a handle', async () => {
     const states: string[] = []
     const server = shop()
     const watched: Server = {
@@ -323,7 +323,7 @@ describe.each([
     expect(await peer.request('prompts/list', { cursor: 'shop:' })).toMatchObject({ error: { code: -32602 } })
   })
 
-  it('so have skills', async () => {
+  it('skills have them too', async () => {
     const server = defineServer({ name: 's', version: '1.0.0', extensions: [skills([])] })
     const peer = await open(server, { uriChars: 10 }, 'stateless')
     expect(
@@ -334,7 +334,7 @@ describe.each([
     ).toMatchObject({ error: { code: -32602, message: expect.stringContaining('10 characters') } })
   })
 
-  it('so have subscriptions to tasks', async () => {
+  it('subscriptions to tasks have them too', async () => {
     const server = defineServer({ name: 't', version: '1.0.0', extensions: [tasks()] })
     const peer = await open(server, { subscribedUris: 1 }, 'stateless')
     expect(
@@ -345,7 +345,7 @@ describe.each([
     ).toMatchObject({ error: { code: -32602, message: expect.stringContaining('at most 1 tasks') } })
   })
 
-  it('a scope is needed for a URI of any length that the limits allow', async () => {
+  it('a scope is required for a URI of any length that the limits allow', async () => {
     const guarded = defineServer({
       name: 'guarded',
       version: '1.0.0',
@@ -370,7 +370,7 @@ describe.each([
   })
 })
 
-it('a listed URI that is longer than uriChars needs its scope to be seen', async () => {
+it('a listed URI longer than uriChars requires its scope to be seen', async () => {
   const uri = `secret://${'x'.repeat(200)}`
   const guarded = defineServer({
     name: 'guarded',
@@ -396,7 +396,7 @@ describe('the default limits', () => {
     'transports/server/options.ts',
   ]
 
-  it('are read only where defaults are built', async () => {
+  it('are read only when defaults are computed', async () => {
     const src = fileURLToPath(new URL('../../src/', import.meta.url))
     const files = await readdir(src, { recursive: true })
     const readers: string[] = []

@@ -40,7 +40,7 @@ function holding(mounted: Mounted, chars: number, who = 'alice'): { drop(): Prom
 const call = (chars: number, who = 'alice', name = 'echo'): Ask =>
   modern('tools/call', { name, arguments: { text: 'x'.repeat(chars) } }, { authorization: who })
 
-describe('requests under way', () => {
+describe('running requests', () => {
   const start = async (memoryBytes: number) => {
     const server = testServer({ echo, hang })
     const mounted = await nodeAdapter(server, { authenticate, limits: { memoryBytes } })
@@ -48,7 +48,7 @@ describe('requests under way', () => {
     return { mounted, server }
   }
 
-  it('leave no room for more of one principal than its share, which is answered with 429, and others are served', async () => {
+  it("above a principal's share get 429, and others are served", async () => {
     const { mounted, server } = await start(4 * MB)
     const first = holding(mounted, 300_000)
     await until(() => server.ran.length === 1)
@@ -66,7 +66,7 @@ describe('requests under way', () => {
     expect((await mounted.send(call(300_000))).status).toBe(200)
   })
 
-  it('leave no room for more of anybody than the node has, which is answered with 503', async () => {
+  it("above the node's limit get 503, whoever sends them", async () => {
     const { mounted, server } = await start(4 * MB)
     const held: ReturnType<typeof holding>[] = []
     for (const who of 'abcdefgh') {
@@ -78,7 +78,7 @@ describe('requests under way', () => {
     for (const one of held) await one.drop()
   })
 
-  it('may be smaller than what their values need: one that can never fit is refused with 413', async () => {
+  it('with too small a limit: one that can never fit is rejected with 413', async () => {
     const { mounted } = await start(4 * MB)
     const values = modern('tools/call', { name: 'echo', arguments: { more: Array(60_000).fill({}) } })
     const refused = await mounted.send({ ...values, headers: { ...values.headers, authorization: 'alice' } })
@@ -108,7 +108,7 @@ describe('requests under way', () => {
 })
 
 describe.each(adapters)('through the %s adapter', (_name, mount) => {
-  it('every kind of request gives back what it took', async () => {
+  it('every kind of request releases its memory', async () => {
     const server = testServer({ echo })
     const mounted = await mount(server, { authenticate, limits: { memoryBytes: MB } })
     onTestFinished(() => mounted.close())
@@ -133,8 +133,8 @@ describe.each(adapters)('through the %s adapter', (_name, mount) => {
   })
 })
 
-describe('answers that are not read', () => {
-  it('leave no room for further requests of their principal, until they are', async () => {
+describe('responses that are not read', () => {
+  it('count against further requests of their principal, until they are', async () => {
     const large: Tool = () => 'x'.repeat(6 * MB)
     const mounted = await nodeAdapter(testServer({ echo, large }), {
       authenticate,
@@ -169,7 +169,7 @@ describe('a session', () => {
   let mounted: Mounted
   afterEach(() => mounted.close())
 
-  it('keeps a few kilobytes of who its client says it is', async () => {
+  it("stores a few kilobytes of its client's identity", async () => {
     const server = defineServer({
       name: 'who',
       version: '1.0.0',
@@ -202,7 +202,7 @@ describe('a session', () => {
     })
   })
 
-  it('does not begin with capabilities of more than 16,384 characters', async () => {
+  it('does not start with capabilities of more than 16,384 characters', async () => {
     mounted = await webAdapter(testServer())
     const body = initialize('2025-11-25', 1, { experimental: { more: { text: 'x'.repeat(20_000) } } })
     expect(await (await mounted.send({ body })).json()).toMatchObject({
@@ -210,7 +210,7 @@ describe('a session', () => {
     })
   })
 
-  it('has its subscriptions counted, and the room back when it ends them', async () => {
+  it('counts its subscriptions, and releases them when they end', async () => {
     mounted = await webAdapter(testServer(), { authenticate, limits: { memoryBytes: 2 * MB } })
     const mine = await session(mounted, '2025-11-25', { authorization: 'alice' })
     const ask = (method: string, index: number) =>
@@ -225,7 +225,7 @@ describe('a session', () => {
     expect(next.first.status).toBe(200)
   })
 
-  it('that ended gives no place back until its handlers end', async () => {
+  it('that ended releases nothing until its handlers end', async () => {
     mounted = await nodeAdapter(testServer({ hung, echo }), {
       authenticate,
       limits: { inFlightPerPrincipal: 4 },
@@ -243,7 +243,7 @@ describe('a session', () => {
     expect(await (await other.call('c', 'echo')).json()).toMatchObject({ result: {} })
   })
 
-  it('replays more than a stream may have waiting to a client that reads slowly, whole and in order', async () => {
+  it('replays more than a stream may buffer to a client that reads slowly, complete and in order', async () => {
     const many: Tool = async (_args, { notify }) => {
       for (let progress = 1; progress <= 12; progress++) {
         notify({
@@ -281,7 +281,7 @@ describe('a session', () => {
     )
   })
 
-  it('has as many streams as requests in flight, and no more', async () => {
+  it('has at most as many streams as running requests', async () => {
     mounted = await webAdapter(testServer({ echo }), { limits: { inFlight: 2 } })
     const mine = await session(mounted)
     const first = await mine.get()
@@ -293,7 +293,7 @@ describe('a session', () => {
 })
 
 describe('lines', () => {
-  it('hold what their requests hold, and are refused beyond it while answers are taken', async () => {
+  it('count what their requests use, and are rejected beyond the limit while responses are accepted', async () => {
     const answers: unknown[] = []
     const server = testServer({ hang, echo })
     const connection = new DuplexConnection(server, (message) => answers.push(message), {

@@ -43,7 +43,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(ids().toSorted()).toEqual([1, 2, 3, 4, 'init', undefined])
   })
 
-  it('are answered as they are in turns of their own', async () => {
+  it('are answered as in separate turns', async () => {
     faultyPeer('batches and messages of sessions come in any order')
     const numbered = (make: (id: number) => unknown): fc.Arbitrary<(at: number) => unknown> =>
       fc.constant(make)
@@ -82,7 +82,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     )
   })
 
-  it('are taken back by what cancels them', async () => {
+  it('are cancelled by cancellations among them', async () => {
     const { connection, ids, server } = open()
     connection.receive(initialize())
     connection.receive(initialized)
@@ -95,7 +95,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(server.ran).toEqual(['hang'])
   })
 
-  it('are answered still where the input ends at once', async () => {
+  it('are still answered if the input ends at once', async () => {
     const { connection, ids } = open()
     connection.receive(initialize())
     connection.receive(initialized)
@@ -104,7 +104,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(ids()).toEqual(['init', 1])
   })
 
-  it('are forgotten where the client is gone', async () => {
+  it('are dropped if the client disconnected', async () => {
     const { connection, sent, server } = open()
     connection.receive(initialize())
     connection.receive(modern(1, 'echo'))
@@ -113,7 +113,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect([sent, server.reports]).toEqual([[], []])
   })
 
-  it('are all served where their handlers wait for nothing, though more than may be in flight', async () => {
+  it('are all served if their handlers are synchronous, even above the limit of running requests', async () => {
     const { connection, ids } = open({ limits: { inFlight: 4 } })
     const expected = [1, 2, 3, 4, 5, 6, 7, 8]
     for (const id of expected) connection.receive(modern(id, 'echo'))
@@ -122,7 +122,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(ids()).toEqual(expected)
   })
 
-  it('are refused where too many wait', async () => {
+  it('are rejected if too many wait', async () => {
     const { connection, sent } = open({ limits: { inFlight: 2 } })
     for (const id of [1, 2]) connection.receive(modern(id, 'hang'))
     for (const id of [3, 4, 5]) connection.receive(modern(id, 'echo'))
@@ -145,7 +145,7 @@ describe.each([
   (_name, adapter) => {
     const begin: Ask = { body: initialize() }
 
-    it('begin a session each', async () => {
+    it('open a session each', async () => {
       const { send, close } = await adapter(testServer({ echo }))
       const answers = await Promise.all([send(begin), send(begin), send(begin)])
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
@@ -159,7 +159,7 @@ describe.each([
       await close()
     })
 
-    it('open an older session each, where that is served', async () => {
+    it('open an HTTP+SSE session each, if served', async () => {
       const { send, close } = await adapter(testServer({ echo }), { sse: '/sse' })
       const streams = await Promise.all([1, 2].map(() => send({ method: 'GET', path: '/sse' })))
       await until(() => streams.every(({ events }) => events.length > 0))
@@ -176,7 +176,7 @@ describe.each([
 )
 
 describe('an HTTP server that closes while a body is read', () => {
-  it('answers that it is closing', async () => {
+  it('reports that it is closing', async () => {
     const handler = serveHttp(testServer({ echo }), { keys: ['k'.repeat(32)] })
     const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
     const body = JSON.stringify(initialize())

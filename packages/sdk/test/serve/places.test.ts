@@ -6,7 +6,7 @@ import { meta, until } from './support.ts'
 const places = 2
 const watchdogMs = 10_000
 
-describe.each(adapters)('a handler whose client left, over HTTP (%s),', (_, adapter) => {
+describe.each(adapters)('a handler whose client disconnected, over HTTP (%s),', (_, adapter) => {
   /** A server whose calls go on until they are let go, or, where they are polite, until nobody wants them. */
   async function start() {
     const running = new Set<string>()
@@ -61,7 +61,7 @@ describe.each(adapters)('a handler whose client left, over HTTP (%s),', (_, adap
     return { send, leave, letGo, running, unwanted }
   }
 
-  it('keeps its place until it ends, and takes it from nobody else', async () => {
+  it('counts as running until it ends, without affecting others', async () => {
     const { send, leave, letGo, running, unwanted } = await start()
     await leave('ada', 'stubborn')
     await until(() => unwanted.size === places)
@@ -74,7 +74,7 @@ describe.each(adapters)('a handler whose client left, over HTTP (%s),', (_, adap
     await vi.waitFor(async () => expect((await send('ada', 'quick')).status).toBe(200), watchdogMs)
   })
 
-  it('gives its place back at once where it heeds its signal', async () => {
+  it('is released at once if it stops on its signal', async () => {
     const { send, leave, running } = await start()
     await leave('ada', 'polite')
     await until(() => running.size === 0)

@@ -142,10 +142,10 @@ const everything: ClientCapabilities = {
 }
 const withVisits: ProtocolVersion[] = ['2025-11-25', '2026-07-28']
 
-describe.each(protocolVersions)('a question of %s', (version) => {
+describe.each(protocolVersions)('an input request of %s', (version) => {
   const elicits = version >= '2025-06-18'
 
-  it('has what the revision asks for: message and form, prompt and limit', async () => {
+  it("has the revision's content: message and form, prompt and limit", async () => {
     for (const [name, method, params] of [
       ['form', 'elicitation/create', { message: 'Seat?', requestedSchema: form }],
       ['plain', 'sampling/createMessage', { messages: [user(text)], maxTokens: 5 }],
@@ -168,7 +168,7 @@ describe.each(protocolVersions)('a question of %s', (version) => {
     ['choice', { sampling: {} }],
     ['answered', { sampling: { context: {} } }],
     ['roots', { elicitation: {}, sampling: {} }],
-  ])('is not put to a client that did not declare it: %s with %j', async (name, capabilities) => {
+  ])('is not sent to a client that did not declare it: %s with %j', async (name, capabilities) => {
     const { questions, answer } = await put(version, name, capabilities)
     expect(questions).toEqual([])
     if (version === '2026-07-28') expect(answer).toMatchObject({ error: { code: -32021 } })
@@ -176,7 +176,7 @@ describe.each(protocolVersions)('a question of %s', (version) => {
   })
 
   it.each(['unanswered', 'late', 'mixed', 'endless', 'visit1', 'visit2', 'visit3'])(
-    'is not put where it breaks the rules: %s',
+    'is not sent if it is invalid: %s',
     async (name) => {
       const { questions, answer } = await put(version, name, everything)
       expect(questions).toEqual([])
@@ -185,8 +185,8 @@ describe.each(protocolVersions)('a question of %s', (version) => {
   )
 })
 
-describe.each(withVisits)('a URL to visit, on %s', (version) => {
-  it('is asked with its mode, message and URL', async () => {
+describe.each(withVisits)('a URL elicitation, on %s', (version) => {
+  it('has its mode, message and URL', async () => {
     const { questions, faults } = await put(version, 'visit0', everything)
     const { params } = questions[0] ?? {}
     expect(params).toEqual({
@@ -200,7 +200,7 @@ describe.each(withVisits)('a URL to visit, on %s', (version) => {
 })
 
 describe.each(withVisits)('tools in sampling, on %s', (version) => {
-  it('travel with uses and results in order', async () => {
+  it('have uses and results in order', async () => {
     for (const name of ['tools', 'choice', 'answered']) {
       const { questions, faults } = await put(version, name, everything)
       expect(questions).toMatchObject([{ method: 'sampling/createMessage', params: samples[name] }])
@@ -209,8 +209,8 @@ describe.each(withVisits)('tools in sampling, on %s', (version) => {
   })
 })
 
-describe('the error of a visit that is needed first', () => {
-  it('reaches a client of 2025-11-25 with its visits, and is never made up', async () => {
+describe('the error that requires URL elicitations first', () => {
+  it('reaches a client of 2025-11-25 with its URLs, and is never generated otherwise', async () => {
     const { answer, faults } = await put('2025-11-25', 'required', everything)
     expect(answer).toMatchObject({
       error: { code: -32042, data: { elicitations: [{ mode: 'url', elicitationId: 'e1' }] } },
@@ -223,14 +223,14 @@ describe('the error of a visit that is needed first', () => {
   })
 })
 
-describe.each(adapters)('questions over the %s adapter', (_, mount: Adapter) => {
+describe.each(adapters)('input requests over the %s adapter', (_, mount: Adapter) => {
   let mounted: Mounted
   afterEach(() => mounted.close())
   const authenticate = async (request: { header(name: string): string | undefined }) => ({
     principal: request.header('authorization') ?? 'nobody',
   })
 
-  it('of one client are answered by that client and by no other', async () => {
+  it('of one client are answered by that client only', async () => {
     mounted = await mount(shop(), { authenticate })
     const headers = { authorization: 'alice' }
     const capabilities = { [MetaKey.clientCapabilities]: everything }
@@ -254,7 +254,7 @@ describe.each(adapters)('questions over the %s adapter', (_, mount: Adapter) => 
     expect(await (await retry('alice')).json()).toMatchObject({ result: { content: [{ text: 'accept' }] } })
   })
 
-  it('on a session cannot be answered through another one, nor by somebody else', async () => {
+  it('on a session cannot be answered through another one, nor by another principal', async () => {
     const server = shop()
     mounted = await mount(server, { authenticate })
     const alice = await session(mounted, '2025-11-25', { authorization: 'alice' })
@@ -275,7 +275,7 @@ describe.each(adapters)('questions over the %s adapter', (_, mount: Adapter) => 
     expect(call.messages()[1]).toMatchObject({ result: { content: [{ text: 'decline' }] } })
   })
 
-  it('that sent somebody to a URL tell only that session when it is done, by the same id', async () => {
+  it('that opened a URL notify only that session of its completion, with the same id', async () => {
     const server = shop()
     mounted = await mount(server)
     const capabilities = { elicitation: { url: {} } }

@@ -63,8 +63,8 @@ const full = {
 }
 const bad = { error: { code: -32602, message: expect.stringContaining('requestState is not valid here') } }
 
-describe('a server that remembers as many used answers as it may', () => {
-  it('takes no further answer, has no effect of it, and tells its operator why', async () => {
+describe('a server at its limit of used responses', () => {
+  it('accepts no further response, without its effect, and reports the reason', async () => {
     const { ask, paid, warnings } = await shop({ remembered: 10 })
     const users = Array.from({ length: 10 }, (_, nth) => `user ${nth}`)
     for (const user of users) expect(await (await ask(user)).answer()).toMatchObject(done)
@@ -74,7 +74,7 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(warnings.join()).toMatch(/is full \(limits\.remembered\)/)
   })
 
-  it('takes none of the used ones a second time', async () => {
+  it('accepts none of the used ones a second time', async () => {
     const { ask, paid } = await shop({ remembered: 10 })
     const used = await Promise.all(Array.from({ length: 10 }, (_, nth) => ask(`user ${nth}`)))
     for (const one of used) await one.answer()
@@ -82,7 +82,7 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(paid).toHaveLength(10)
   })
 
-  it('takes the same answer when earlier ones went bad by themselves', async () => {
+  it('accepts the same response when earlier ones expired', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -98,7 +98,7 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(paid).toHaveLength(11)
   })
 
-  it('keeps room for others where one principal uses up a fifth', async () => {
+  it('keeps room for others if one principal uses up a fifth', async () => {
     const { ask, paid, warnings } = await shop({ remembered: 10 })
     for (let nth = 0; nth < 2; nth++) expect(await (await ask('greedy')).answer()).toMatchObject(done)
     expect(await (await ask('greedy')).answer()).toMatchObject(full)
@@ -107,7 +107,7 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(paid).toHaveLength(3)
   })
 
-  it('keeps room for others where one network address uses up a fifth and nobody authenticates', async () => {
+  it('keeps room for others if one network address uses up a fifth without authentication', async () => {
     const { ask } = await shop(
       { remembered: 10 },
       { clientAddress: (request) => request.header('authorization') },
@@ -117,7 +117,7 @@ describe('a server that remembers as many used answers as it may', () => {
     expect(await (await ask('198.51.100.9')).answer()).toMatchObject(done)
   })
 
-  it('tells so in one line, whatever the principal is called', async () => {
+  it('reports it in one line, for any principal name', async () => {
     const { ask, warnings } = await shop({ remembered: 5 })
     const forger = 'mallory\u0085[shop] all is well'
     for (let nth = 0; nth < 2; nth++) await (await ask(forger)).answer()
@@ -125,10 +125,10 @@ describe('a server that remembers as many used answers as it may', () => {
   })
 })
 
-describe('a server that remembers as much of large states as it may', () => {
+describe('a server at its limit of large states', () => {
   const limits = { rememberedChars: 1_000_000 }
 
-  it('puts no question that would need more, and goes on with small ones', async () => {
+  it('sends no input request that would need more, and continues with small ones', async () => {
     const { ask, warnings } = await shop(limits)
     expect((await ask('first', 80_000)).refused).toBeUndefined()
     const second = await ask('first', 80_000)
@@ -138,7 +138,7 @@ describe('a server that remembers as much of large states as it may', () => {
     expect((await ask('other', 80_000)).refused).toBeUndefined()
   })
 
-  it('has the room back as soon as an answer came', async () => {
+  it('has room again as soon as a response arrived', async () => {
     const { ask } = await shop(limits)
     for (let nth = 0; nth < 5; nth++) {
       const one = await ask('first', 80_000)

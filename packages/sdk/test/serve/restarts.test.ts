@@ -91,8 +91,8 @@ class Payments {
 const paid = [{ type: 'text', text: 'Paid.' }]
 const invalid = -32602
 
-describe('a server that is killed and started anew with the same keys', () => {
-  it('refuses an answer that was used before, and asks again, where it has no backplane', async () => {
+describe('a restarted server with the same keys', () => {
+  it('rejects a used response, and asks again, without a backplane', async () => {
     const server = await new Payments('memory', folder()).start()
     const [used, unused] = [await server.ask('one'), await server.ask('two')]
     expect(await server.answer('one', used)).toEqual(paid)
@@ -106,7 +106,7 @@ describe('a server that is killed and started anew with the same keys', () => {
     ])
   })
 
-  it('takes an answer once, before or after, where its backplane is an SQLite file', async () => {
+  it('accepts a response once, before or after, with an SQLite backplane', async () => {
     const server = await new Payments('sqlite', folder()).start()
     const [used, unused] = [await server.ask('one'), await server.ask('two')]
     expect(await server.answer('one', used)).toEqual(paid)
@@ -119,7 +119,7 @@ describe('a server that is killed and started anew with the same keys', () => {
     expect((await server.warnings()).filter((warning) => !warning.includes('requestState'))).toEqual([])
   })
 
-  it('takes an answer once in each process where it was told to accept unknown states', async () => {
+  it('accepts a response once in each process with acceptUnknownStates', async () => {
     const server = await new Payments('accepting', folder()).start()
     const state = await server.ask('one')
     expect(await server.answer('one', state)).toEqual(paid)
@@ -145,7 +145,7 @@ describe('a server that is killed and started anew with the same keys', () => {
 })
 
 describe('processes that share an SQLite backplane', () => {
-  it('take each answer once, also when it reaches all of them at the same time', async () => {
+  it('accept each response once, also when it reaches all of them at the same time', async () => {
     const place = folder()
     const nodes = await Promise.all([0, 1, 2].map(() => new Payments('sqlite', place).start()))
     const [first] = nodes
@@ -163,7 +163,7 @@ describe('processes that share an SQLite backplane', () => {
 describe('an SQLite backplane', () => {
   const bounds = { remembered: 10, rememberedChars: 1_000 }
 
-  it('keeps its bounds over restarts and processes, and makes room where something expired or was deleted', async () => {
+  it('applies its limits across restarts and processes, and reuses expired or deleted space', async () => {
     const path = join(folder(), 'marks.db')
     const [one, other] = [sqliteBackplane(path, bounds), sqliteBackplane(path, bounds)]
     const full = { code: 'LIMIT', message: expect.stringContaining('limits.remembered') }
@@ -184,13 +184,13 @@ describe('an SQLite backplane', () => {
     expect(await again.get('k0')).toBe('v')
   })
 
-  it('is readable for its owner alone', () => {
+  it('is readable by its owner only', () => {
     const path = join(folder(), 'marks.db')
     sqliteBackplane(path).close()
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
-  it('needs SQLite of its runtime, and says which Node has it', async () => {
+  it('needs SQLite of its runtime, and names the Node version that has it', async () => {
     const { href } = new URL('../../src/backplane/sqlite.ts', import.meta.url)
     const store = new URL('../../src/extensions/tasks/sqlite.ts', import.meta.url).href
     const script =
@@ -206,7 +206,7 @@ describe('an SQLite backplane', () => {
     ])
   })
 
-  it('says what is wrong with a file it cannot use', () => {
+  it('reports what is wrong with an unusable file', () => {
     const place = folder()
     writeFileSync(join(place, 'text'), 'This is no database. '.repeat(100))
     for (const path of [join(place, 'text'), join(place, 'none', 'marks.db'), place]) {

@@ -123,14 +123,14 @@ function sipped(socket: Socket): () => void {
 }
 
 describe.each(transports)('over %s a client', (_name, ask) => {
-  it('that reads all the time is not cut, however long what waits for it takes', async () => {
+  it('that keeps reading is not disconnected, however long the buffer takes', async () => {
     const socket = await ask()
     const got = counted(socket)
     sipped(socket)
     expect(await over(socket, got)).toBe('whole')
   }, 20_000)
 
-  it('that waits for a server that computes is not cut for that time', async () => {
+  it('that waits for a busy server is not disconnected', async () => {
     const { streamStallMs } = limits
     const socket = await ask()
     const got = counted(socket)
@@ -174,7 +174,7 @@ describe('an output that takes 1 KiB in a millisecond', () => {
       .split('\n')
       .map((line): unknown => JSON.parse(line))
 
-  it.each(['-', '--'])('gets everything, characters of two halves unharmed, after %s', async (begin) => {
+  it.each(['-', '--'])('gets everything, with intact surrogate pairs, after %s', async (begin) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const errors: Error[] = []
     const answer = begin + '😀'.repeat(MiB / 4)
@@ -197,7 +197,7 @@ describe('an output that takes 1 KiB in a millisecond', () => {
     await connection.close()
   })
 
-  it('holds up new requests until it took what waits, and no longer', async () => {
+  it('delays new requests until its buffer drained, and no longer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { output, text } = slow()
     const input = new PassThrough()

@@ -49,11 +49,11 @@ function open(version: ProtocolVersion) {
   return { server, send, request, connection, bytes, messages }
 }
 
-describe.each(protocolVersions)('what a server of %s writes to stdout', (version) => {
+describe.each(protocolVersions)('the stdout of a server of %s', (version) => {
   const modern = version === '2026-07-28'
   const asks = version >= '2025-06-18'
 
-  it('is one valid message a line, in UTF-8, whatever its handlers say', async () => {
+  it('is one valid message a line, in UTF-8, for any handler output', async () => {
     const { request, send, messages, bytes, connection } = open(version)
     const methods = new Map<unknown, string>([['init', 'initialize']])
     const put = (id: string, method: string, params?: JsonObject): void => {
@@ -92,7 +92,7 @@ describe.each(protocolVersions)('what a server of %s writes to stdout', (version
     }
   })
 
-  it('holds nothing about a request that was cancelled', async () => {
+  it('has nothing about a cancelled request', async () => {
     const { request, send, messages, server } = open(version)
     request('gone', 'tools/call', { name: 'hang' })
     await until(() => server.ran.includes('hang'))

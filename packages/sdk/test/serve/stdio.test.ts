@@ -46,7 +46,7 @@ function streams(tools: Record<string, Tool> = { echo, hang, hung }, options: Se
 }
 
 describe('a server on streams', () => {
-  it('sends a response apart from progress of its request, and with the rest when the input ends', async () => {
+  it('sends a response separately from progress of its request, and with the rest when the input ends', async () => {
     const report: Tool = (_args, { notify, params }) => {
       const { progressToken } = params['_meta'] as { progressToken: string }
       notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } })
@@ -82,7 +82,7 @@ describe('a server on streams', () => {
     ])
   })
 
-  it('takes bytes however they are cut, and a last line without its end', async () => {
+  it('accepts any chunk boundaries, and a last line without its end', async () => {
     const { input, messages, connection } = streams()
     const bytes = Buffer.from(
       `\r\n\n${line(callTool(1, 'echo', { text: '𝄞é' }))}${line(callTool(2, 'echo')).trim()}`,
@@ -96,7 +96,7 @@ describe('a server on streams', () => {
     ])
   })
 
-  it('answers what is not JSON, nests too deep or is too long without an id, and goes on', async () => {
+  it('answers invalid JSON, deep nesting or long lines without an id, and continues', async () => {
     const { input, messages } = streams(undefined, { limits: { messageBytes: 500 } })
     input.write('banner from npm\n')
     input.write(`${'['.repeat(100)}\n`)
@@ -123,7 +123,7 @@ describe('a server on streams', () => {
     )
   })
 
-  it('reports what cannot be written as JSON and answers with an error', async () => {
+  it('reports a result that cannot be serialized and answers with an error', async () => {
     const cyclic: Tool = (_args, { notify }) => {
       const data: JsonObject = {}
       data['self'] = data
@@ -137,7 +137,7 @@ describe('a server on streams', () => {
     expect(server.reports).toHaveLength(2)
   })
 
-  it('lets handlers finish their answers when the input ends, then closes the output', async () => {
+  it('lets handlers finish their responses when the input ends, then closes the output', async () => {
     const slow: Tool = () => settle(30).then(() => 'slow')
     const { input, messages, connection, output } = streams({ slow })
     input.end(line(callTool(1, 'slow')))
@@ -146,7 +146,7 @@ describe('a server on streams', () => {
     expect(output.writableEnded).toBe(true)
   })
 
-  it('asks handlers to stop when the input ends, and waits at most a second for them', async () => {
+  it('aborts handlers when the input ends, and waits at most a second for them', async () => {
     const { input, connection } = streams()
     input.write(line(callTool(1, 'hang')) + line(callTool(2, 'hung')))
     await settle()
@@ -168,7 +168,7 @@ describe('a server on streams', () => {
     await connection.closed
   })
 
-  it('tells subscriptions that they are over when it closes', async () => {
+  it('ends subscriptions with their result when it closes', async () => {
     const { input, messages, connection } = streams()
     const params = { _meta: meta(), notifications: { toolsListChanged: true } }
     input.write(line({ jsonrpc: '2.0', id: 's', method: 'subscriptions/listen', params }))
@@ -180,7 +180,7 @@ describe('a server on streams', () => {
     ])
   })
 
-  it('stops at once when nobody reads any more, and says why', async () => {
+  it('stops at once when the reader is gone, with the reason', async () => {
     const errors: Error[] = []
     const output = new Writable({
       write(_chunk, _encoding, done) {
@@ -194,7 +194,7 @@ describe('a server on streams', () => {
   })
 })
 
-describe('a reader that is slow', () => {
+describe('a slow reader', () => {
   const big = 'x'.repeat(10_000)
   /** An output that takes nothing until it is told to. */
   function blocked() {
@@ -219,7 +219,7 @@ describe('a reader that is slow', () => {
     return { output, taken, release }
   }
 
-  it('is not sent progress it cannot keep up with, gets every answer, and is asked nothing more meanwhile', async () => {
+  it('gets only progress it can keep up with, gets every response, and no further input requests meanwhile', async () => {
     const { output, taken, release } = blocked()
     const chatty: Tool = (_args, { notify }) => {
       for (let i = 0; i < 1000; i++) {
@@ -245,7 +245,7 @@ describe('a reader that is slow', () => {
     expect(messages.length).toBeLessThan(20)
   })
 
-  it('is given up when it takes nothing at all for too long', async () => {
+  it('is disconnected when it reads nothing for too long', async () => {
     const errors: Error[] = []
     const { output } = blocked()
     const large: Tool = () => big.repeat(20)
@@ -285,7 +285,7 @@ describe('a server process', () => {
     return { child, far: new FarServer(), lines, err: () => err, exited }
   }
 
-  it('keeps stdout for messages whatever its code prints', async () => {
+  it('reserves stdout for messages, whatever its code prints', async () => {
     const { child, far, lines, err, exited } = start('noisy')
     child.stdin.write(far.said(line(callTool(1, 'noisy'))))
     await until(() => lines().length === 1)
@@ -295,7 +295,7 @@ describe('a server process', () => {
     for (const noise of ['logged', 'written', 'informed']) expect(err()).toContain(noise)
   })
 
-  it('goes on when its client stopped reading stderr, whatever is logged there', async () => {
+  it('continues when its client stopped reading stderr, whatever is logged there', async () => {
     const { child, far, lines, exited } = start('noisy')
     child.stderr.destroy()
     for (let id = 1; id <= 3; id++) {
@@ -306,7 +306,7 @@ describe('a server process', () => {
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
-  it('answers a whole script that was piped in', async () => {
+  it('answers a whole script from a pipe', async () => {
     const { child, far, lines, exited } = start()
     child.stdin.end(far.said(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))
     expect(await exited).toEqual({ code: 0, signal: null })
@@ -314,7 +314,7 @@ describe('a server process', () => {
   })
 
   it.each(['hung', 'hangWithTimer'])(
-    'ends about a second after its input did, with a %s tool',
+    'exits about a second after its input ended, with a %s tool',
     async (tool) => {
       const { child, far, exited } = start()
       child.stdin.write(far.said(line(initialize())))
@@ -328,7 +328,7 @@ describe('a server process', () => {
     },
   )
 
-  it('ends soon after its client went away, though a timer of its program would keep it', async () => {
+  it('exits soon after its client disconnected, even with an active timer', async () => {
     const { child, far, exited } = start('timer')
     child.stdin.write(far.said(line(initialize())))
     await once(child.stdout, 'data')
@@ -336,7 +336,7 @@ describe('a server process', () => {
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
-  it('goes on without its client where it was told to', async () => {
+  it('continues without its client if configured', async () => {
     const { child, far, exited } = start('timer', 'outlives')
     child.stdin.write(far.said(line(initialize())))
     await once(child.stdout, 'data')
@@ -344,14 +344,14 @@ describe('a server process', () => {
     expect(await Promise.race([exited, settle(2_000).then(() => 'goes on')])).toBe('goes on')
   })
 
-  it('ends when its client is there but reads nothing', async () => {
+  it('exits when its client is connected but reads nothing', async () => {
     const { child, far, exited } = start('impatient')
     child.stdout.pause()
     child.stdin.write(far.said(line(callTool(1, 'large'))))
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
-  it('ends soon when both its pipes break while it writes', async () => {
+  it('exits soon when both its pipes break while it writes', async () => {
     const { child, far, exited } = start()
     child.stdin.write(far.said(line(callTool(1, 'chatty'))))
     await once(child.stdout, 'data')

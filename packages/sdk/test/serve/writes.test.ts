@@ -28,8 +28,8 @@ const server = defineServer({
   },
 })
 
-describe('what a server writes to its output', () => {
-  it('goes out at once where many requests came in at once', async () => {
+describe('the output of a server', () => {
+  it('is written at once when many requests arrived at once', async () => {
     const input = new PassThrough()
     const { output, writes } = kept()
     const connection = serveStdio(server, { input, output })
@@ -45,7 +45,7 @@ describe('what a server writes to its output', () => {
     await connection.close()
   })
 
-  it('is not collected without end', async () => {
+  it('is not buffered without a limit', async () => {
     const input = new PassThrough()
     const { output, writes } = kept()
     const connection = serveStdio(server, { input, output })
@@ -55,7 +55,7 @@ describe('what a server writes to its output', () => {
     await connection.close()
   })
 
-  it('is all out when the server was closed right after the requests came', async () => {
+  it('is complete when the server was closed right after the requests', async () => {
     const input = new PassThrough()
     const { output, writes } = kept()
     const connection = serveStdio(server, { input, output })

@@ -106,7 +106,7 @@ describe('a definition that cannot be served is refused by name when the server 
     expect(refusal(definitions)).toContain(why)
   })
 
-  test('a validator that cannot describe itself is told what to do', () => {
+  test('a validator without a JSON Schema causes an error with advice', () => {
     const bare = v.object({ a: v.string() })
     // @ts-expect-error it has no JSON Schema of its own
     const careless = () => defineServer({ ...base, tools: { t: tool({ input: bare, run }) } })
@@ -126,7 +126,7 @@ describe('a definition that cannot be served is refused by name when the server 
   })
 })
 
-describe('capabilities follow what is defined', () => {
+describe('capabilities follow the definitions', () => {
   test('nothing', () => {
     expect(defineServer(base).capabilities).toEqual({ logging: {} })
   })
@@ -140,7 +140,7 @@ describe('capabilities follow what is defined', () => {
     })
   })
 
-  test('completers, and what is experimental', () => {
+  test('completers, and experimental ones', () => {
     const server = defineServer({
       ...base,
       prompts: { p: prompt({ input: z.object({ a: z.string() }), complete: { a: () => [] }, run }) },
@@ -160,7 +160,7 @@ describe('capabilities follow what is defined', () => {
   })
 })
 
-test('the server says who it is, and cannot be changed from outside', () => {
+test('the server declares its identity, and cannot be changed from outside', () => {
   const server = defineServer({
     ...base,
     title: 'Shop',

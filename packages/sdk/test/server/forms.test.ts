@@ -98,7 +98,7 @@ test('valibot and arktype make forms too', () => {
   expect(fields(type({ a: "'x' | 'y'", 'n?': 'number.integer >= 2' }))).toEqual(form)
 })
 
-test('a form written as such is taken as it is', () => {
+test('a form written as JSON Schema is used unchanged', () => {
   const form: ElicitSchema = {
     type: 'object',
     properties: {

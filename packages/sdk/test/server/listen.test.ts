@@ -25,7 +25,7 @@ function listening(filter: object) {
 }
 
 describe('subscriptions/listen', () => {
-  test('first says what it will tell, leaving out what the server does not offer', async () => {
+  test('first acknowledges its filter, without what the server does not offer', async () => {
     const { sent, stop, over } = listening({
       toolsListChanged: true,
       promptsListChanged: true,
@@ -41,7 +41,7 @@ describe('subscriptions/listen', () => {
     await over
   })
 
-  test('tells what was asked for, each notice with its subscription', async () => {
+  test('sends the requested changes, each notification with its subscription', async () => {
     const { server, sent, stop, over } = listening({ toolsListChanged: true, resourceSubscriptions: ['x:1'] })
     server.add({ tools: { u: tool({ run: () => 'x' }) } })
     server.resourceUpdated('x:1')
@@ -56,7 +56,7 @@ describe('subscriptions/listen', () => {
     expect(complete(await over)).toEqual({ _meta })
   })
 
-  test('tells nothing that was not asked for', async () => {
+  test('sends nothing that was not requested', async () => {
     const { server, sent, stop, over } = listening({})
     server.remove({ tools: ['t'], resources: ['r'] })
     server.resourceUpdated('x:1')
@@ -67,7 +67,7 @@ describe('subscriptions/listen', () => {
     ])
   })
 
-  test('loses no change that comes while it says so', async () => {
+  test('loses no change that occurs during the acknowledgement', async () => {
     const { server, sent, stop, over } = listening({ toolsListChanged: true })
     server.remove({ tools: ['t'] })
     await vi.waitFor(() => expect(sent).toHaveLength(2))

@@ -26,7 +26,7 @@ describe('a list in pages', () => {
   const tools = Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`tool_${i}`, tool({ run })]))
   const server = defineServer({ ...base, tools, pageSize: 10 })
 
-  test('gives everything once, in the order it was defined', async () => {
+  test('returns every entry once, in the order of definition', async () => {
     const all = await pages(server, 'tools/list', 'tools')
     expect(all.map((page) => page.length)).toEqual([10, 10, 5])
     expect(names(all.flat())).toEqual(Object.keys(tools))
@@ -131,7 +131,7 @@ test('rows say what their definitions say', async () => {
 })
 
 describe('members of templates', () => {
-  test('stand after the resources, each URI once', async () => {
+  test('follow the resources, each URI once', async () => {
     const server = defineServer({
       ...base,
       resources: {
@@ -187,7 +187,7 @@ describe('members of templates', () => {
 })
 
 describe('discovery and routing', () => {
-  test('discovery tells revisions, capabilities, instructions and freshness', async () => {
+  test('discovery returns revisions, capabilities, instructions and cache lifetime', async () => {
     const server = defineServer({ ...base, tools: {}, instructions: 'Be kind.', cache: { ttlMs: 10 } })
     expect(await request(server, 'server/discover')).toEqual({
       supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
@@ -278,7 +278,7 @@ describe('definitions may change', () => {
     await expect(request(server, 'resources/read', { uri: 'x:2' })).rejects.toThrow('Resource not found')
   })
 
-  test('watchers hear of what changed, and of nothing else', async () => {
+  test('subscribers are notified of what changed, and of nothing else', async () => {
     const received = vi.fn()
     const server: Server = defineServer({ ...base, tools: { a: tool({ run }) }, prompts: {} })
     const stop = new AbortController()

@@ -49,7 +49,7 @@ const values = (sent: ServerNotification[]) =>
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('progress', () => {
-  test('carries the token the caller gave, and what is known', async () => {
+  test("has the caller's token, and the known values", async () => {
     expect(
       await received((ctx) => {
         ctx.progress(0.5)
@@ -81,7 +81,7 @@ describe('progress', () => {
     expect(values(sent)).toEqual([1, 3, 4])
   })
 
-  test('what is no number in JSON is left out, and hides nothing that follows', async () => {
+  test('values that are no JSON numbers are left out, without hiding later ones', async () => {
     const sent = await received((ctx) => {
       ctx.progress(1, Number.NaN)
       ctx.progress(Number.POSITIVE_INFINITY)
@@ -146,7 +146,7 @@ describe('log messages', () => {
     ctx.log('error', 'c')
   }
 
-  test('none where the caller wants none', async () => {
+  test('are not sent if the caller requests none', async () => {
     expect(await received(all, {})).toEqual([])
   })
 
@@ -178,7 +178,7 @@ describe('log messages', () => {
   test.each<[LoggingLevel, LoggingLevel]>([
     ['debug', 'warning'],
     ['error', 'error'],
-  ])('a flood is cut, which is told at a level the caller wants (%s)', async (logLevel, level) => {
+  ])('frequent messages are cut, with a notice at a level the caller gets (%s)', async (logLevel, level) => {
     const sent = await received(
       (ctx) => {
         for (let i = 0; i < 1000; i++) ctx.log('error', i)
@@ -192,7 +192,7 @@ describe('log messages', () => {
   })
 })
 
-test('what already happened is not told again when a handler runs again', async () => {
+test('are not sent again when a handler runs again', async () => {
   vi.useRealTimers()
   const received = vi.fn()
   const server = defineServer({

@@ -83,7 +83,7 @@ describe('getting a prompt', () => {
     })
   })
 
-  test('the arguments are listed with what the schema says of them', async () => {
+  test("the arguments are listed with their schema's descriptions", async () => {
     const { prompts } = await request(server, 'prompts/list')
     expect(prompts).toContainEqual({
       name: 'plan',
@@ -110,7 +110,7 @@ describe('getting a prompt', () => {
     })
   })
 
-  test('failures keep what their author wants known, and nothing else', async () => {
+  test('failures reveal only what their author intends', async () => {
     await expect(get('told')).rejects.toMatchObject({ code: -32602, message: 'Closed.' })
     await expect(get('wrong')).rejects.toThrow('Prompt "wrong" must return text, messages')
   })
@@ -145,7 +145,7 @@ describe('completion', () => {
     expect(given).toHaveProperty('values.length', 100)
   })
 
-  test('an argument nobody completes has no suggestions', async () => {
+  test('an argument without a completer has no completions', async () => {
     expect(await complete({ type: 'ref/prompt', name: 'many' }, 'silent', 'x')).toEqual({
       values: [],
       total: 0,

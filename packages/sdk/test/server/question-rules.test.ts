@@ -217,7 +217,7 @@ describe('a form that asks for a secret', () => {
     }
   })
 
-  test.each(harmless)('is not taken for one: %s', async (_, schema) => {
+  test.each(harmless)('is not considered one: %s', async (_, schema) => {
     expect(await outcome(schema, false)).toEqual({ asked: true, report: '' })
   })
 })

@@ -29,7 +29,7 @@ describe('a rate limit', () => {
     vi.useRealTimers()
   })
 
-  test('refuses calls of a caller beyond the burst, says when to come back, and serves them then', async () => {
+  test('rejects calls of a caller beyond the burst, with a retry time, and serves them then', async () => {
     const { server, run } = shop({ perMinute: 60, burst: 3 })
     for (let i = 0; i < 3; i++) await call(server, 't')
     await expect(call(server, 't')).rejects.toMatchObject({ code: -32600, data: { retryAfterMs: 1000 } })

@@ -105,12 +105,12 @@ describe('reading', () => {
     })
   })
 
-  test('a template gets decoded variables and the URI as it was asked for', async () => {
+  test('a template gets decoded variables and the URI as it was requested', async () => {
     await read('test://item/a%20b')
     expect(reads).toHaveBeenLastCalledWith({ id: 'a b' }, 'test://item/a%20b')
   })
 
-  test('an answer made with input of its own is not to be kept', async () => {
+  test('a result that depends on input is not cacheable', async () => {
     expect(await read('test://several', { inputResponses: {} })).toMatchObject({
       ttlMs: 0,
       cacheScope: 'private',
@@ -141,7 +141,7 @@ describe('what cannot be read', () => {
     await expect(read(uri)).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) })
   })
 
-  test('errors keep what their author wants known', async () => {
+  test('errors reveal only what their author intends', async () => {
     await expect(read('test://denied')).rejects.toMatchObject({ code: -32001, message: 'denied' })
     await expect(read('test://told')).rejects.toMatchObject({ code: -32602, message: 'The disk is full.' })
     await expect(read('test://wrong')).rejects.toBeInstanceOf(TypeError)

@@ -180,7 +180,7 @@ describe('forms', () => {
     expect(text(await eras[era](server, 'tools/call', { name: 'explicit' }, answer))).toBe('answered')
   })
 
-  test('say what is wrong with a question that has no schema', async () => {
+  test('explain what is wrong with an elicitation without a schema', async () => {
     const reports: unknown[] = []
     const received = defineServer({
       ...base,
@@ -215,7 +215,7 @@ describe('forms', () => {
   })
 })
 
-describe('what is neither JSON Schema nor an object of described schemas is refused', () => {
+describe('anything but JSON Schema or an object of described schemas is rejected', () => {
   const run = () => 'done'
   test.each<[string, () => unknown, string]>([
     [

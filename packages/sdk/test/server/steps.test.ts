@@ -48,7 +48,7 @@ describe.each(['live', 'replay'] as const)('the result of a step (%s)', (era) =>
     expect(String(reports[0])).toContain(why)
   })
 
-  test('is the same on every run, whatever the handler did to it, and so are answers and state', async () => {
+  test('is the same on every run, even if the handler modified it, and so are answers and state', async () => {
     const seen: string[] = []
     const server = defineServer({
       ...base,
@@ -99,7 +99,7 @@ describe.each(['live', 'replay'] as const)('the result of a step (%s)', (era) =>
   })
 })
 
-test('the type of a step refuses what is not JSON', () => {
+test('the type of a step rejects what is not JSON', () => {
   interface Row {
     id: number
     note?: string

@@ -145,7 +145,7 @@ describe('matching', () => {
     expect(parseTemplate(template).match(uri)).toEqual(variables)
   })
 
-  test('takes back what expansion gave, whatever the characters', () => {
+  test('returns the expanded variables, for any characters', () => {
     const text = fc.string({ unit: 'binary', minLength: 1 }).filter((value) => value.isWellFormed())
     fc.assert(
       fc.property(text, text, text, fc.array(text, { minLength: 1 }), (a, b, q, path) => {
@@ -183,7 +183,7 @@ describe('matching', () => {
     ['x://{/a*}{/b*}{/c*}end', '/a'],
     ['x://{a:500}{b:500}{c:500}/end', '%20'],
     ['x://{?a,b,c}{&d,e}', '&a=1'],
-  ])('%s takes time that grows with the URI alone', async (source, unit) => {
+  ])('%s takes time linear in the URI', async (source, unit) => {
     const template = parseTemplate(source)
     const least = async (length: number, times: number): Promise<number> => {
       const uri = `x://${unit.repeat(length / unit.length)}!`

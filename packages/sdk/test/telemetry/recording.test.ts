@@ -48,7 +48,7 @@ describe('a call that fails', () => {
     }
   })
 
-  it('because its caller gave up says so on both sides', async () => {
+  it('because its caller aborted is marked on both sides', async () => {
     const client = await open()
     const stop = new AbortController()
     const called = client.call('slow', {}, { signal: stop.signal, onProgress: () => stop.abort() })
@@ -60,8 +60,8 @@ describe('a call that fails', () => {
   })
 })
 
-describe('what is recorded', () => {
-  it('never holds arguments or results, unless that is asked for', async () => {
+describe('recorded data', () => {
+  it('contains arguments or results only on request', async () => {
     const quiet = JSON.stringify(await bothOf(await open(), 'price', { order: 'S3CRET' }))
     expect(quiet).not.toContain('S3CRET')
     const spans = await bothOf(await open({ recordArgumentsAndResults: true }), 'price', { order: 'S3CRET' })
@@ -71,7 +71,7 @@ describe('what is recorded', () => {
     }
   })
 
-  it('leaves out ids of sessions, unless they are asked for', async () => {
+  it('contains session ids only on request', async () => {
     const sessions = async (options: Options): Promise<unknown[]> => {
       const listening = await serveHttp(createShop(options)).listen({ port: 0 })
       onTestFinished(() => listening.close())
@@ -90,7 +90,7 @@ describe('what is recorded', () => {
     expect(here).toBe(there)
   })
 
-  it('links the span a server stands in, when the request belongs to a trace of its own', async () => {
+  it('links the span of the server, when the request belongs to a trace of its own', async () => {
     const tracer = trace.getTracer('transport')
     const shop = createShop()
     const around: string[] = []
@@ -149,7 +149,7 @@ describe('what is recorded', () => {
   )
 })
 
-it('no more is taken from a peer than fits a header: long baggage is not read', async () => {
+it('of a peer is limited to the size of a header: long baggage is not read', async () => {
   const plain = await connect(memory(createShop()))
   onTestFinished(() => plain.close())
   const bags = ['tenant=acme', ...['a', 'b', 'c'].map((name) => `${name}=${'x'.repeat(3000)}`)]

@@ -153,7 +153,7 @@ describe('what a client sends', () => {
     expect(result.content).toEqual([{ type: 'text', text: 'acme' }])
   })
 
-  it('names its trace in bare keys of "_meta", and nothing where nobody asked for it', async () => {
+  it('names its trace in bare keys of "_meta", and nothing without tracing', async () => {
     const metas: unknown[] = []
     const onMessage: ConnectOptions['onMessage'] = (direction, message) => {
       if (direction === 'sent' && 'method' in message && message.method === 'tools/call') {

@@ -55,7 +55,7 @@ const onElicit = () => ({ action: 'accept' as const, content: { ok: true } })
 const effects = () => ({ done, counts })
 
 describe('runTwice', () => {
-  it('finds nothing where effects stand in steps or after the last question', async () => {
+  it('reports nothing if effects are in steps or after the last question', async () => {
     const { once, again, differences } = await runTwice(server, { tool: 'careful', effects, onElicit })
     expect(differences).toEqual([])
     expect(once).toMatchObject({ revision: '2025-11-25', effects: { done: ['reserved', 'bought'] } })
@@ -76,7 +76,7 @@ describe('runTwice', () => {
     ])
   })
 
-  it('shows a handler that goes on without its answer', async () => {
+  it('reports a handler that continues without its answer', async () => {
     const { differences } = await runTwice(server, { tool: 'hasty', effects, onElicit })
     expect(differences.join()).toMatch(/result/)
   })

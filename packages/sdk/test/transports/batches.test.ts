@@ -164,7 +164,7 @@ describe.each(wires)('a batch over %s', (_over, open) => {
   })
 })
 
-describe('a client of 2025-03-26 takes batched answers', () => {
+describe('a client of 2025-03-26 accepts batched responses', () => {
   const meet = async (target: Target) => {
     const logs: unknown[] = []
     const client = await connect(target, { revisions: ['2025-03-26'], onLog: ({ data }) => logs.push(data) })

@@ -44,7 +44,7 @@ function ear() {
 }
 
 describe('a program that cannot be started', () => {
-  it('is told with its code, and in words', async () => {
+  it('is reported with its code, and in words', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'jackfield-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     const file = join(folder, 'program')
@@ -74,7 +74,7 @@ describe('a server process that dies in the middle of calls', () => {
     ['aborts', 'process.abort()', { exitCode: null, signal: 'SIGABRT' }, /SIGABRT/],
     ['throws', "setTimeout(() => { throw new Error('boom') })", { exitCode: 1, signal: null }, /code 1/],
   ]
-  it.each(deaths)('because it %s tells every call how', async (_, code, details, words) => {
+  it.each(deaths)('because it %s rejects every call with the reason', async (_, code, details, words) => {
     const client = await open(
       child(`each((message) => {
         if (message.method === 'server/discover') return modern(message)
@@ -95,7 +95,7 @@ describe('a server process that dies in the middle of calls', () => {
     }
   })
 
-  it('keeps the end of what it said, and no more than 4 kB of it', async () => {
+  it('has the end of its output in the error, at most 4 kB of it', async () => {
     const client = await open(
       child(`each((message) => {
         if (message.method === 'server/discover') return modern(message)
@@ -205,7 +205,7 @@ describe.runIf(linux)('closing ends the whole tree', () => {
 })
 
 describe('a server process', () => {
-  it('goes on when its client no longer reads stderr, whatever its tools print', async () => {
+  it('continues when its client no longer reads stderr, whatever its tools print', async () => {
     const server = spawn(node, ['--no-warnings', program], { stdio: 'pipe' })
     onTestFinished(() => {
       server.kill('SIGKILL')

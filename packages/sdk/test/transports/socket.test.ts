@@ -133,7 +133,7 @@ describe.each(places)('a server on %s', (_, place) => {
     await until(() => stopped)
   })
 
-  it('hears nothing from a client whose first line is not JSON, such as a web browser', async () => {
+  it('ignores a client whose first line is not JSON, such as a web browser', async () => {
     const { address, server } = await serve(await place())
     const { end, messages, over } = await raw(address)
     const body = `${JSON.stringify(call(1, 'echo'))}\n`
@@ -143,7 +143,7 @@ describe.each(places)('a server on %s', (_, place) => {
     expect(server.ran).toEqual([])
   })
 
-  it('goes on after a later line that is not JSON, or is too long', async () => {
+  it('continues after a later line that is not JSON, or is too long', async () => {
     const { address } = await serve(await place(), {}, { limits: { messageBytes: 1000 } })
     const { end, say, messages } = await raw(address)
     say(call(1, 'echo'))
@@ -155,7 +155,7 @@ describe.each(places)('a server on %s', (_, place) => {
     expect(codes.filter((code) => code !== undefined)).toEqual([-32700, -32600])
   })
 
-  it('has room for so many clients, and tells the next one so', async () => {
+  it('accepts a maximum number of clients, and reports that to the next one', async () => {
     const { served, address } = await serve(await place(), {}, { limits: { connections: 2 } })
     const first = await open(address)
     await open(address)
@@ -206,7 +206,7 @@ describe.each(places)('a server on %s', (_, place) => {
     if ('path' in address) expect(existsSync(address.path)).toBe(false)
   })
 
-  it('that is taken cannot be had twice', async () => {
+  it('in use cannot be used twice', async () => {
     const { address } = await serve(await place())
     await expect(serveSocket(testServer(), address)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
     await (await open(address)).ping()
@@ -216,7 +216,7 @@ describe.each(places)('a server on %s', (_, place) => {
 describe.runIf(onPosix)('a socket file', () => {
   const here = async (name = 'mcp.sock') => join(await folder(), name)
 
-  it('is for its owner alone, whatever the process makes its files for', async () => {
+  it('is accessible to its owner only, whatever the umask of the process', async () => {
     const path = await here()
     const mask = process.umask(0)
     onTestFinished(() => {
@@ -227,7 +227,7 @@ describe.runIf(onPosix)('a socket file', () => {
     expect(process.umask()).toBe(0)
   })
 
-  it('that a dead server left is taken over', async () => {
+  it('of a dead server is replaced', async () => {
     const path = await here()
     const code = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`
     expect(spawnSync(process.execPath, ['-e', code, path]).signal).toBe('SIGKILL')
@@ -270,11 +270,11 @@ describe('who uses a server on a socket', () => {
     expect(await scopesAt({ path: join(await folder(), 's') })).toMatchObject({ text: 'any' })
   })
 
-  it('is nobody in particular on TCP, and has no scope', async () => {
+  it('has no identity on TCP, and no scope', async () => {
     expect(await scopesAt({ port: 0 })).toMatchObject({ text: '[null,{}]' })
   })
 
-  it('is on this machine, unless a long name says otherwise', async () => {
+  it('is on this machine, unless an explicit option allows others', async () => {
     for (const host of ['0.0.0.0', '::', 'example.com', '127.0.0.1.example.com']) {
       await expect(serveSocket(testServer(), { port: 0, host })).rejects.toThrow(TypeError)
     }
@@ -317,7 +317,7 @@ describe('a link to a socket', () => {
   }
   const legacy = { revisions: ['2025-03-26'] } as const
 
-  it('tells what cannot be reached, and where', async () => {
+  it('reports what cannot be reached, and where', async () => {
     const path = join(await folder(), 'none')
     await expect(connect(socket({ path }))).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
@@ -343,7 +343,7 @@ describe('a link to a socket', () => {
     },
   )
 
-  it('takes batched answers, in whatever pieces they come', async () => {
+  it('accepts batched responses, in any chunks', async () => {
     const waiting: number[] = []
     const at = await handWritten(({ id, method }, end) => {
       if (method !== 'ping') return
@@ -373,7 +373,7 @@ describe('a link to a socket', () => {
     await expect(first).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
   })
 
-  it('is given up when connecting is', async () => {
+  it('is abandoned when connecting is aborted', async () => {
     const at = await handWritten(() => {})
     const stop = new AbortController()
     const attempt = connect(socket(at), { signal: stop.signal })

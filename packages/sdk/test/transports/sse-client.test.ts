@@ -54,7 +54,7 @@ describe('connect with the URL of an event stream', () => {
     expect(seen.slice(0, 2)).toEqual(['server/discover', 'initialize'])
   })
 
-  it('hears of changes, and the server of the end', async () => {
+  it('gets changes, and the server gets the end', async () => {
     const { url, log } = await older()
     const changes: unknown[] = []
     const client = await open(url, { onChange: (change) => changes.push(change) })
@@ -77,7 +77,7 @@ describe('connect with the URL of an event stream', () => {
     await expect(there).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
   })
 
-  it('ends with a reason that says what to do when the server goes away', async () => {
+  it('ends with a reason and advice when the server disconnects', async () => {
     const { url, close } = await older()
     const client = await open(url)
     const call = client.call('hang')
@@ -153,7 +153,7 @@ describe('a server of HTTP+SSE', () => {
     'https://127.0.0.1/x',
     'http://a:b@HERE/x',
     'data:,x',
-  ])('that wants messages sent to %s is refused', async (named) => {
+  ])('that requests messages at %s is rejected', async (named) => {
     const { url, posted } = await handWritten(named, (_, res) => res.writeHead(202).end())
     await expect(connect(sse(url), legacy)).rejects.toMatchObject({ code: 'PROTOCOL' })
     expect(posted).toEqual([])
@@ -189,7 +189,7 @@ describe('a server of HTTP+SSE', () => {
     await Promise.all([client.ping(), client.ping()])
   })
 
-  it('that ends its stream ends what is in flight', async () => {
+  it('that ends its stream ends running calls', async () => {
     const { url, end } = await handWritten('/in', ({ method }, res) => {
       res.writeHead(202).end()
       if (method === 'tools/call') end()
@@ -201,7 +201,7 @@ describe('a server of HTTP+SSE', () => {
     })
   })
 
-  it('that takes a message and answers it before its POST is answered is understood', async () => {
+  it('that answers a message before its POST is answered is understood', async () => {
     const { url } = await handWritten('/in', ({ id }, res, say) => {
       if (id !== undefined) say({ jsonrpc: '2.0', id, result: {} })
       setTimeout(() => res.writeHead(202).end(), 20)

@@ -75,7 +75,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect((await get()).status).toBe(404)
   })
 
-  it('first names a place on the same origin, with an id nobody can guess and no session header', async () => {
+  it('first sends an endpoint on the same origin, with an unguessable id and no session header', async () => {
     await start()
     const sessions = await Promise.all([open(), open(), open()])
     for (const { stream, inbox } of sessions) {
@@ -90,7 +90,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
   })
 
   it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
-    'takes messages with 202 and answers them on the stream, at %s',
+    'accepts messages with 202 and answers them on the stream, at %s',
     async (version) => {
       await start()
       const { post, answerTo } = await open()
@@ -103,7 +103,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     },
   )
 
-  it('does not carry the stateless era, and says what it does', async () => {
+  it('does not support the stateless era, and reports which it does', async () => {
     await start()
     const { post, answerTo } = await open()
     expect((await post(modern('server/discover').body)).status).toBe(202)
@@ -250,7 +250,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
   })
 })
 
-it('a reader that takes nothing is cut, and what it was sent stays bounded', async () => {
+it('a reader that reads nothing is disconnected, and its buffer stays bounded', async () => {
   let stopped = 0
   const flood: Tool = async (_args, { notify, signal }) => {
     const params = { progressToken: 'p', progress: 1, message: 'x'.repeat(100_000) }

@@ -39,7 +39,7 @@ test.each([
   expect(make).toThrow(dialect)
 })
 
-test('the README says which dialects are supported', () => {
+test('the README lists the supported dialects', () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   expect(readme).toContain('Dialects are 2020-12 and draft-07')
   expect(dialectNamed('https://json-schema.org/draft/2020-12/schema')).toBe('2020-12')

@@ -310,7 +310,7 @@ describe('each keyword', () => {
   }
 })
 
-test('every issue is told with its path, up to twenty', () => {
+test('every issue has its path, up to twenty', () => {
   const { issues } = compileSchema({ items: { type: 'string' } })
   expect(issues(['a', 1, {}])).toEqual([
     { path: '/1', message: 'must be string' },

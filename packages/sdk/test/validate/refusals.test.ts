@@ -94,7 +94,7 @@ describe('bounds', () => {
     expect(refusal(filled(256 * 1024 + 1))).toContain('larger than 262144 characters')
   })
 
-  test('a schema that doubles its work at every level is given up in time', async () => {
+  test('a schema that doubles its work at every level is stopped in time', async () => {
     const $defs: Record<string, unknown> = { d0: { type: 'string' } }
     for (let i = 1; i <= 40; i++) {
       $defs[`d${i}`] = { anyOf: [{ $ref: `#/$defs/d${i - 1}` }, { $ref: `#/$defs/d${i - 1}` }] }
@@ -104,7 +104,7 @@ describe('bounds', () => {
     expect(await cpuMsOf(hard)).toBeLessThan(2000)
   })
 
-  test('a schema that refers to itself without end is given up', () => {
+  test('a schema that refers to itself endlessly is stopped', () => {
     expect(compileSchema({ $ref: '#' }).check(1)).toBe('nests too deep to check')
     expect(compileSchema({ allOf: [{ $ref: '#' }] }).check(1)).toBe('nests too deep to check')
   })

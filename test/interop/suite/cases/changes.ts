@@ -6,7 +6,7 @@ import { type Case, calling, does, given } from './case.ts'
 export function changeCases({ changes = {} }: Offer): Case[] {
   return [
     ...given(changes.tools, ({ call, name, untell }) => [
-      does('hears that the tools changed, and lists the new ones', async (bench) => {
+      does('is notified of changed tools, and lists the new ones', async (bench) => {
         const guest = await bench.able()
         await guest.tools()
         const stop = await guest.watch({ tools: true })
@@ -23,7 +23,7 @@ export function changeCases({ changes = {} }: Offer): Case[] {
       }),
     ]),
     ...given(changes.prompts, ({ call, name }) => [
-      does('hears that the prompts changed, and lists the new ones', async (bench) => {
+      does('is notified of changed prompts, and lists the new ones', async (bench) => {
         const guest = await bench.able()
         await guest.prompts()
         const stop = await guest.watch({ prompts: true })
@@ -34,7 +34,7 @@ export function changeCases({ changes = {} }: Offer): Case[] {
       }),
     ]),
     ...given(changes.resources, ({ call, uri }) => [
-      does('hears that the resources changed, and lists the new ones', async (bench) => {
+      does('is notified of changed resources, and lists the new ones', async (bench) => {
         const guest = await bench.able()
         await guest.resources()
         const stop = await guest.watch({ resources: true })

@@ -17,28 +17,28 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
       }),
     ]),
     ...given(offer.instructions, (instructions) => [
-      does('learns the instructions', async (bench) => {
+      does('gets the instructions', async (bench) => {
         expect((await bench.able()).instructions).toContain(instructions)
       }),
     ]),
-    does('learns what the server can do', async (bench) => {
+    does('gets the capabilities of the server', async (bench) => {
       const { capabilities } = await bench.able()
       const named = offer.capabilities.filter((name) => name !== 'completions' || revision > '2024-11-05')
       expect(Object.keys(capabilities ?? {})).toEqual(expect.arrayContaining(named))
     }),
-    does('is met by a client that can be asked nothing', async (bench) => {
+    does('serves a client without capabilities', async (bench) => {
       const mute = await bench.mute()
       expect(mute.revision).toBe(revision)
       expect(await mute.tools()).not.toEqual([])
     }),
     ...given(offer.ping, () => [
-      does('finds the server alive, again and again', async (bench) => {
+      does('gets repeated pings answered', async (bench) => {
         const guest = await bench.able()
         for (let at = 0; at < 3; at++) await expect(guest.ping()).resolves.toBeUndefined()
       }),
     ]),
     ...given(first, ({ call, content }) => [
-      does('keeps two connections apart: one ends and refuses calls, the other goes on', async (bench) => {
+      does('separates two connections: one ends and rejects calls, the other continues', async (bench) => {
         const [left, right] = await Promise.all([bench.open(), bench.mute()])
         expect(await calling(left, call)).toMatchObject({ content })
         await left.close()

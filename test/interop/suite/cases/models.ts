@@ -8,7 +8,7 @@ import { type Case, calling, does, given } from './case.ts'
 export function modelCases(offer: Offer): Case[] {
   return [
     ...given(offer.model, ({ call, asks, outcome }) => [
-      does('lends its model, which sees what the server asks for', async (bench) => {
+      does('samples with its model, with the content of the server', async (bench) => {
         const asked: ModelQuestion[] = []
         bench.desk.model = (question) => {
           asked.push(question)
@@ -24,7 +24,7 @@ export function modelCases(offer: Offer): Case[] {
       }),
     ]),
     ...given(offer.modelTools, ({ call, tools, outcome }) => [
-      does('lends its model with tools', async (bench) => {
+      does('samples with its model and tools', async (bench) => {
         const asked: (string[] | undefined)[] = []
         bench.desk.model = (question) => {
           asked.push(question.tools?.map(({ name }) => name))
@@ -56,7 +56,7 @@ function folderCases({ call, outcome, follows, existing }: NonNullable<Offer['fo
     })
   }
   return [
-    does('opens its folders', async (bench) => {
+    does('lists its roots', async (bench) => {
       await opens(bench, await bench.able(), [first, second])
     }),
     does(existing ? 'opens another folder later' : 'opens another folder later, and none', async (bench) => {

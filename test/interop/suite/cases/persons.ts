@@ -11,7 +11,7 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
   return [
     ...given(offer.form, formCases),
     ...given(offer.choices, ({ call, accept, properties, outcome }) => [
-      does('shows a form with every kind of field, and sends what was chosen', async (bench) => {
+      does('shows a form with every kind of field, and sends the chosen values', async (bench) => {
         const asked: PersonQuestion[] = []
         bench.desk.person = (question) => {
           asked.push(question)
@@ -23,7 +23,7 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
       }),
     ]),
     ...given(offer.explicit, ({ call, accept, text }) => [
-      does('brings state back together with its answer', async (bench) => {
+      does('returns the state together with its answer', async (bench) => {
         bench.desk.person = () => ({ action: 'accept', content: accept })
         expect(textOf(await calling(await bench.able(), call))).toBe(text)
       }),
@@ -41,7 +41,7 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
         expect(textOf(await calling(await bench.able(), call))).toBe('Ada likes blue')
         expect(asked).toHaveLength(2)
       }),
-      does('keeps the questions of calls at once apart', async (bench) => {
+      does('separates the questions of concurrent calls', async (bench) => {
         bench.desk.person = ({ message }) => ({
           action: 'accept',
           content: message.includes('name') ? { name: 'Ada' } : { color: 'green' },
@@ -79,7 +79,7 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
       ),
     ]),
     ...given(offer.visitFirst, ({ call, url }) => [
-      does('is refused a call until a URL was visited, and learns which', async (bench) => {
+      does('gets an error for a call that requires a URL first, with the URL', async (bench) => {
         const failed = await failureOf(bench, calling(await bench.able(), call))
         expect(failed).toMatchObject({
           kind: 'rpc',
@@ -89,7 +89,7 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
       }),
     ]),
     ...given(offer.visitOver, ({ call }) => [
-      does('hears that a visit is over', async (bench) => {
+      does('is notified that a URL elicitation is complete', async (bench) => {
         const guest = await bench.able()
         bench.desk.person = () => ({ action: 'accept' })
         const id = textOf(await calling(guest, call))
@@ -97,13 +97,13 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
       }),
     ]),
     ...given(offer.promptAsks, ({ name, accept, outcome }) => [
-      does('gets a prompt that asks back', async (bench) => {
+      does('gets a prompt that requires input', async (bench) => {
         bench.desk.person = () => ({ action: 'accept', content: accept })
         expect(await (await bench.able()).prompt(name)).toMatchObject([outcome])
       }),
     ]),
     ...given(offer.cannotAsk, ({ call, refusal }) => [
-      does('is not asked what it cannot answer', async (bench) => {
+      does('gets no request that it cannot answer', async (bench) => {
         await expectRefusal(bench, refusal, calling(await bench.mute(), call))
       }),
     ]),
@@ -112,7 +112,7 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
 
 function formCases({ call, accept, shows, outcome }: NonNullable<Offer['form']>): Case[] {
   return [
-    does('shows a form and sends what was filled in', async (bench) => {
+    does('shows a form and sends its values', async (bench) => {
       const asked: PersonQuestion[] = []
       bench.desk.person = (question) => {
         asked.push(question)

@@ -11,7 +11,7 @@ export function promptCases(offer: Offer): Case[] {
         expect(listed.map(({ name }) => name)).toEqual(expect.arrayContaining([...names]))
       }),
       ...given(shown, ({ name, as }) => [
-        does('learns the arguments of a prompt', async (bench) => {
+        does('gets the arguments of a prompt', async (bench) => {
           const listed = await (await bench.able()).prompts()
           expect(listed.find((prompt) => prompt.name === name)).toMatchObject({ arguments: as })
         }),
@@ -24,14 +24,14 @@ export function promptCases(offer: Offer): Case[] {
         }),
       ),
       ...given(unknown, (codes) => [
-        does('is refused a prompt nobody has', async (bench) => {
+        does('gets an error for an unknown prompt', async (bench) => {
           const failed = await failureOf(bench, (await bench.able()).prompt('no_such_prompt'))
           expect(failed.kind).toBe('rpc')
           expect(codes).toContain(failed.code)
         }),
       ]),
       ...given(missingArgument, ({ name, codes }) => [
-        does('is refused a prompt without its argument', async (bench) => {
+        does('gets an error for a prompt without its argument', async (bench) => {
           const failed = await failureOf(bench, (await bench.able()).prompt(name))
           expect(failed.kind).toBe('rpc')
           expect(codes).toContain(failed.code)

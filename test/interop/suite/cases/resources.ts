@@ -12,14 +12,14 @@ export function resourceCases(offer: Offer): Case[] {
         for (const { name } of listed) expect(name).not.toBe('')
       }),
       ...given(shown, ({ uri, as }) => [
-        does('learns what a resource is', async (bench) => {
+        does('gets the description of a resource', async (bench) => {
           const listed = await (await bench.able()).resources()
           expect(listed.find((resource) => resource.uri === uri)).toMatchObject(as)
         }),
       ]),
       ...reads.map(({ kind, uri, contents }) => reading(kind, uri, contents)),
       ...given(missing, ({ uri, codes }) => [
-        does('is refused a resource nobody has', async (bench) => {
+        does('gets an error for an unknown resource', async (bench) => {
           const failed = await failureOf(bench, (await bench.able()).read(uri))
           expect(failed.kind).toBe('rpc')
           expect(codes).toContain(failed.code)
@@ -34,14 +34,14 @@ export function resourceCases(offer: Offer): Case[] {
       ...reads.map(({ kind, uri, contents }) => reading(kind, uri, contents)),
     ]),
     ...given(offer.subscribe, ({ uri, update }) => [
-      does('hears that a watched resource has new contents', async (bench) => {
+      does('is notified that a subscribed resource changed', async (bench) => {
         const guest = await bench.able()
         const stop = await guest.watch({ uris: [uri] })
         await calling(guest, update)
         await vi.waitFor(() => expect(guest.heard.changes).toContain(uri), { timeout: 5000 })
         await stop()
       }),
-      does('hears nothing of a resource it stopped watching', async (bench) => {
+      does('gets no notification after it unsubscribed', async (bench) => {
         const [guest, other] = await Promise.all([bench.able(), bench.mute()])
         const stop = await guest.watch({ uris: [uri] })
         await stop()

@@ -14,7 +14,7 @@ export function runningCases(offer: Offer): Case[] {
     ...given(offer.log, logCases),
     ...given(offer.wait, waitCases),
     ...given(offer.slow, ({ tool }) => [
-      does('gets a quick answer while a slow one is awaited', async (bench) => {
+      does('gets a quick response during a slow call', async (bench) => {
         const guest = await bench.able()
         const order: string[] = []
         await Promise.all(
@@ -43,11 +43,11 @@ function progressCases({ tool, args, message }: NonNullable<Offer['progress']>):
     expect(heard).toMatchObject(bench.kind.dropsLateProgress ? all.slice(0, heard.length) : all)
   }
   return [
-    does('hears of progress, in order', (bench) => listen(bench, 3, 'one')),
-    does('keeps the progress of calls at once apart', async (bench) => {
+    does('gets progress, in order', (bench) => listen(bench, 3, 'one')),
+    does('separates the progress of concurrent calls', async (bench) => {
       await Promise.all([2, 4, 3].map((steps) => listen(bench, steps, `of ${steps}`)))
     }),
-    does('does without progress it did not ask for', async (bench) => {
+    does('gets no progress that it did not request', async (bench) => {
       expect(await (await bench.able()).call(tool, args(2, 'quiet'))).toMatchObject({ content: [{}] })
     }),
   ]
@@ -66,7 +66,7 @@ function logCases({ call, entries, filters }: NonNullable<Offer['log']>): Case[]
         expect(guest.heard.logs).toMatchObject(wanted)
       }),
     ),
-    does('hears no log messages on another connection', async (bench) => {
+    does('gets no log messages of another connection', async (bench) => {
       const [loud, still] = await Promise.all([bench.mute(), bench.able()])
       await loud.logLevel('debug')
       await still.logLevel('debug')
@@ -104,7 +104,7 @@ function waitCases({ tool, told, stops }: NonNullable<Offer['wait']>): Case[] {
       'cancelled',
     ),
     stopping('runs out of time', () => ({ end: () => {}, with: { timeoutMs: 200 } }), 'timeout'),
-    does('gives up one of two calls, and the other goes on', async (bench) => {
+    does('cancels one of two calls, and the other continues', async (bench) => {
       const guest = await bench.able()
       const keep = `key ${keys++}`
       const drop = `key ${keys++}`

@@ -8,7 +8,7 @@ export function sessionCases(offer: Offer, { kind, transport }: Setting): Case[]
   if (transport !== 'http') return []
   return [
     ...given(offer.letGo, ({ call, text }) => [
-      does('fetches answers whose streams the server let go of, three at once', async (bench) => {
+      does('fetches responses whose streams the server released, three at once', async (bench) => {
         const guest = await bench.able()
         const results = await Promise.all([1, 2, 3].map(() => calling(guest, call)))
         expect(results.map(textOf)).toEqual([text, text, text])
@@ -21,7 +21,7 @@ export function sessionCases(offer: Offer, { kind, transport }: Setting): Case[]
 
 function renewalCases(offer: Offer, forget: NonNullable<Offer['forgetSessions']>): Case[] {
   return [
-    does('begins a new session where the server forgot the old one', async (bench) => {
+    does('starts a new session if the server lost the old one', async (bench) => {
       const guest = await bench.open()
       await calling(guest, forget)
       expect((await guest.tools()).map(({ name }) => name)).toEqual(expect.arrayContaining([...offer.tools]))
@@ -29,7 +29,7 @@ function renewalCases(offer: Offer, forget: NonNullable<Offer['forgetSessions']>
       expect(bench.tapOf(guest).asked.get('initialize')).toBe(2)
     }),
     ...given(offer.form, ({ call, accept, outcome }) => [
-      does('can be asked in the new session too', async (bench) => {
+      does('answers input requests in the new session too', async (bench) => {
         const guest = await bench.open()
         bench.desk.person = () => ({ action: 'accept', content: accept })
         await calling(guest, forget)
@@ -38,7 +38,7 @@ function renewalCases(offer: Offer, forget: NonNullable<Offer['forgetSessions']>
       }),
     ]),
     ...given(offer.changes?.tools, ({ call }) => [
-      does('goes on watching in the new session', async (bench) => {
+      does('stays subscribed in the new session', async (bench) => {
         const guest = await bench.open()
         const stop = await guest.watch({ tools: true })
         await calling(guest, forget)

@@ -24,7 +24,7 @@ export function toolCases(offer: Offer): Case[] {
       for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object' })
     }),
     ...given(offer.described, ({ tool, title, description, annotations, required }) => [
-      does('learns what a tool is for and how it behaves', async (bench) => {
+      does('gets the description and annotations of a tool', async (bench) => {
         const tools = await (await bench.able()).tools()
         expect(tools.find(({ name }) => name === tool)).toMatchObject({
           description: expect.stringContaining(description),
@@ -63,12 +63,12 @@ export function toolCases(offer: Offer): Case[] {
       }),
       ...(inText
         ? [
-            does('gets the same as text, for readers of older revisions', async (bench) => {
+            does('gets the same as text, for older revisions', async (bench) => {
               expect(JSON.parse(textOf(await calling(await bench.able(), call)))).toEqual(value)
             }),
           ]
         : []),
-      does('learns the schema of a structured result', async (bench) => {
+      does('gets the schema of a structured result', async (bench) => {
         const tools = await (await bench.able()).tools()
         expect(tools.find(({ name }) => name === call.tool)?.outputSchema).toMatchObject(schema)
       }),
@@ -81,12 +81,12 @@ export function toolCases(offer: Offer): Case[] {
       }),
     ]),
     ...given(offer.throws, ({ call, refusal }) => [
-      does('is told that a handler threw', async (bench) => {
+      does('gets the failure of a handler that threw', async (bench) => {
         await expectRefusal(bench, refusal, calling(await bench.able(), call))
       }),
     ]),
     ...given(offer.unknownTool, (refusal) => [
-      does('is refused a tool nobody has, and a name every object has', async (bench) => {
+      does('gets an error for an unknown tool, and for a name of an object prototype', async (bench) => {
         const guest = await bench.able()
         await expectRefusal(bench, refusal, guest.call('no_such_tool'))
         await expectRefusal(bench, refusal, guest.call('constructor'))
@@ -116,7 +116,7 @@ export function toolCases(offer: Offer): Case[] {
       ]),
     ]),
     ...given(offer.mirrored, ({ tool, said }) => [
-      does('sends arguments that are mirrored into headers, thirty at once', async (bench) => {
+      does('sends arguments in headers too, thirty at once', async (bench) => {
         const guest = await bench.able()
         // Which argument it is, a client knows from the list.
         await guest.tools()
@@ -144,7 +144,7 @@ export function toolCases(offer: Offer): Case[] {
       }),
       ...(refusesBadCursor
         ? [
-            does('is refused a cursor the server never gave', async (bench) => {
+            does('gets an error for an unknown cursor', async (bench) => {
               const failed = await failureOf(bench, (await bench.able()).page(method, 'no cursor at all'))
               expect(failed).toMatchObject({ kind: 'rpc', code: -32602 })
             }),
@@ -170,7 +170,7 @@ function echoCases({ tool, args, said, maxChars = 1_000_000 }: NonNullable<Offer
       expect(echoed.length).toBe(said(text).length)
       expect(echoed === said(text)).toBe(true)
     }),
-    does('keeps thirty calls at once apart', async (bench) => {
+    does('separates thirty concurrent calls', async (bench) => {
       const guest = await bench.able()
       const texts = Array.from({ length: 30 }, (_, at) => `call ${at}`)
       const answers = await Promise.all(texts.map((text) => guest.call(tool, args(text))))

@@ -40,7 +40,7 @@ export interface InboxDeps {
   onChange(item: InboxItem, rows: readonly number[]): void
   /** The user deferred a question. `rows`: its activity row and the rows that led to it. */
   onSuspended(item: InboxItem, rows: readonly number[]): void
-  /** Shows the person a warning about a server's question. */
+  /** Shows the user a warning about a server's question. */
   warn(server: string, message: string): void
   /** A surface was attached or detached. */
   onSurfacesChanged(): void

@@ -16,7 +16,7 @@ export interface AskOptions {
   activity: number | null
 }
 
-/** Asks the person questions. */
+/** Asks the user questions. */
 export interface QuestionQueue {
   /** The names of the attached surfaces, for messages. */
   readonly names: string

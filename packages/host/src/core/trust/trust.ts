@@ -43,7 +43,7 @@ interface CheckedRevision extends Pick<ServerConnection, 'lists' | 'client'> {
 
 const closed = 'The host is closed'
 
-/** Pins the definitions of servers and quarantines changed ones until the person accepts them. */
+/** Pins the definitions of servers and quarantines changed ones until the user accepts them. */
 export class Trust implements TrustService {
   readonly #deps: TrustDeps
   readonly #ledger: Ledger

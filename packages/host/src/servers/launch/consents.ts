@@ -99,7 +99,7 @@ export class Consents implements ConsentService {
   }
 
   /**
-   * Resolves after the person consented to start this server as it is configured.
+   * Resolves after the user consented to start this server as it is configured.
    * @throws McpError 'INVALID' if they refused or cannot be asked, with the fix `approve`
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
@@ -210,7 +210,7 @@ function refusedStart(server: string): FixableError {
   ])
 }
 
-/** The command line or URL for the person to review. */
+/** The command line or URL for the user to review. */
 interface Described {
   /** The command line in shell syntax with its folder, or the URL. */
   command: string

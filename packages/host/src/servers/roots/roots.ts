@@ -56,7 +56,7 @@ const maxRounds = 3
 /** Folders for which a decision is stored. */
 const maxDecided = 1_000
 
-/** The roots of each server: only folders that the person allowed. */
+/** The roots of each server: only folders that the user allowed. */
 export class Roots {
   readonly service: RootsService
   readonly folders: OpenFolders

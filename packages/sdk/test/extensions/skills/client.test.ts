@@ -36,7 +36,7 @@ async function first({ client, skills }: Awaited<ReturnType<typeof served>>): Pr
 }
 
 describe('loading a skill', () => {
-  it('reads its SKILL.md and nothing else; a file is read when it is asked for', async () => {
+  it('reads only its SKILL.md; a file is read on request', async () => {
     const read: unknown[] = []
     const onMessage: ConnectOptions['onMessage'] = (direction, message) => {
       if (direction === 'sent' && 'method' in message && message.method === 'resources/read') {
@@ -61,7 +61,7 @@ describe('loading a skill', () => {
     ['digest', pdfText.replace('# PDF', '# pdf')],
     ['size', `${pdfText}Run rm -rf.\n`],
     ['size', ''],
-  ])('stops at another %s than was promised', async (check, text) => {
+  ])('fails for another %s than declared', async (check, text) => {
     const all = await met(tampering(withText(text)))
     await expect(all.skills.load(all.client, await first(all))).rejects.toMatchObject({
       code: 'UNVERIFIED',
@@ -73,7 +73,7 @@ describe('loading a skill', () => {
     ['another value', { description: 'Harmless' }],
     ['a field more', { 'allowed-tools': 'Bash' }],
     ['a number for a text', { metadata: { version: 2.1 } }],
-  ])('stops at frontmatter with %s than the entry shows', async (_what, change) => {
+  ])('fails for frontmatter with %s than in the entry', async (_what, change) => {
     const all = await met(
       tampering((method, result) => {
         const [entry] = Array.isArray(result['skills']) ? result['skills'] : []
@@ -87,7 +87,7 @@ describe('loading a skill', () => {
     })
   })
 
-  it('reads again what was kept from before a change', async () => {
+  it('reads again what was cached before a change', async () => {
     const extension = skills([pdf], { cache: { ttlMs: 60_000, cacheScope: 'private' } })
     const all = await met(defineServer({ name: 'docs', version: '1', extensions: [extension] }))
     const old = await first(all)
@@ -105,7 +105,7 @@ describe('loading a skill', () => {
     expect((await loaded.read('references/FORMS.md')).text).toBe('# Forms, new\n')
   })
 
-  it('holds the entry as it was, whatever becomes of the value', async () => {
+  it('keeps the entry unchanged, even if the value is modified', async () => {
     const all = await served([pdf])
     const entry = await first(all)
     const loaded = await all.skills.load(all.client, entry)
@@ -114,7 +114,7 @@ describe('loading a skill', () => {
   })
 
   it.each(['none.md', '../pdf-processing/SKILL.md', 'references/../SKILL.md', 'file:///etc/passwd', ''])(
-    'never asks for %s, which the entry does not list',
+    'never requests %s, which the entry does not list',
     async (reference) => {
       const all = await served([pdf])
       const loaded = await all.skills.load(all.client, await first(all))
@@ -125,7 +125,7 @@ describe('loading a skill', () => {
     },
   )
 
-  it('declines more than hosts have to take before it reads anything', async () => {
+  it('rejects more than hosts have to accept before it reads anything', async () => {
     const all = await served([pdf])
     const entry = await first(all)
     const [own] = entry.resources
@@ -135,7 +135,7 @@ describe('loading a skill', () => {
   })
 })
 
-describe('an entry that breaks the rules', () => {
+describe('an invalid entry', () => {
   const digest = `sha256:${'a'.repeat(64)}`
   const uri = 'skill://good/SKILL.md'
   const own = { uri, digest, size: 1 }
@@ -156,7 +156,7 @@ describe('an entry that breaks the rules', () => {
     })
   }
 
-  it('is left out of the list, and told', async () => {
+  it('is left out of the list, and reported', async () => {
     const bad: [unknown, RegExp][] = [
       [7, /object/],
       [{ ...good, uri: 'skill://good' }, /SKILL\.md/],
@@ -187,7 +187,7 @@ describe('an entry that breaks the rules', () => {
   })
 })
 
-it('nothing is asked of a server that did not declare skills', async () => {
+it('nothing is requested from a server that did not declare skills', async () => {
   const server = await scripted((one) => void (discovered(one) || json(one.res, {}, 405)))
   const skills = skillsClient()
   const client = await connect(server.url, { extensions: [skills] })

@@ -18,7 +18,7 @@ async function folder(files: Readonly<Record<string, string | Uint8Array>>): Pro
 }
 
 describe('skills in a folder', () => {
-  it('are each directory with a SKILL.md, at the path it has there', async () => {
+  it('are each directory with a SKILL.md, at their relative path', async () => {
     const root = await folder({
       'README.md': 'not a skill',
       'git-workflow/SKILL.md': textOf('git-workflow'),
@@ -43,7 +43,7 @@ describe('skills in a folder', () => {
     expect((await loaded.read('assets/logo.png')).bytes).toEqual(new Uint8Array([137, 80, 78, 71, 0]))
   })
 
-  it('are served as they were read, whatever becomes of the folder', async () => {
+  it('are served as they were read, even if the folder changes', async () => {
     const root = await folder({ 'a/SKILL.md': textOf('a'), 'a/b.md': 'old' })
     const { client, skills } = await served(await skillsIn(root))
     await writeFile(join(root, 'a/b.md'), 'new')
@@ -57,7 +57,7 @@ describe('skills in a folder', () => {
     ['a file', 'a/secret.md', 'secret'],
     ['a folder', 'a/out', ''],
     ['a SKILL.md', 'a/SKILL.md', 'SKILL.md'],
-  ])('never lead out of it: a symbolic link to %s is refused', async (_what, at, to) => {
+  ])('never leave the folder: a symbolic link to %s is rejected', async (_what, at, to) => {
     const outside = await folder({ secret: 'S3CRET', 'SKILL.md': textOf('a') })
     const root = await folder({ 'a/x.md': '', ...(at === 'a/SKILL.md' ? {} : { 'a/SKILL.md': textOf('a') }) })
     await symlink(join(outside, to), join(root, at))
@@ -68,7 +68,7 @@ describe('skills in a folder', () => {
   })
 
   it.skipIf(process.platform === 'win32')(
-    'hold plain files only: a pipe is refused and not waited for',
+    'contain only plain files: a pipe is rejected without waiting',
     async () => {
       const root = await folder({ 'a/SKILL.md': textOf('a') })
       execFileSync('mkfifo', [join(root, 'a/pipe')])
@@ -86,7 +86,7 @@ describe('skills in a folder', () => {
       /512 files/,
     ],
     ['folders too deep', { [`${'d/'.repeat(18)}x`]: '' }, /nested/],
-  ])('are refused, by their path, with %s', async (_what, files, why) => {
+  ])('are rejected, by their path, with %s', async (_what, files, why) => {
     const more = 'a/0' in files ? { ...files, 'a/SKILL.md': textOf('a') } : files
     await expect(skillsIn(await folder(more))).rejects.toMatchObject({
       code: 'INVALID',
@@ -94,7 +94,7 @@ describe('skills in a folder', () => {
     })
   })
 
-  it('are bounded all together', async () => {
+  it('have a limit in total', async () => {
     const root = await folder({ 'a/SKILL.md': textOf('a'), 'b/SKILL.md': textOf('b') })
     await expect(skillsIn(root, { maxBytes: 60 })).rejects.toMatchObject({ code: 'INVALID' })
     await expect(skillsIn(root, { maxBytes: 200 })).resolves.toHaveLength(2)

@@ -79,13 +79,13 @@ describe('a server with skills', () => {
     'skill://pdf-processing/references/%2e%2e/SKILL.md',
     'skill://pdf-processing/none.md',
     'skill://PDF-processing/SKILL.md',
-  ])('has nothing at %s', async (uri) => {
+  ])('has no resource at %s', async (uri) => {
     const { client } = await served([pdf, refunds])
     await expect(client.read(uri)).rejects.toMatchObject({ code: -32602 })
     await expect(client.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('gives the skills page by page', async () => {
+  it('lists the skills page by page', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
     const { client, skills } = await served(
       names.map((name) => skill({ text: textOf(name) })),
@@ -111,7 +111,7 @@ describe('a server with skills', () => {
     expect(await skills.directory(client, 'skill://acme/hidden')).toHaveLength(1)
   })
 
-  it('serves clients of older revisions and those that do not speak of skills', async () => {
+  it('serves clients of older revisions and those without skills', async () => {
     const server = defineServer({ name: 'docs', version: '1', extensions: [skills([pdf])] })
     for (const revisions of [['2025-11-25'], ['2026-07-28']] as const) {
       const client = await connect(server, { revisions })
@@ -120,7 +120,7 @@ describe('a server with skills', () => {
     }
   })
 
-  it('replaces its skills and tells who watches', async () => {
+  it('replaces its skills and notifies subscribers', async () => {
     const extension = skills([pdf])
     const server = defineServer({ name: 'docs', version: '1', extensions: [extension] })
     const changes: unknown[] = []
@@ -140,7 +140,7 @@ describe('a server with skills', () => {
     await watch.close()
   })
 
-  it('shows skills behind scopes to nobody else', async () => {
+  it('hides skills with scopes from others', async () => {
     const server = defineServer({
       name: 'docs',
       version: '1',
@@ -181,7 +181,7 @@ describe('a directory', () => {
   })
 
   it.each(['skill://pdf-processing/SKILL.md', 'skill://pdf-processing/', 'skill://none', 'file:///etc'])(
-    'is not at %s',
+    'does not exist at %s',
     async (uri) => {
       const { client } = await served([pdf])
       await expect(client.request('resources/directory/read', { uri })).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe('a directory', () => {
     },
   )
 
-  it('cannot be read where the server does not let it', async () => {
+  it('cannot be read if the server does not allow it', async () => {
     const { client, skills } = await served([pdf], { directoryRead: false })
     expect(client.server.capabilities.extensions).toEqual({ 'io.modelcontextprotocol/skills': {} })
     await expect(
@@ -203,7 +203,7 @@ describe('a directory', () => {
 })
 
 describe('a skill inside of another', () => {
-  it('is a part of it, and a skill of its own', async () => {
+  it('is both a part of it and a separate skill', async () => {
     const inner = skill({ text: textOf('inner'), under: 'outer/parts' })
     const { client, skills } = await served([skill({ text: textOf('outer') }), inner])
     const [outer, nested] = await skills.list(client)
@@ -214,7 +214,7 @@ describe('a skill inside of another', () => {
     expect(nested?.resources).toMatchObject([{ uri: 'skill://outer/parts/inner/SKILL.md' }])
   })
 
-  it('cannot be generated where the other is not', () => {
+  it('cannot be generated if the other is not', () => {
     const inner = generatedSkill({
       frontmatter: { name: 'inner', description: 'x' },
       under: 'outer',
@@ -225,7 +225,7 @@ describe('a skill inside of another', () => {
 })
 
 describe('a generated skill', () => {
-  it('promises nothing, and its SKILL.md has the frontmatter of its entry', async () => {
+  it('declares no files, and its SKILL.md has the frontmatter of its entry', async () => {
     let count = 0
     const daily = generatedSkill({
       frontmatter: { name: 'daily', description: 'Yes: "no"\n- #1', metadata: { on: 'yes', n: '1.0' } },
@@ -253,7 +253,7 @@ describe('a generated skill', () => {
   })
 })
 
-describe('a definition that breaks the rules is refused, by name', () => {
+describe('an invalid definition is rejected, by name', () => {
   const good = textOf('good')
   it.each<[string, SkillDefinition, RegExp]>([
     ['no frontmatter', { text: '# Hi' }, /frontmatter/],
@@ -295,7 +295,7 @@ describe('a definition that breaks the rules is refused, by name', () => {
     expect(() => skill(definition)).toThrow(/^Skill "/)
   })
 
-  it('two at one place, or under a name of the server', () => {
+  it('two with one path, or with a name of the server', () => {
     expect(() => skills([pdf, pdf])).toThrow(/pdf-processing/)
     const taken = { 'skill-files': resource({ uri: 'x:y', read: () => '' }) }
     expect(() =>
@@ -303,7 +303,7 @@ describe('a definition that breaks the rules is refused, by name', () => {
     ).toThrow(/"skill-files"/)
   })
 
-  it('takes all that hosts take', () => {
+  it('accepts everything that hosts accept', () => {
     expect(skill({ text: good, files: many(511) }).files.size).toBe(512)
     const room = 16_777_216 - Buffer.byteLength(good)
     expect(skill({ text: good, files: { big: new Uint8Array(room) } }).files.size).toBe(2)

@@ -75,7 +75,7 @@ describe('a task belongs to whoever asked for it', () => {
     expect(await ada.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
   })
 
-  it.each(strangers)('and is not for %s in a session either', async (_who, stranger) => {
+  it.each(strangers)('and is not accessible for %s in a session either', async (_who, stranger) => {
     const server = make()
     const ada = await inSession(server, { caller: caller('ada') })
     const other = await inSession(server, stranger === undefined ? {} : { caller: stranger })
@@ -96,7 +96,7 @@ describe('a task belongs to whoever asked for it', () => {
     expect((await bob.ask('tasks/list'))['tasks']).toMatchObject([{ taskId: theirs }])
   })
 
-  it('and is listed for nobody where nobody can be told apart', async () => {
+  it('and is listed for nobody without identified callers', async () => {
     const server = make()
     const anyone = await inSession(server, { caller: anonymousCaller })
     expect(anyone.greeting['capabilities']).toMatchObject({ tasks: { cancel: {} } })
@@ -117,7 +117,7 @@ describe('a task belongs to whoever asked for it', () => {
     expect(JSON.stringify(refused)).not.toContain('the secret')
   })
 
-  it('and its handler knows them', async () => {
+  it('and its handler knows its caller', async () => {
     const ada = as(make(), {
       caller: { ...caller('ada'), clientId: 'desk', claims: { team: 'red' } },
     })
@@ -126,8 +126,8 @@ describe('a task belongs to whoever asked for it', () => {
   })
 })
 
-describe('what tasks may take', () => {
-  it('is so many of one principal, finished ones too', async () => {
+describe('limits of tasks', () => {
+  it('apply to one principal, including finished ones', async () => {
     const server = make({ maxTasksPerPrincipal: 2 })
     const [ada, bob] = [as(server, { caller: caller('ada') }), as(server, { caller: caller('bob') })]
     const first = idIn(await ada.ask('tools/call', call))
@@ -140,7 +140,7 @@ describe('what tasks may take', () => {
     expect(await bob.ask('tools/call', call)).toMatchObject({ resultType: 'task' })
   })
 
-  it('is so many of one network address where nobody authenticates, and each task is found from any', async () => {
+  it('apply to one network address without authentication, and each task is found from any', async () => {
     const server = make({ maxTasksPerPrincipal: 1 })
     const from = (address: string): Raw =>
       as(server, { caller: { ...caller(null), quotaKey: `address ${address}` } })
@@ -151,14 +151,14 @@ describe('what tasks may take', () => {
     expect(await second.ask('tasks/get', { taskId })).toMatchObject({ taskId, status: 'working' })
   })
 
-  it('is so many in all', async () => {
+  it('apply in total', async () => {
     const server = make({ maxTasks: 1 })
     await as(server, { caller: caller('ada') }).ask('tools/call', call)
     const refused = await as(server, { caller: caller('bob') }).send('tools/call', call)
     expect(refused['error']).toMatchObject({ code: -32603 })
   })
 
-  it('is so many bytes of arguments, of steps and of a result', async () => {
+  it('apply to the bytes of arguments, of steps and of a result', async () => {
     const peer = as(make({ maxTaskBytes: 10_000 }), {})
     const much = { ...call, arguments: { text: 'x'.repeat(10_000) } }
     expect((await peer.send('tools/call', much))['error']).toMatchObject({ code: -32602 })
@@ -169,7 +169,7 @@ describe('what tasks may take', () => {
     expect(hoard['error']).toMatchObject({ code: -32603 })
   })
 
-  it('is so much time: then the task is gone and its handler stopped', async () => {
+  it('apply to time: then the task is deleted and its handler stopped', async () => {
     vi.useFakeTimers()
     const stopped = vi.fn()
     const server = defineServer({
@@ -199,7 +199,7 @@ describe('what tasks may take', () => {
     expect(stopped).toHaveBeenCalledOnce()
   })
 
-  it('is so many looks in a while, where a layer says so', async () => {
+  it('apply to polls, with a middleware', async () => {
     const server = defineServer({
       name: 'busy',
       version: '1',
@@ -215,7 +215,7 @@ describe('what tasks may take', () => {
     expect(codes).toEqual([-32602, -32602, -32602, -32600, -32600])
   })
 
-  it('is what a client of 2025-11-25 asks for, up to a bound', async () => {
+  it('bound the lifetime that a client of 2025-11-25 requests', async () => {
     faultyPeer('times that are none')
     const peer = await inSession(make({ ttlMs: 1000, maxTtlMs: 5000 }), {})
     const ttlOf = async (task: object) => {
@@ -232,7 +232,7 @@ describe('what tasks may take', () => {
     }
   })
 
-  it('leaves nothing of what was asked or answered with a task that is over', async () => {
+  it('a deleted task leaves no data of requests and responses', async () => {
     const store = memoryTaskStore()
     const server = make({ store })
     const peer = as(server, {})

@@ -113,8 +113,8 @@ async function connected(
 
 const count = (all: readonly string[], wanted: string): number => all.filter((one) => one === wanted).length
 
-describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks, on %s', (revision) => {
-  it('gets the result of a call whether it became a task or not', async () => {
+describe.each(['2025-11-25', '2026-07-28'] as const)('a client with tasks, on %s', (revision) => {
+  it('gets the result of a call, as a task or not', async () => {
     const { client, sent } = await connected(serverWith().server, revision)
     expect(textIn(await client.call('plain'))).toBe('at once')
     expect((await client.call('add', { a: 1, b: 2 })).structuredContent).toEqual({ sum: 3 })
@@ -122,7 +122,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     expect(sent).toContain('tasks/get')
   })
 
-  it('gets a tool’s failure as a result and a protocol error as that error', async () => {
+  it('gets a tool’s failure as a result and a protocol error as an error', async () => {
     const { client } = await connected(serverWith().server, revision)
     expect(await client.call('fails')).toMatchObject({ isError: true, content: [{ text: 'out of paper' }] })
     await expect(client.call('breaks')).rejects.toMatchObject({
@@ -133,14 +133,14 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     })
   })
 
-  it('answers what a task asks, each question once', async () => {
+  it('answers questions of a task, each once', async () => {
     const onElicit = vi.fn(() => ({ action: 'accept' as const, content: { ok: true } }))
     const { client } = await connected(serverWith().server, revision, { onElicit })
     expect(textIn(await client.call('ask'))).toBe('accept,accept,accept')
     expect(onElicit).toHaveBeenCalledTimes(3)
   })
 
-  it('lets a person take their time', async () => {
+  it('lets a user take any time', async () => {
     const { client } = await connected(serverWith().server, revision, {
       onElicit: async ({ message }) => {
         if (message === 'Three?') await new Promise((resolve) => setTimeout(resolve, 900))
@@ -150,7 +150,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     expect(textIn(await client.call('ask', {}, { timeoutMs: 700 }))).toBe('decline,decline,decline')
   })
 
-  it('waits as long as there are signs of life, and no longer than it was told', async () => {
+  it('waits while there is progress, up to its limit', async () => {
     const { server, aborted } = serverWith()
     const { client } = await connected(server, revision)
     const call = client.call('forever', {}, { timeoutMs: 500, maxTotalMs: 1200 })
@@ -158,7 +158,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     await aborted
   })
 
-  it('cancels the task when its caller gives up', async () => {
+  it('cancels the task when its caller aborts', async () => {
     const { server, aborted } = serverWith()
     const { client, sent } = await connected(server, revision)
     const stop = new AbortController()
@@ -171,7 +171,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     expect(sent).not.toContain('notifications/cancelled')
   })
 
-  it('hands a task out to be looked at, waited for and cancelled', async () => {
+  it('returns a task handle for state, result and cancellation', async () => {
     const { server, aborted } = serverWith()
     const { client, tasks } = await connected(server, revision)
     const started = await tasks.start(client, 'forever')
@@ -185,12 +185,12 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     await expect(task.result()).rejects.toMatchObject({ code: 'CANCELLED' })
   })
 
-  it('hands out the result where the server made no task', async () => {
+  it('returns the result if the server created no task', async () => {
     const { client, tasks } = await connected(serverWith().server, revision)
     expect(await tasks.start(client, 'plain')).toMatchObject({ result: { content: [{ text: 'at once' }] } })
   })
 
-  it('takes a task up again by its id, on another connection', async () => {
+  it('resumes a task by its id, on another connection', async () => {
     const { server } = serverWith()
     const first = await connected(server, revision, { onElicit: () => ({ action: 'cancel' }) })
     const started = await first.tasks.start(first.client, 'ask')
@@ -201,7 +201,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     expect(textIn(await task.result())).toBe('decline,decline,decline')
   })
 
-  it('holds the result of a task to the tool’s schema', async () => {
+  it('validates the result of a task with the tool’s schema', async () => {
     const { server } = serverWith()
     const { client, tasks } = await connected(server, revision)
     await client.tools()
@@ -211,7 +211,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     expect(result.structuredContent).toEqual({ sum: 3 })
   })
 
-  it('says so when a task is unknown, or the client does not speak tasks', async () => {
+  it('reports an unknown task, or a client without tasks', async () => {
     const { client, tasks } = await connected(serverWith().server, revision)
     await expect(tasks.resume(client, 'nonexistent').result()).rejects.toMatchObject({ code: -32602 })
     const mute = await connect(serverWith().server, { revisions: [revision] })
@@ -219,7 +219,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
     expect(() => tasks.resume(mute, 'x')).toThrow(McpError)
   })
 
-  it('looks no more often than the server wants', async () => {
+  it('polls no more often than the server requests', async () => {
     const { client, sent } = await connected(serverWith({ pollIntervalMs: 200 }).server, revision)
     const call = client.call('forever', {}, { maxTotalMs: 1000 })
     await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -227,7 +227,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a client that speaks tasks
   })
 })
 
-describe('a client that speaks tasks, on 2026-07-28', () => {
+describe('a client with tasks, on 2026-07-28', () => {
   it('sends no "task" param, and declares the extension on every request', async () => {
     const { client, messages } = await connected(serverWith().server, '2026-07-28')
     await client.call('must')
@@ -239,7 +239,7 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
     }
   })
 
-  it('answers a question itself where the caller wants to', async () => {
+  it('can answer a question itself', async () => {
     const { client, tasks } = await connected(serverWith().server, '2026-07-28', {
       onElicit: () => ({ action: 'cancel' }),
     })
@@ -252,7 +252,7 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
     expect(textIn(await task.result())).toBe('decline,decline,cancel')
   })
 
-  it('holds a task’s questions to the same rules as any other', async () => {
+  it('validates a task’s questions like any other', async () => {
     const task = { taskId: 'x', createdAt: '', lastUpdatedAt: '', ttlMs: null, pollIntervalMs: 50 }
     const visit = { method: 'elicitation/create', params: { mode: 'url', message: 'Go', url: 'https://a.b' } }
     const sly = child(`each((message) => {
@@ -273,7 +273,7 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
     expect(onElicit).not.toHaveBeenCalled()
   })
 
-  it('gives up a task that asks without end, and cancels it', async () => {
+  it('stops a task with endless questions, and cancels it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const task = { taskId: 'x', createdAt: '', lastUpdatedAt: '', ttlMs: null, pollIntervalMs: 50 }
     let asked = 0
@@ -325,7 +325,7 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
     expect(sent).toContain('tasks/cancel')
   })
 
-  it('takes a task in answer to anything but a tool call for a fault', async () => {
+  it('rejects a task as the result of anything but a tool call', async () => {
     const task = { taskId: 'x', status: 'working', createdAt: '', lastUpdatedAt: '', ttlMs: null }
     const wrong = defineServer({
       name: 'wrong',
@@ -343,8 +343,8 @@ describe('a client that speaks tasks, on 2026-07-28', () => {
   })
 })
 
-describe('a client that speaks tasks, on 2025-11-25', () => {
-  it('asks for a task only where server and tool say they take one', async () => {
+describe('a client with tasks, on 2025-11-25', () => {
+  it('requests a task only if server and tool declare support', async () => {
     const { client, tasks, messages } = await connected(serverWith().server, '2025-11-25')
     const callsOf = (name: string): JsonRpcMessage[] =>
       messages.filter((message) => 'params' in message && message.params?.['name'] === name)
@@ -369,7 +369,7 @@ describe('a client that speaks tasks, on 2025-11-25', () => {
     expect(JSON.stringify(other.messages)).not.toContain('"task"')
   })
 
-  it('declares no tasks of its own, and answers at once whatever the server wishes', async () => {
+  it('declares no tasks of its own, and answers at once whatever the server requests', async () => {
     const wishing = child(`each((message) => {
       if (message.method === 'server/discover') send({ id: message.id, error: { code: -32601, message: 'no' } })
       if (message.method === 'initialize') { globalThis.tasks = message.params.capabilities.tasks; legacy(message) }
@@ -388,7 +388,7 @@ describe('a client that speaks tasks, on 2025-11-25', () => {
     expect(textIn(await client.call('any'))).toBe('[null,{"action":"decline"}]')
   })
 
-  it('says which task its answers belong to', async () => {
+  it('sends the task of its responses', async () => {
     const { client, messages } = await connected(serverWith().server, '2025-11-25', {
       onElicit: () => ({ action: 'decline' }),
     })
@@ -404,7 +404,7 @@ describe('a client that speaks tasks, on 2025-11-25', () => {
     }
   })
 
-  it('asks for the result early only when the task has something to ask', async () => {
+  it('requests the result early only if the task needs input', async () => {
     const { client, sent } = await connected(serverWith().server, '2025-11-25', {
       onElicit: () => ({ action: 'decline' }),
     })

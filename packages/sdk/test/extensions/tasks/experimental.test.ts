@@ -90,7 +90,7 @@ const isoDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const related = (taskId: string): object => ({ 'io.modelcontextprotocol/related-task': { taskId } })
 
 describe('tasks of 2025-11-25', () => {
-  it('are declared as a capability, and by each tool that can be one', async () => {
+  it('are declared as a capability, and by each tool that supports them', async () => {
     const peer = await peerOf()
     expect(peer.greeting['capabilities']).toMatchObject({
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
@@ -105,7 +105,7 @@ describe('tasks of 2025-11-25', () => {
     expect(faults(peer, { 1: 'initialize', 2: 'tools/list' })).toEqual([])
   })
 
-  it('are unknown to every revision before', async () => {
+  it('are unknown in every earlier revision', async () => {
     const peer = await peerOf({ version: '2025-06-18' })
     expect(peer.greeting['capabilities']).not.toHaveProperty('tasks')
     expect(JSON.stringify(await peer.ask('tools/list'))).not.toContain('taskSupport')
@@ -117,7 +117,7 @@ describe('tasks of 2025-11-25', () => {
     expect((await peer.send('tools/call', { name: 'required' }))['error']).toMatchObject({ code: -32600 })
   })
 
-  it('are no concern of a server without them, which ignores the wish', async () => {
+  it('are ignored by a server without them', async () => {
     const plain = defineServer({
       name: 'plain',
       version: '1',
@@ -129,7 +129,7 @@ describe('tasks of 2025-11-25', () => {
     expect(textIn(await peer.ask('tools/call', { name: 'optional', task: { ttl: 1000 } }))).toBe('at once')
   })
 
-  it('begin at the client’s wish, working, and are answered with the task', async () => {
+  it('start at the client’s request, working, and are the response', async () => {
     const peer = await peerOf()
     const created = await peer.ask('tools/call', { name: 'forever', task: { ttl: 60_000 } })
     expect(created).toEqual({
@@ -148,7 +148,7 @@ describe('tasks of 2025-11-25', () => {
     expect(faults(peer, { 1: 'initialize', 3: 'tasks/get' })).toEqual([])
   })
 
-  it('are not begun by themselves, nor by declaring the later extension', async () => {
+  it('do not start on their own, nor by declaring the later extension', async () => {
     const peer = await peerOf({ capabilities: able })
     expect(textIn(await peer.ask('tools/call', { name: 'optional' }))).toMatch(/^run/)
   })
@@ -156,13 +156,13 @@ describe('tasks of 2025-11-25', () => {
   it.each([
     ['required', undefined],
     ['plain', {}],
-  ])('are refused where the tool says otherwise: %s', async (name, task) => {
+  ])('are rejected by a tool that declares otherwise: %s', async (name, task) => {
     const params = task === undefined ? { name } : { name, task }
     const { error } = await (await peerOf()).send('tools/call', params)
     expect(error).toMatchObject({ code: -32601, message: expect.stringMatching(/task/) })
   })
 
-  it('give the very result of the call, tied to the task, again and again', async () => {
+  it('return the exact result of the call, related to the task, repeatedly', async () => {
     const peer = await peerOf()
     const taskId = await begin(peer, 'optional')
     const result = await peer.ask('tasks/result', { taskId })
@@ -174,7 +174,7 @@ describe('tasks of 2025-11-25', () => {
     expect(JSON.stringify(look)).not.toContain('related-task')
   })
 
-  it('fail with a tool that failed, and give its result', async () => {
+  it('fail with a failed tool, and return its result', async () => {
     const peer = await peerOf()
     const taskId = await begin(peer, 'failing')
     expect(await reached(peer, taskId, 'failed')).toHaveProperty('statusMessage')
@@ -185,7 +185,7 @@ describe('tasks of 2025-11-25', () => {
     })
   })
 
-  it('fail with a protocol error, and give that error', async () => {
+  it('fail with a protocol error, and return that error', async () => {
     const peer = await peerOf()
     const taskId = await begin(peer, 'breaking')
     expect(await reached(peer, taskId, 'failed')).toMatchObject({ statusMessage: 'no such ledger' })
@@ -196,7 +196,7 @@ describe('tasks of 2025-11-25', () => {
     })
   })
 
-  it('have their result waited for', async () => {
+  it('wait for their result on request', async () => {
     const peer = await peerOf()
     const taskId = await begin(peer, 'forever')
     let answered = false
@@ -213,7 +213,7 @@ describe('tasks of 2025-11-25', () => {
     })
   })
 
-  it('ask on the way to their result, and say which task asks', async () => {
+  it('ask while their result is requested, and name the task that asks', async () => {
     const asked: JsonObject[] = []
     const answer = gate()
     const peer = await peerOf({
@@ -251,7 +251,7 @@ describe('tasks of 2025-11-25', () => {
     expect(faults(peer, { 1: 'initialize' })).toEqual([])
   })
 
-  it('tell progress under the token of their call, until they are over', async () => {
+  it('report progress with the token of their call, until they end', async () => {
     const [listening, late] = [gate(), gate()]
     const notified = gate()
     const noisy = defineServer({
@@ -293,7 +293,7 @@ describe('tasks of 2025-11-25', () => {
     expect(progress()).toHaveLength(1)
   })
 
-  it('go only the ways there are: to and fro, until they are over', async () => {
+  it('have only the allowed state transitions', async () => {
     const seen: string[] = []
     const watched = defineServer({
       name: 'watched',
@@ -331,7 +331,7 @@ describe('tasks of 2025-11-25', () => {
     expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'failed' })
   })
 
-  it('keep their question for whoever asks for the result next', async () => {
+  it('keep their question for the next client that requests the result', async () => {
     const lost = await session(server)
     const taskId = await begin(lost, 'asking')
     await reached(lost, taskId, 'input_required')
@@ -345,7 +345,7 @@ describe('tasks of 2025-11-25', () => {
     expect(textIn(await peer.ask('tasks/result', { taskId }))).toBe('first false')
   })
 
-  it('put their question to whoever else waits when the client that was asked is gone', async () => {
+  it('ask another waiting client when the one that was asked disconnected', async () => {
     const lost = await session(server)
     const taskId = await begin(lost, 'asking')
     const first = lost.open('tasks/result', { taskId })
@@ -360,7 +360,7 @@ describe('tasks of 2025-11-25', () => {
     expect(textIn(await waiting)).toBe('first false')
   })
 
-  it('are cancelled before that is answered, once', async () => {
+  it('are cancelled before the response to the cancellation, once', async () => {
     const peer = await peerOf()
     const taskId = await begin(peer, 'forever')
     const cancelled = await peer.ask('tasks/cancel', { taskId })
@@ -373,15 +373,18 @@ describe('tasks of 2025-11-25', () => {
     expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
   })
 
-  it.each(['tasks/get', 'tasks/result', 'tasks/cancel'])('are unknown by another id: %s', async (method) => {
-    const peer = await peerOf()
-    for (const taskId of ['nonexistent', 7, undefined]) {
-      expect((await peer.send(method, { taskId }))['error']).toMatchObject({
-        code: -32602,
-        message: expect.stringMatching(/task/i),
-      })
-    }
-  })
+  it.each(['tasks/get', 'tasks/result', 'tasks/cancel'])(
+    'are unknown with another id: %s',
+    async (method) => {
+      const peer = await peerOf()
+      for (const taskId of ['nonexistent', 7, undefined]) {
+        expect((await peer.send(method, { taskId }))['error']).toMatchObject({
+          code: -32602,
+          message: expect.stringMatching(/task/i),
+        })
+      }
+    },
+  )
 
   it('are listed page by page', async () => {
     const many = defineServer({
@@ -406,7 +409,7 @@ describe('tasks of 2025-11-25', () => {
     }
   })
 
-  it('stay within reach of a client that has gone on to 2026-07-28 but knows only these', async () => {
+  it('stay accessible to a client that moved on to 2026-07-28 but supports only these', async () => {
     const peer = await peerOf({ caller: anonymousCaller })
     const taskId = await begin(peer, 'forever')
     const later = modern(server, { caller: anonymousCaller, capabilities: { tasks: {} } })

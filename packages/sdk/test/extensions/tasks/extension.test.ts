@@ -52,7 +52,7 @@ const bare = { extensions: {} }
 const isoDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 describe('a call that becomes a task', () => {
-  it('is declared as an extension, not as the capability it was', async () => {
+  it('is declared as an extension, not as the earlier capability', async () => {
     const discovered = await make({ echo }).peer().ask('server/discover')
     expect(discovered['capabilities']).toMatchObject({ extensions: { [tasksId]: {} } })
     expect(discovered['capabilities']).not.toHaveProperty('tasks')
@@ -60,7 +60,7 @@ describe('a call that becomes a task', () => {
     expect(JSON.stringify(tools)).not.toContain('taskSupport')
   })
 
-  it('is answered at once with the task, flat, and nothing else', async () => {
+  it('is answered at once with only the task, flat', async () => {
     const peer = make({ forever }, { ttlMs: 5000 }).peer()
     const created = await peer.ask('tools/call', { name: 'forever' })
     expect(created).toEqual({
@@ -79,7 +79,7 @@ describe('a call that becomes a task', () => {
     })
   })
 
-  it('is kept before it is answered', async () => {
+  it('is stored before the response', async () => {
     const store = memoryTaskStore()
     const kept = gate()
     const peer = make(
@@ -106,13 +106,13 @@ describe('a call that becomes a task', () => {
     expect(await store.get(taskId)).toBeDefined()
   })
 
-  it('runs as a call for a client that did not declare the extension', async () => {
+  it('runs as a call for a client without the extension', async () => {
     const peer = make({ echo }).peer({ capabilities: bare })
     const result = await peer.ask('tools/call', { name: 'echo', arguments: { text: 'hi' }, task: { ttl: 1 } })
     expect(result).toMatchObject({ resultType: 'complete', content: [{ text: 'hi' }] })
   })
 
-  it('is told by each request, not by what an earlier one declared', async () => {
+  it('is decided by each request, not by what an earlier one declared', async () => {
     const { server } = make({ echo })
     const [can, cannot] = [modern(server), modern(server, { capabilities: bare })]
     open.push(can, cannot)
@@ -121,7 +121,7 @@ describe('a call that becomes a task', () => {
     expect(await cannot.ask('tools/call', call)).toMatchObject({ resultType: 'complete' })
   })
 
-  it('is refused where the tool runs only as a task and the client cannot follow one', async () => {
+  it('is rejected if the tool only runs as a task and the client does not support tasks', async () => {
     const must = tool({ task: 'required', run: () => 'done' })
     const error = await make({ must })
       .peer({ capabilities: { ...bare, tasks: {} } })
@@ -132,7 +132,7 @@ describe('a call that becomes a task', () => {
     })
   })
 
-  it('takes no "task" param for a wish', async () => {
+  it('ignores a "task" param', async () => {
     const plain = tool({ run: () => 'at once' })
     const result = await make({ plain })
       .peer()
@@ -147,8 +147,8 @@ describe('a call that becomes a task', () => {
   })
 })
 
-describe('a task that is looked at', () => {
-  it('carries the very result its call would have had', async () => {
+describe('a polled task', () => {
+  it('has the exact result of its call', async () => {
     const full = tool({
       task: 'optional',
       output: z.object({ n: z.number() }),
@@ -177,7 +177,7 @@ describe('a task that is looked at', () => {
     expect(task['result']).toMatchObject({ isError: true, content: [{ text: 'out of paper' }] })
   })
 
-  it('fails with a protocol error, which it carries and puts into words', async () => {
+  it('fails with a protocol error, with its code and message', async () => {
     const breaks = tool({
       task: 'optional',
       run() {
@@ -193,7 +193,7 @@ describe('a task that is looked at', () => {
     expect(task).not.toHaveProperty('result')
   })
 
-  it('shows nothing of a server’s own failure', async () => {
+  it('hides the server’s internal failure', async () => {
     const errors: unknown[] = []
     const peer = make(
       { echo },
@@ -216,7 +216,7 @@ describe('a task that is looked at', () => {
     expect(String(errors[0])).toContain('password=1234')
   })
 
-  it('tells the newest progress as its message', async () => {
+  it('has the latest progress as its message', async () => {
     const done = gate()
     const slow = tool({
       task: 'optional',
@@ -243,7 +243,7 @@ describe('a task that is looked at', () => {
     ['no id', undefined],
     ['an id that is none', 7],
     ['an id without end', 'x'.repeat(5000)],
-  ])('is unknown by %s', async (_what, taskId) => {
+  ])('is unknown with %s', async (_what, taskId) => {
     const peer = make({ echo }).peer()
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
       const { error } = await peer.send(method, { taskId, inputResponses: {} })
@@ -252,7 +252,7 @@ describe('a task that is looked at', () => {
   })
 
   it.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-    'is not for a client that did not declare the extension: %s',
+    'is not accessible to a client without the extension: %s',
     async (method) => {
       const { server } = make({ forever })
       const [can, cannot] = [modern(server), modern(server, { capabilities: bare })]
@@ -268,8 +268,8 @@ describe('a task that is looked at', () => {
   )
 })
 
-describe('a task that is cancelled', () => {
-  it('stops its handler, is acknowledged with nothing, and stays cancelled though its work is done', async () => {
+describe('a cancelled task', () => {
+  it('stops its handler, is acknowledged with an empty result, and stays cancelled even if its work completed', async () => {
     const [stopped, finish] = [gate(), gate()]
     const finished = gate()
     const stubborn = tool({
@@ -294,7 +294,7 @@ describe('a task that is cancelled', () => {
     expect(task).not.toHaveProperty('result')
   })
 
-  it('stays cancelled when that happened in another process', async () => {
+  it('stays cancelled when cancelled in another process', async () => {
     const store = memoryTaskStore()
     const [begun, finish, finished] = [gate(), gate(), gate()]
     const slow = tool({
@@ -316,7 +316,7 @@ describe('a task that is cancelled', () => {
     expect(await here.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
   })
 
-  it('is acknowledged again when it was over already, and changes nothing', async () => {
+  it('is acknowledged again when it had ended, without a change', async () => {
     const peer = make({ echo }).peer()
     const taskId = idIn(await peer.ask('tools/call', { name: 'echo', arguments: { text: 'hi' } }))
     const before = await reached(peer, taskId, 'completed')
@@ -324,7 +324,7 @@ describe('a task that is cancelled', () => {
     expect(await peer.ask('tasks/get', { taskId })).toEqual(before)
   })
 
-  it('is not what a notice of cancellation does', async () => {
+  it('is not the effect of a cancellation notification', async () => {
     const peer = make({ forever }).peer()
     const opened = peer.open('tools/call', { name: 'forever' })
     const created = await opened.response
@@ -335,8 +335,8 @@ describe('a task that is cancelled', () => {
   })
 })
 
-describe('what is kept of tasks', () => {
-  it('hears of every task and who asked for it', async () => {
+describe('the task log', () => {
+  it('gets every task and its requester', async () => {
     const events: TaskEvent[] = []
     const peer = make({ echo }, { onEvent: (event) => events.push(event) }).peer()
     const taskId = idIn(await peer.ask('tools/call', { name: 'echo', arguments: { text: 'hi' } }))
@@ -353,7 +353,7 @@ describe('what is kept of tasks', () => {
     expect(events[0]).toMatchObject({ taskId, principal: null })
   })
 
-  it('gives every task an id of its own that nobody can guess', async () => {
+  it('gives every task a unique unguessable id', async () => {
     const peer = make({ echo }, { maxTasksPerPrincipal: 50 }).peer()
     const ids = await Promise.all(
       Array.from({ length: 50 }, async () =>
@@ -365,7 +365,7 @@ describe('what is kept of tasks', () => {
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{32}$/)
   })
 
-  it('speaks of tasks only where they are asked for', () => {
+  it('has tasks only when they are requested', () => {
     expect(able.extensions).toEqual({ [tasksId]: {} })
     expect(() => tasks({ ttlMs: 0 })).toThrow(/ttlMs/)
     expect(() => tasks({ ttlMs: 10, maxTtlMs: 5 })).toThrow(/maxTtlMs/)

@@ -91,7 +91,7 @@ const broken = (): Response => {
 const busy = (): Response => new Response('', { status: 503 })
 
 describe('tasks over HTTP', () => {
-  it('are named in the Mcp-Name header of every request about them', async () => {
+  it('are in the Mcp-Name header of every request about them', async () => {
     const { url, go } = await served()
     const { client, trips } = await reach(url, '2026-07-28')
     const started = await speaks.start(client, 'patient')
@@ -113,7 +113,7 @@ describe('tasks over HTTP', () => {
     ['another task', 'Mcp-Name', 'another'],
     ['another method', 'Mcp-Method', 'tasks/cancel'],
     ['no task', 'Mcp-Name', undefined],
-  ])('are refused under a header that names %s', async (_what, header, value) => {
+  ])('are rejected with a header that names %s', async (_what, header, value) => {
     const { url } = await served()
     const headers = new Headers({
       'Content-Type': 'application/json',
@@ -137,23 +137,18 @@ describe('tasks over HTTP', () => {
     expect(await response.json()).toMatchObject({ error: { code: -32020 } })
   })
 
-  it.each(['2025-11-25', '2026-07-28'] as const)(
-    'are looked at without a stream, on %s',
-    async (revision) => {
-      const { url, go } = await served()
-      const { client, trips } = await reach(url, revision)
-      const call = client.call('patient')
-      await expect
-        .poll(() => trips.some(({ method }) => method === 'tasks/get'), { timeout: 5000 })
-        .toBe(true)
-      go.open()
-      expect(textIn(await call)).toBe('done')
-      const looks = trips.filter(({ method }) => method === 'tasks/get')
-      expect(new Set(looks.map(({ type }) => type))).toEqual(new Set(['application/json']))
-    },
-  )
+  it.each(['2025-11-25', '2026-07-28'] as const)('are polled without a stream, on %s', async (revision) => {
+    const { url, go } = await served()
+    const { client, trips } = await reach(url, revision)
+    const call = client.call('patient')
+    await expect.poll(() => trips.some(({ method }) => method === 'tasks/get'), { timeout: 5000 }).toBe(true)
+    go.open()
+    expect(textIn(await call)).toBe('done')
+    const looks = trips.filter(({ method }) => method === 'tasks/get')
+    expect(new Set(looks.map(({ type }) => type))).toEqual(new Set(['application/json']))
+  })
 
-  it('outlive the connection they began on', async () => {
+  it('outlive their connection', async () => {
     const { url, go } = await served()
     const first = await reach(url, '2026-07-28')
     const started = await speaks.start(first.client, 'patient')
@@ -165,7 +160,7 @@ describe('tasks over HTTP', () => {
   })
 
   it.each(['2025-11-25', '2026-07-28'] as const)(
-    'are looked at again when a look fails, on %s',
+    'are polled again when a poll fails, on %s',
     async (revision) => {
       const { url, go } = await served()
       const { client } = await reach(url, revision, {}, { 'tasks/get': [busy, broken, busy] })
@@ -174,7 +169,7 @@ describe('tasks over HTTP', () => {
     },
   )
 
-  it('are answered again, but not asked again, when an answer is lost', async () => {
+  it('are answered again, but not asked again, when a response is lost', async () => {
     const { url } = await served()
     let asked = 0
     const options: ConnectOptions = {

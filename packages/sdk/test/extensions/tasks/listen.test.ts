@@ -48,7 +48,7 @@ function paramsOf(raw: Raw, method: string): JsonObject[] {
 }
 
 describe('a subscription to tasks', () => {
-  it('tells every state in full, as a look would show it, until the task is over', async () => {
+  it('sends every state in full, as in a poll, until the task ends', async () => {
     const peer = peerOf()
     const taskId = idIn(await peer.ask('tools/call', { name: 'careful' }))
     const { id } = peer.open('subscriptions/listen', { notifications: { taskIds: [taskId] } })
@@ -82,7 +82,7 @@ describe('a subscription to tasks', () => {
     expect(paramsOf(eve, 'notifications/tasks')).toEqual([])
   })
 
-  it('is refused to a client that did not declare the extension', async () => {
+  it('is rejected for a client without the extension', async () => {
     const refused = await peerOf({ capabilities: {} }).send('subscriptions/listen', {
       notifications: { taskIds: [] },
     })
@@ -93,7 +93,7 @@ describe('a subscription to tasks', () => {
   })
 
   it.each([['not a list'], [[7]], [Array.from({ length: 2000 }, () => 'x')]])(
-    'takes a bounded list of ids only',
+    'accepts only a bounded list of ids',
     async (taskIds) => {
       const { error } = await peerOf().send('subscriptions/listen', { notifications: { taskIds } })
       expect(error).toMatchObject({ code: -32602 })

@@ -89,7 +89,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('progress of a task (%s)', 
       }
     })
 
-    it('is reported to whoever waits for its result', async () => {
+    it('is reported to the client that waits for its result', async () => {
       const { server, reports, onProgress } = working()
       const { client, speaker } = await open(server)
       const started = await speaker.start(client, 'work')
@@ -100,7 +100,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('progress of a task (%s)', 
   })
 })
 
-it('progress under the token of the call is reported after it became a task of 2025-11-25', async () => {
+it('progress with the token of the call is reported after it became a task of 2025-11-25', async () => {
   const link = child(`each((message) => {
     const { id, method, params } = message
     const at = new Date().toISOString()

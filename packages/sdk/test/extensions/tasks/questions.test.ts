@@ -36,8 +36,8 @@ async function answerNext(peer: Raw, taskId: string, answer: object): Promise<st
   return key
 }
 
-describe('a task that asks', () => {
-  it('waits with its questions, in the form a retry would carry them, and goes on with the answer', async () => {
+describe('a task with input requests', () => {
+  it('waits with its questions, in the form of a retry, and continues with the answer', async () => {
     const confirm = tool({
       task: 'required',
       async run(_args, ctx): Promise<string> {
@@ -82,7 +82,7 @@ describe('a task that asks', () => {
     expect(await run(2)).toBe('failed')
   })
 
-  it('takes answers one by one and leaves only what is open', async () => {
+  it('accepts answers one by one and keeps only open questions', async () => {
     const both = tool({
       task: 'required',
       async run(_args, ctx) {
@@ -103,7 +103,7 @@ describe('a task that asks', () => {
     expect(textIn((await reached(peer, taskId, 'completed'))['result'])).toBe('true,false')
   })
 
-  it('ignores answers to what is not open: never asked, or answered before', async () => {
+  it('ignores answers to questions that are not open: unknown, or answered before', async () => {
     const twice = tool({
       task: 'required',
       async run(_args, ctx) {
@@ -131,7 +131,7 @@ describe('a task that asks', () => {
     expect(await peer.ask('tasks/get', { taskId })).toEqual(done)
   })
 
-  it('refuses an answer that does not fit, and goes on waiting', async () => {
+  it('rejects an invalid answer, and keeps waiting', async () => {
     const confirm = tool({
       task: 'required',
       async run(_args, ctx): Promise<string> {
@@ -153,7 +153,7 @@ describe('a task that asks', () => {
     expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'input_required' })
   })
 
-  it('uses no key twice, whatever its author called the questions', async () => {
+  it('uses each key once, whatever its author called the questions', async () => {
     const stubborn = tool({
       task: 'required',
       async run(_args, ctx) {
@@ -187,7 +187,7 @@ describe('a task that asks', () => {
     }
   })
 
-  it('does what it did before a question once', async () => {
+  it('runs its steps before a question once', async () => {
     let charged = 0
     const seen: string[] = []
     const buy = tool({
@@ -208,7 +208,7 @@ describe('a task that asks', () => {
     expect([charged, seen.length]).toEqual([1, 1])
   })
 
-  it('fails when it asks what the client cannot answer', async () => {
+  it('fails when it needs an unsupported capability', async () => {
     const sampling = tool({
       task: 'required',
       run: async (_args, ctx) => (await ctx.sample({ messages: [], maxTokens: 1 })).model,
@@ -237,7 +237,7 @@ describe('a task that asks', () => {
   })
 })
 
-describe('a call that becomes a task on its way', () => {
+describe('a call that becomes a task during its run', () => {
   const runs: string[] = []
   const book = tool({
     async run(_args, ctx) {
@@ -254,7 +254,7 @@ describe('a call that becomes a task on its way', () => {
     },
   })
 
-  it('asks first by retries, then answers with the task, which remembers all of it', async () => {
+  it('asks first with retries, then responds with the task, which has all answers', async () => {
     runs.length = 0
     const peer = peerOf({ book })
     const first = await peer.ask('tools/call', { name: 'book' })
@@ -274,7 +274,7 @@ describe('a call that becomes a task on its way', () => {
     expect(runs).toEqual(['price', 'booked'])
   })
 
-  it('stays a call for a client that cannot follow tasks', async () => {
+  it('stays a call for a client without tasks', async () => {
     const later = tool({
       async run(_args, ctx) {
         await ctx.task()

@@ -44,7 +44,7 @@ const stores: [string, (connections: number) => Promise<TaskStore[]>][] = [
 describe.each(stores)('a store of tasks %s', (_name, open) => {
   for (const { name, run } of taskStoreContract(open)) it(name, run)
 
-  it('adds no id twice, whoever opened it', async () => {
+  it('adds an id only once, from any opener', async () => {
     const [store] = await open(1)
     const twice = task({ body: '"first"' })
     const added = await store?.add(twice, room)
@@ -55,7 +55,7 @@ describe.each(stores)('a store of tasks %s', (_name, open) => {
 })
 
 describe('a store of tasks in SQLite', () => {
-  it('shares its tasks with everybody who opens the file', async () => {
+  it('shares its tasks with every process that opens the file', async () => {
     const path = file()
     const [one, two] = [sqliteTaskStore(path), sqliteTaskStore(path)]
     const added = await one.add(task(), room)
@@ -70,7 +70,7 @@ describe('a store of tasks in SQLite', () => {
     again.close?.()
   })
 
-  it('counts the tasks of a file that an earlier version wrote', async () => {
+  it('reads the tasks of a file of an earlier version', async () => {
     const path = file()
     const before = sqliteTaskStore(path)
     for (const owner of ['ada', 'ada', 'bob']) await before.add(task({ owner }), room)
@@ -85,7 +85,7 @@ describe('a store of tasks in SQLite', () => {
     store.close?.()
   })
 
-  it.skipIf(process.platform === 'win32')('keeps its file from other people', () => {
+  it.skipIf(process.platform === 'win32')('is readable by its owner only', () => {
     const path = file()
     sqliteTaskStore(path).close?.()
     expect(statSync(path).mode & 0o777).toBe(0o600)

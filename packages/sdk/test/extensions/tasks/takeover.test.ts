@@ -76,7 +76,7 @@ async function begin(url: string, name: string): Promise<ClientTask> {
 const timeout = { timeout: 10_000 }
 
 describe('a task whose process is killed', () => {
-  it('goes on in another one, which does no finished step again', async () => {
+  it('continues in another one, without repeating a finished step', async () => {
     const one = await start()
     const { id } = await begin(one.url, 'build')
     await expect.poll(effects, timeout).toEqual(['first', 'waits'])
@@ -90,7 +90,7 @@ describe('a task whose process is killed', () => {
     expect(effects().filter((what) => what !== 'waits')).toEqual(['first', 'second'])
   })
 
-  it('is there for every process the moment it was promised', async () => {
+  it('is visible to every process from the moment it was returned', async () => {
     const [one, two] = [await start(), await start()]
     const client = await reach(one.url)
     const other = await reach(two.url)
@@ -102,7 +102,7 @@ describe('a task whose process is killed', () => {
     expect(textIn(await speaks.resume(other, started.task.id).result())).toBe('true')
   })
 
-  it('keeps its questions, and takes the answers anywhere', async () => {
+  it('keeps its questions, and accepts the answers in any process', async () => {
     const one = await start()
     const { id, ...task } = await begin(one.url, 'confirm')
     expect(Object.keys(task)).toEqual([])
@@ -114,7 +114,7 @@ describe('a task whose process is killed', () => {
     expect(effects()).toEqual(['before', 'after'])
   })
 
-  it('is given up when every process dies of it', async () => {
+  it('fails when every process crashes on it', async () => {
     const one = await start(300)
     const { id } = await begin(one.url, 'crash')
     await expect.poll(() => effects().length, timeout).toBe(1)
@@ -134,7 +134,7 @@ describe('a task whose process is killed', () => {
 })
 
 describe('a task among several processes', () => {
-  it('is worked on by one of them, for as long as that one lives', async () => {
+  it('runs in one of them, for as long as that one lives', async () => {
     const one = await start()
     const task = await begin(one.url, 'build')
     await start()
@@ -147,7 +147,7 @@ describe('a task among several processes', () => {
     expect(effects()).toEqual(['first', 'waits', 'second'])
   })
 
-  it('is cancelled through another one, and its handler stopped', async () => {
+  it('is cancelled through another one, which stops its handler', async () => {
     const [one, two] = [await start(), await start()]
     const { id } = await begin(one.url, 'build')
     await expect.poll(effects, timeout).toEqual(['first', 'waits'])
@@ -158,7 +158,7 @@ describe('a task among several processes', () => {
     expect(effects()).not.toContain('second')
   })
 
-  it('is handed over at once by one that shuts down', async () => {
+  it('is handed over at once by a process that shuts down', async () => {
     const long = 600_000
     const one = await start(long)
     const { id } = await begin(one.url, 'build')

@@ -52,8 +52,8 @@ function make(tools: Record<string, AnyTool>, options: TasksOptions): Made {
 const echo = tool({ task: 'required', run: () => 'done' })
 const result = (task: JsonObject): string => textIn(task['result'])
 
-describe('a server that leaves the work to others', () => {
-  it('has its tasks run by a worker at once, and their results at once', async () => {
+describe('a server without its own workers', () => {
+  it('has its tasks run by a worker at once, with their results at once', async () => {
     const store = sharedStore()
     const release = gate()
     let runs = 0
@@ -83,7 +83,7 @@ describe('a server that leaves the work to others', () => {
     expect(runs).toBe(2)
   })
 
-  it('passes answers on to them', async () => {
+  it('forwards answers to them', async () => {
     const store = sharedStore()
     const ask = tool({
       task: 'required',
@@ -98,7 +98,7 @@ describe('a server that leaves the work to others', () => {
     expect(result(await reached(front.peer, taskId, 'completed'))).toBe('decline')
   })
 
-  it('is found by a worker that has to look, where the store does not notify', async () => {
+  it('is found by a polling worker, if the store does not notify', async () => {
     const { changed: _, ...silent } = sharedStore()
     const front = make({ echo }, { store: silent, work: false })
     make({ echo }, { store: silent, pollIntervalMs: 5 })
@@ -106,7 +106,7 @@ describe('a server that leaves the work to others', () => {
     expect(result(await reached(front.peer, taskId, 'completed'))).toBe('done')
   })
 
-  it('needs a store that others share', () => {
+  it('needs a shared store', () => {
     expect(() => tasks({ work: false })).toThrow(/need a store that other processes share/)
     expect(() => tasks({ runner: { start: () => {} } })).toThrow(/need a store that other processes share/)
   })
@@ -135,7 +135,7 @@ describe('a server that leaves the work to others', () => {
 })
 
 describe('the signal of a handler', () => {
-  it('is not aborted by what its own task comes to', async () => {
+  it("is not aborted by its own task's end", async () => {
     const store = sharedStore()
     const signals: AbortSignal[] = []
     const keep = tool({
@@ -157,7 +157,7 @@ describe('the signal of a handler', () => {
   })
 })
 
-describe('a process that only works', () => {
+describe('a worker process', () => {
   it('runs tasks until it is closed, and finishes those that run', async () => {
     const store = sharedStore()
     const [begun, release] = [gate(), gate()]
@@ -200,7 +200,7 @@ describe('a process that only works', () => {
     expect(await store.get(taskId)).toMatchObject({ running: true, holder: '' })
   })
 
-  it('is refused for a server without tasks that it could run', () => {
+  it('is rejected for a server without tasks', () => {
     const plain = defineServer({ name: 'plain', version: '1' })
     const inMemory = defineServer({ name: 'memory', version: '1', extensions: [tasks()] })
     const { server: front } = make({ echo }, { store: sharedStore(), work: false })
@@ -210,8 +210,8 @@ describe('a process that only works', () => {
   })
 })
 
-describe('a process with as many tasks as it may run', () => {
-  it('leaves others waiting until one is over', async () => {
+describe('a process at its limit of tasks', () => {
+  it('queues others until one ends', async () => {
     const gates = [gate(), gate(), gate()]
     const begun: number[] = []
     const nth = tool({
@@ -235,7 +235,7 @@ describe('a process with as many tasks as it may run', () => {
     }
   })
 
-  it('leaves them to another process that has room', async () => {
+  it('leaves them to another process with capacity', async () => {
     const store = sharedStore()
     const release = gate()
     const places: string[] = []
@@ -257,7 +257,7 @@ describe('a process with as many tasks as it may run', () => {
   })
 })
 
-describe('a handler that wants to run again later', () => {
+describe('a handler that requests a later run', () => {
   const trying = (attempts: () => number, steps: string[], delayMs = 1) =>
     tool({
       task: 'optional',
@@ -268,7 +268,7 @@ describe('a handler that wants to run again later', () => {
       },
     })
 
-  it('does, without its finished steps', async () => {
+  it('runs again, without its finished steps', async () => {
     const steps: string[] = []
     let attempts = 3
     const bake = trying(() => attempts--, steps)
@@ -279,7 +279,7 @@ describe('a handler that wants to run again later', () => {
     expect(attempts).toBe(-1)
   })
 
-  it('fails after so many times', async () => {
+  it('fails after the limit of repeats', async () => {
     let attempts = 0
     const bake = trying(() => ++attempts, [])
     const { peer } = make({ bake }, { retry: { most: 2 } })
@@ -292,7 +292,7 @@ describe('a handler that wants to run again later', () => {
     expect(attempts).toBe(3)
   })
 
-  it('is done by another process if its own ends', async () => {
+  it('runs in another process if its own ends', async () => {
     const store = sharedStore()
     let attempts = 1
     const bake = trying(() => attempts--, [], hour)
@@ -321,7 +321,7 @@ describe('a handler that wants to run again later', () => {
     })
   })
 
-  it('gives a delay that can be waited for', () => {
+  it('returns a delay that can be awaited', () => {
     for (const delay of [-1, Number.NaN, 86_400_001, Number.POSITIVE_INFINITY]) {
       expect(() => retryLater(delay)).toThrow(/must be a number of milliseconds from 0 to 86400000/)
     }
@@ -393,14 +393,14 @@ describe('a task whose process died', () => {
   })
 })
 
-describe('a task that a runner runs', () => {
+describe('a task with a runner', () => {
   /** A queue that keeps what it was given, for the test to run. */
   function queue() {
     const jobs: [id: string, delayMs: number][] = []
     return { jobs, start: (id: string, delayMs: number) => void jobs.push([id, delayMs]) }
   }
 
-  it('runs when the runner says so, one round at a time', async () => {
+  it('runs when the runner says, one round at a time', async () => {
     const store = sharedStore()
     const runner = queue()
     let runs = 0
@@ -466,7 +466,7 @@ describe('a task that a runner runs', () => {
     expect(runs).toBe(1)
   })
 
-  it('is given to the runner again if that lost it, or could not take it', async () => {
+  it('is started again if the runner lost it, or could not accept it', async () => {
     const store = sharedStore()
     const jobs: string[] = []
     let isAway = true
@@ -485,7 +485,7 @@ describe('a task that a runner runs', () => {
     expect(result(await reached(peer, taskId, 'completed'))).toBe('done')
   })
 
-  it('waits before it runs again when its process died, and fails when that happens too often', async () => {
+  it('waits before it runs again when its process died, and fails after too many times', async () => {
     const store = sharedStore()
     const runner = queue()
     const retry = { firstMs: 10, longestMs: 25 }

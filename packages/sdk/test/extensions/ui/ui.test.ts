@@ -50,52 +50,47 @@ async function metas(client: Client): Promise<Record<string, JsonObject | undefi
   return Object.fromEntries((await client.tools()).map(({ name, _meta }) => [name, _meta]))
 }
 
-describe.each(['2025-06-18', '2025-11-25', '2026-07-28'] as const)(
-  'a host that shows apps (%s)',
-  (revision) => {
-    it('learns which app shows a tool, and who may call it', async () => {
-      const client = await open(weather(), { ...host, revisions: [revision] })
-      expect(client.server.capabilities.extensions).toEqual({ [uiExtension]: {} })
-      const resourceUri = 'ui://weather/board'
-      expect(await metas(client)).toEqual({
-        forecast: { ui: { resourceUri, visibility: ['model', 'app'] }, 'com.example/kept': 1 },
-        refresh: { ui: { resourceUri, visibility: ['app'] } },
-        ask: { ui: { resourceUri, visibility: ['model'] } },
-        plain: undefined,
-      })
-      expect(await client.call('refresh')).toMatchObject({ content: [{ text: 'Fresh' }] })
-      expect(await client.call('forecast')).toMatchObject({ content: [{ text: 'See the board' }] })
+describe.each(['2025-06-18', '2025-11-25', '2026-07-28'] as const)('a host with apps (%s)', (revision) => {
+  it('gets the app of a tool, and its visibility', async () => {
+    const client = await open(weather(), { ...host, revisions: [revision] })
+    expect(client.server.capabilities.extensions).toEqual({ [uiExtension]: {} })
+    const resourceUri = 'ui://weather/board'
+    expect(await metas(client)).toEqual({
+      forecast: { ui: { resourceUri, visibility: ['model', 'app'] }, 'com.example/kept': 1 },
+      refresh: { ui: { resourceUri, visibility: ['app'] } },
+      ask: { ui: { resourceUri, visibility: ['model'] } },
+      plain: undefined,
     })
+    expect(await client.call('refresh')).toMatchObject({ content: [{ text: 'Fresh' }] })
+    expect(await client.call('forecast')).toMatchObject({ content: [{ text: 'See the board' }] })
+  })
 
-    it('reads the app with all it has to know to confine it', async () => {
-      const client = await open(weather(), { ...host, revisions: [revision] })
-      const known = {
-        ui: {
-          csp: {
-            connectDomains: ['https://api.example.com', 'wss://live.example.com:8443'],
-            resourceDomains: ['https://*.cdn.example.com'],
-          },
-          permissions: { geolocation: {}, clipboardWrite: {} },
-          prefersBorder: true,
+  it('reads the app with its security metadata', async () => {
+    const client = await open(weather(), { ...host, revisions: [revision] })
+    const known = {
+      ui: {
+        csp: {
+          connectDomains: ['https://api.example.com', 'wss://live.example.com:8443'],
+          resourceDomains: ['https://*.cdn.example.com'],
         },
-      }
-      const [listed] = await client.resources()
-      expect(listed).toMatchObject({
-        uri: 'ui://weather/board',
-        name: 'board',
-        title: 'Weather',
-        mimeType: appMimeType,
-        _meta: known,
-      })
-      const { contents } = await client.read('ui://weather/board')
-      expect(contents).toEqual([
-        { uri: 'ui://weather/board', mimeType: appMimeType, text: html, _meta: known },
-      ])
+        permissions: { geolocation: {}, clipboardWrite: {} },
+        prefersBorder: true,
+      },
+    }
+    const [listed] = await client.resources()
+    expect(listed).toMatchObject({
+      uri: 'ui://weather/board',
+      name: 'board',
+      title: 'Weather',
+      mimeType: appMimeType,
+      _meta: known,
     })
-  },
-)
+    const { contents } = await client.read('ui://weather/board')
+    expect(contents).toEqual([{ uri: 'ui://weather/board', mimeType: appMimeType, text: html, _meta: known }])
+  })
+})
 
-describe('a client that cannot show apps', () => {
+describe('a client without apps', () => {
   it.each<[string, ConnectOptions]>([
     ['does not speak of them', {}],
     [
@@ -104,7 +99,7 @@ describe('a client that cannot show apps', () => {
     ],
     ['names none', { extensions: [{ id: uiExtension }] }],
     ['speaks a revision whose tools cannot say it', { ...host, revisions: ['2025-03-26'] }],
-  ])('because it %s gets plain tools, without those for apps', async (_why, options) => {
+  ])('that %s gets plain tools, without those for apps', async (_why, options) => {
     const client = await open(weather(), options)
     const listed = await metas(client)
     expect(Object.keys(listed)).toEqual(['forecast', 'ask', 'plain'])
@@ -117,11 +112,11 @@ describe('a client that cannot show apps', () => {
     })
   })
 
-  it('keeps what else a tool says about itself', async () => {
+  it('keeps other metadata of a tool', async () => {
     expect((await metas(await open(weather())))['forecast']).toEqual({ 'com.example/kept': 1 })
   })
 
-  it('gets lists that nobody shares with a host, although the server lets its lists be shared', async () => {
+  it('gets lists that are not cached with those of a host, although the server allows public caching', async () => {
     for (const options of [{}, host]) {
       const client = await open(weather(), options)
       expect(await client.request('tools/list')).toMatchObject({ ttlMs: 60_000, cacheScope: 'private' })
@@ -131,7 +126,7 @@ describe('a client that cannot show apps', () => {
 })
 
 describe('an app', () => {
-  it('can be made when it is read', async () => {
+  it('can be generated when it is read', async () => {
     let count = 0
     const fresh = app({ uri: 'ui://a/b', html: async () => `<!DOCTYPE html><p>${++count}` })
     const client = await open(defineServer({ name: 's', version: '1', extensions: [ui({ fresh })] }), host)
@@ -139,7 +134,7 @@ describe('an app', () => {
     expect(await client.read('ui://a/b')).toMatchObject({ contents: [{ text: '<!DOCTYPE html><p>2' }] })
   })
 
-  it('that turns out to be no document is not sent', async () => {
+  it('that is no document is not sent', async () => {
     const bad = app({ uri: 'ui://a/b', html: () => '<p>Half' })
     const errors: unknown[] = []
     const server = defineServer({
@@ -154,7 +149,7 @@ describe('an app', () => {
   })
 
   it.each(['https://weather/board', 'ui:weather', 'ui://', 'ui://a b', 'ui://a/?q=1', 'UI://a/b'])(
-    'needs a place under ui://, not %s',
+    'needs a URI under ui://, not %s',
     (uri) => {
       expect(() => app({ uri, html })).toThrow(expect.objectContaining({ code: 'INVALID' }))
     },
@@ -167,7 +162,7 @@ describe('an app', () => {
     },
   )
 
-  it('asks for nothing a host does not know', () => {
+  it('has no unknown permissions', () => {
     const permissions: string[] = ['camera', 'bluetooth']
     expect(() =>
       app({ uri: 'ui://a/b', html, permissions: JSON.parse(JSON.stringify(permissions)) }),
@@ -235,7 +230,7 @@ describe('a tool', () => {
       tools: { t: tool({ meta, run: () => '' }) },
     })
 
-  it('cannot be shown in an app that is not served: the error names both', () => {
+  it('cannot refer to an app that is not served: the error names both', () => {
     const other = app({ uri: 'ui://other/app', html })
     expect(() => make(shownIn(other))).toThrow(/Tool "t".*ui:\/\/other\/app.*ui:\/\/weather\/board/)
     const server = make({})
@@ -249,11 +244,11 @@ describe('a tool', () => {
     ['no object', { ui: 'ui://weather/board' }],
     ['nobody to see it', { ui: { visibility: [] } }],
     ['somebody unknown to see it', { ui: { visibility: ['user'] } }],
-  ])('cannot say with %s what shows it', (_what, meta) => {
+  ])('cannot set its app with %s', (_what, meta) => {
     expect(() => make(meta)).toThrow(expect.objectContaining({ code: 'INVALID' }))
   })
 
-  it('that is added later is hidden as well, and shown again when it is for everybody', async () => {
+  it('that is added later is hidden as well, and listed again when visible to all', async () => {
     const server = make({})
     const client = await open(server)
     server.add({ tools: { later: tool({ meta: shownIn(board, { visibility: ['app'] }), run: () => 'x' }) } })

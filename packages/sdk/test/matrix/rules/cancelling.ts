@@ -9,7 +9,7 @@ const cancelled = 'notifications/cancelled'
 /** What is given up, and the clocks that give it up. */
 export const cancellingRules: readonly Rule[] = [
   {
-    title: 'a cancelled request is stopped, and nothing more is said about it',
+    title: 'a cancelled request is stopped, and nothing more is sent for it',
     async holds(ground) {
       const raw = await ground.raw()
       const id = await raw.begin('tools/call', { name: 'stubborn' }, { meta: { progressToken: 'stubborn' } })
@@ -23,7 +23,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'the handler is told why it was cancelled, where the transport can say it',
+    title: 'the handler gets the reason of the cancellation, if the transport supports one',
     async holds(ground) {
       const raw = await ground.raw()
       const id = await raw.begin('tools/call', { name: 'hang' }, { meta: { progressToken: 'hang' } })
@@ -35,7 +35,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a cancellation that makes no sense is ignored',
+    title: 'an invalid cancellation is ignored',
     async holds(ground) {
       ground.faulty('it cancels what cannot be cancelled')
       const raw = await ground.raw()
@@ -64,7 +64,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'cancellations that race with their answers do no harm',
+    title: 'cancellations that race with their responses have no effect',
     async holds(ground) {
       const raw = await ground.raw()
       const racing = Array.from({ length: 10 }, async (_, at) => {
@@ -83,7 +83,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client cancels what it still waits for and nothing else, as the transport has it',
+    title: 'a client cancels only pending requests, in the way of its transport',
     async holds(ground) {
       const { client, said } = await ground.talk()
       const late = new AbortController()
@@ -101,7 +101,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a request has a clock of its own, and is cancelled when it runs out',
+    title: 'a request has its own timeout, and is cancelled when it expires',
     async holds(ground) {
       const { client, said } = await ground.talk()
       const { length: before } = JSON.parse(await textOf(client.call('reasons')))
@@ -113,7 +113,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'progress keeps a request alive, but not for ever',
+    title: 'progress extends a timeout, up to a maximum',
     async holds(ground) {
       const { client } = await ground.talk()
       let heard = 0
@@ -129,7 +129,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'an answer that comes too late is ignored',
+    title: 'a late response is ignored',
     async holds(ground) {
       const { called } = resultsOf(ground.version)
       const given: (string | number)[] = []
@@ -155,8 +155,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title:
-      'a server takes its question back when the request that asks is cancelled, and ignores a late answer',
+    title: 'a server cancels its question when the request that asks is cancelled, and ignores a late answer',
     ...sessions,
     async holds(ground) {
       const raw = await ground.raw()
@@ -174,7 +173,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client does not answer what the server took back, and its handler is told why',
+    title: 'a client does not answer a cancelled question, and its handler gets the reason',
     ...sessions,
     async holds(ground) {
       const { called } = resultsOf(ground.version)
@@ -213,7 +212,7 @@ export const cancellingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a server without sessions cancels nothing but a subscription that it ends, and answers that',
+    title: 'a server without sessions cancels only a subscription that it ends, and sends its result',
     ...stateless,
     async holds(ground) {
       const said = await ground.everything()

@@ -30,7 +30,8 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'arguments are checked before a handler runs, and a failure says nothing of its reason',
+    title:
+      'arguments are validated before a handler runs, and an internal failure does not reveal its reason',
     async holds(ground) {
       const raw = await ground.raw()
       const wrong = await raw.ask('tools/call', { name: 'echo', arguments: { text: 7 } })
@@ -80,7 +81,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'structured content satisfies its schema, and travels as text as well',
+    title: 'structured content matches its schema, and is sent as text as well',
     since: '2025-06-18',
     async holds(ground) {
       const raw = await ground.raw()
@@ -95,7 +96,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client does not hand on structured content that breaks the schema of its tool',
+    title: 'a client rejects structured content that violates the schema of its tool',
     since: '2025-06-18',
     async holds(ground) {
       const { called, listed } = resultsOf(ground.version)
@@ -116,7 +117,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a resource that does not exist is an error, and never an empty answer',
+    title: 'a resource that does not exist is an error, never an empty result',
     async holds(ground) {
       ground.faulty('it reads what is no URI')
       const raw = await ground.raw()
@@ -133,7 +134,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a path in a URI of a file does not lead out of its folder',
+    title: 'a path in a file URI does not leave its folder',
     async holds(ground) {
       const raw = await ground.raw()
       expect(await raw.ask('resources/read', { uri: 'file:///notes/one' })).toMatchObject({
@@ -152,7 +153,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'completions are at most a hundred, and what cannot be completed is an error',
+    title: 'completions are at most a hundred, and an unknown reference is an error',
     async holds(ground) {
       const raw = await ground.raw()
       const complete = (ref: object, argument: object) => raw.send('completion/complete', { ref, argument })
@@ -175,7 +176,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a log level that is none is refused',
+    title: 'an invalid log level is rejected',
     async holds(ground) {
       ground.faulty('it asks for a log level that is none')
       const raw = await ground.raw()
@@ -186,7 +187,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a session hears log messages at the level it set, and no others',
+    title: 'a session gets log messages at its level, and no others',
     ...revisionsOf('logging/setLevel'),
     async holds(ground) {
       const raw = await ground.raw({})
@@ -201,7 +202,7 @@ export const contentRules: readonly Rule[] = [
     },
   },
   {
-    title: 'log messages are for requests that name a level, and come on the stream of their own request',
+    title: 'log messages are sent only for requests with a level, on their own stream',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw()

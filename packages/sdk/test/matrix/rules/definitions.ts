@@ -12,8 +12,7 @@ const drafts = 'http://json-schema.org/draft-04/schema#'
 /** What servers publish about themselves, and what clients make of it. */
 export const definitionRules: readonly Rule[] = [
   {
-    title:
-      'a schema is of 2020-12 unless it names another dialect, and one that is not supported is an error',
+    title: 'a schema is of 2020-12 unless it names another dialect, and an unsupported one is an error',
     since: '2025-11-25',
     async holds(ground) {
       const list = { type: 'array', prefixItems: [{ type: 'string' }] }
@@ -38,7 +37,7 @@ export const definitionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a schema that refers to the network is not fetched, and that nothing was checked is said',
+    title: 'a schema with a network reference is not fetched, and a warning says that nothing was validated',
     since: '2025-06-18',
     async holds(ground) {
       let fetched = 0
@@ -60,7 +59,7 @@ export const definitionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'icons from anywhere but https: and data: are left out',
+    title: 'icons with other URLs than https: and data: are left out',
     since: '2025-11-25',
     async holds(ground) {
       const icons = [
@@ -77,7 +76,7 @@ export const definitionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'an extension that only one side declares is left away, or refused with an error that says so',
+    title: 'an extension that only one side declares is not used, or rejected with an error',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')

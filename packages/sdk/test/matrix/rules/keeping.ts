@@ -18,7 +18,7 @@ const acknowledged = 'notifications/subscriptions/acknowledged'
 /** How long answers may be kept, and how changes are told. */
 export const keepingRules: readonly Rule[] = [
   {
-    title: 'what may be kept says for how long and by whom, and nothing else does',
+    title: 'only cacheable results have a lifetime and a scope',
     ...stateless,
     async holds(ground) {
       const said = await ground.everything()
@@ -35,7 +35,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'all pages of a list may be kept by the same people',
+    title: 'all pages of a list have the same cache scope',
     ...stateless,
     async holds(ground) {
       const pages = results(await ground.everything(), 'server', 'tools/list')
@@ -45,7 +45,7 @@ export const keepingRules: readonly Rule[] = [
   },
   {
     title:
-      'an answer is kept for its own method and params, as long as its server says, and fetched at the next use',
+      'a result is cached for its method and params, as long as its server says, and refetched at the next use',
     ...stateless,
     async holds(ground) {
       ground.faulty('it says impossible times')
@@ -85,7 +85,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'no client is given what another one was told',
+    title: 'no client gets cached results of another',
     ...stateless,
     async holds(ground) {
       const { heard, connect } = await ground.play({
@@ -104,7 +104,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'an answer that took a round of questions is kept by nobody',
+    title: 'a result after input requests is not cached',
     ...stateless,
     async holds(ground) {
       let asked = 0
@@ -123,7 +123,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a page that is no longer fresh is fetched by its cursor, and all of them anew when that went bad',
+    title: 'a stale page is refetched by its cursor, and all pages if that is invalid',
     ...stateless,
     async holds(ground) {
       let epoch = 1
@@ -157,7 +157,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a subscription first says what it will tell, then that and nothing else, each under its id',
+    title: 'a subscription first acknowledges its filter, then sends matching changes only, each with its id',
     ...revisionsOf('subscriptions/listen'),
     async holds(ground) {
       const raw = await ground.raw()
@@ -193,7 +193,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client looks at what it will be told',
+    title: 'a client checks the acknowledged filter',
     ...revisionsOf('subscriptions/listen'),
     async holds(ground) {
       const wanted = {
@@ -210,7 +210,7 @@ export const keepingRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client tells subscriptions apart by their id',
+    title: 'a client distinguishes subscriptions by their id',
     ...revisionsOf('subscriptions/listen'),
     async holds(ground) {
       const { called } = resultsOf(ground.version)

@@ -10,7 +10,7 @@ const definedCodes = new Set([-32700, -32600, -32601, -32602, -32603, -32020, -3
 /** What every message of every conversation keeps to. */
 export const messageRules: readonly Rule[] = [
   {
-    title: 'every message is a request, a response or a notice of JSON-RPC 2.0',
+    title: 'every message is a request, a response or a notification of JSON-RPC 2.0',
     async holds(ground) {
       const said = await ground.everything()
       expect(said.length).toBeGreaterThan(60)
@@ -21,7 +21,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'ids are texts or whole numbers, and no sender uses one twice',
+    title: 'ids are strings or integers, and no sender reuses one',
     async holds(ground) {
       const said = await ground.everything()
       for (const side of sides) {
@@ -33,7 +33,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'every request that is not given up is answered once, by its id',
+    title: 'every request that is not cancelled is answered once, by its id',
     async holds(ground) {
       const said = await ground.everything()
       for (const side of sides) {
@@ -48,7 +48,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'every error names its request and has a code that is a whole number, and a message',
+    title: 'every error has the id of its request, an integer code and a message',
     async holds(ground) {
       const said = await ground.everything()
       const failed = responses(said, 'server').filter((one) => 'error' in one)
@@ -61,7 +61,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'no notice has an id, and none is answered',
+    title: 'no notification has an id, and none is answered',
     async holds(ground) {
       const said = await ground.everything()
       for (const side of sides) {
@@ -73,7 +73,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'every result says its type and which server it comes from',
+    title: 'every result has its type and its server',
     ...stateless,
     async holds(ground) {
       const all = results(await ground.everything(), 'server')
@@ -85,7 +85,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'no result before 2026-07-28 says a type or how long it stays fresh',
+    title: 'no result before 2026-07-28 has a type or a cache lifetime',
     until: '2025-11-25',
     async holds(ground) {
       for (const result of results(await ground.everything(), 'server')) {
@@ -94,7 +94,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'of the reserved codes only those are sent that the specification defines',
+    title: 'only specified ones of the reserved codes are sent',
     ...stateless,
     async holds(ground) {
       const thrown = new Set([77, -32011])
@@ -114,7 +114,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a code of an application is handed on, and no meaning is read into it',
+    title: 'an error code of an application is passed on without interpretation',
     async holds(ground) {
       const raw = await ground.raw()
       for (const code of [77, -32011, -1]) {
@@ -150,7 +150,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'metadata nobody knows changes nothing and reaches who it is for',
+    title: 'unknown metadata changes nothing and reaches its recipient',
     async holds(ground) {
       const meta = {
         'io.modelcontextprotocol/somethingNew': [null, { deep: 1 }],
@@ -165,7 +165,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'text survives in UTF-8, whatever it holds',
+    title: 'any text survives in UTF-8',
     async holds(ground) {
       const text = 'Grüße 🎉 \u2028\u2029\r\n\u0000\u0085 "\\ 漢字 \ufeff'
       const raw = await ground.raw()
@@ -175,7 +175,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'nothing but requests and notices goes to a server without sessions, and no request comes from it',
+    title: 'only requests and notifications are sent to a server without sessions, and it sends no requests',
     ...stateless,
     async holds(ground) {
       const said = await ground.everything()
@@ -186,7 +186,7 @@ export const messageRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a request of a server without sessions is answered by nobody',
+    title: 'a request of a server without sessions is not answered',
     ...stateless,
     async holds(ground) {
       ground.faulty('it asks on a revision where it cannot')

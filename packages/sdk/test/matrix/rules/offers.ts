@@ -15,7 +15,7 @@ const lists = {
 /** What a server declares and lists. */
 export const offerRules: readonly Rule[] = [
   {
-    title: 'a server declares what it has, and nothing else',
+    title: 'a server declares exactly the capabilities it has',
     async holds(ground) {
       const full = await declared(await ground.raw(), ground.stateless)
       const changing = { listChanged: true }
@@ -32,7 +32,7 @@ export const offerRules: readonly Rule[] = [
     },
   },
   {
-    title: 'what a server does not declare is not found there',
+    title: 'methods without a declared capability are not found',
     async holds(ground) {
       const raw = await ground.raw(undefined, 'bare')
       const ref = { type: 'ref/prompt', name: 'none' }
@@ -51,7 +51,7 @@ export const offerRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client asks for nothing that its server did not declare',
+    title: 'a client uses no undeclared capability of its server',
     async holds(ground) {
       const { client, heard } = await ground.meet({ capabilities: {} })
       const before = heard.length
@@ -69,7 +69,7 @@ export const offerRules: readonly Rule[] = [
     },
   },
   {
-    title: 'lists are the same for every connection and in the same order, whatever came before',
+    title: 'lists are the same for every connection and in the same order, independent of earlier requests',
     async holds(ground) {
       const [one, other] = [await ground.raw(), await ground.raw({ capabilities: {} })]
       for (const [method, [member, key]] of Object.entries(lists)) {
@@ -83,7 +83,7 @@ export const offerRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a cursor stays good, on another connection too, and one that is none is refused',
+    title: 'a cursor stays valid, on another connection too, and an invalid one is rejected',
     async holds(ground) {
       const [one, other] = [await ground.raw(), await ground.raw({ capabilities: {} })]
       const first = await one.ask('tools/list')
@@ -97,7 +97,7 @@ export const offerRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client follows every cursor as it came, to pages of any size, until there is none',
+    title: 'a client follows every cursor unchanged, to pages of any size, to the end',
     async holds(ground) {
       const sizes = [2, 0, 5, 1]
       const cursors = [undefined, '', 'page|2|é', '3']

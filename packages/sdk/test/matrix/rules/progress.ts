@@ -10,7 +10,7 @@ const log = 'notifications/message'
 export const progressRules: readonly Rule[] = [
   {
     title:
-      'progress goes under the token of its request, a text or a whole number, only up, and ends with the answer',
+      'progress has the token of its request, a string or an integer, only increases, and ends with the response',
     async holds(ground) {
       const raw = await ground.raw()
       for (const progressToken of ['a text', 4711]) {
@@ -50,7 +50,7 @@ export const progressRules: readonly Rule[] = [
     },
   },
   {
-    title: 'progress that belongs to nobody, does not increase or comes too late is ignored',
+    title: 'progress that has an unknown token, does not increase or is late is ignored',
     async holds(ground) {
       const seen: number[] = []
       let last: unknown
@@ -77,7 +77,7 @@ export const progressRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a flood of progress is thinned out, and its last value is told',
+    title: 'frequent progress is throttled, and its last value is sent',
     async holds(ground) {
       const raw = await ground.raw()
       await raw.call('flood', {}, { meta: { progressToken: 'flood' } })
@@ -87,7 +87,7 @@ export const progressRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a flood of log messages is cut, which is told, and what JSON cannot carry becomes text',
+    title: 'frequent log messages are cut with a notice, and values that JSON cannot represent become text',
     async holds(ground) {
       const raw = await ground.raw()
       const level = { 'io.modelcontextprotocol/logLevel': 'info' }

@@ -32,8 +32,7 @@ const everyHandler: ConnectOptions = {
 /** What a server asks of a client: whether it may, what it says, and what it does with the answers. */
 export const questionRules: readonly Rule[] = [
   {
-    title:
-      'a client declares what it can answer, when a session begins or on every request, and nothing else',
+    title: 'a client declares exactly its handlers, when a session starts or on every request',
     async holds(ground) {
       for (const [options, expected] of declarations(ground)) {
         const { client, said } = await ground.talk(options)
@@ -53,7 +52,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client that can answer needs at least one way to do so',
+    title: 'a client that declares elicitation supports at least one mode',
     since: '2025-06-18',
     async holds(ground) {
       const neither = ground.talk({ ...everyHandler, elicitation: { form: false, url: false } })
@@ -63,7 +62,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client is asked nothing that it did not declare',
+    title: 'a client gets no request for an undeclared capability',
     async holds(ground) {
       for (const [capabilities, unasked] of [
         [{ sampling: {}, roots: {} }, ['form', 'visit', 'caught', 'sampleTools']],
@@ -86,7 +85,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a question has everything its revision asks for',
+    title: 'an input request has everything its revision requires',
     async holds(ground) {
       const asked = questionsIn(await ground.everything())
       const of = (method: string): JsonObject[] =>
@@ -117,7 +116,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a question without a mode is a form',
+    title: 'an elicitation without a mode is a form',
     since: '2025-11-25',
     async holds(ground) {
       let mode: unknown
@@ -133,7 +132,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a question that a client did not declare is refused, and reaches nobody',
+    title: 'a request for an undeclared capability is rejected, without calling a handler',
     async holds(ground) {
       let asked = 0
       const onElicit = (): ElicitResult => ({ action: 'accept', content: { ok: asked++ > 0 } })
@@ -166,7 +165,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client that fails to answer says so, and nothing of why',
+    title: 'a client that fails to answer sends an error without the reason',
     async holds(ground) {
       const failing: ConnectOptions = {
         onRoots: () => {
@@ -182,7 +181,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a person who refuses is an error of its own',
+    title: 'a refusal by the user has its own error code',
     async holds(ground) {
       const { ask } = await interview(ground, {
         onSample: () => {
@@ -195,7 +194,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client sends no values that do not fit the form',
+    title: 'a client sends no values that violate the form',
     ...revisionsOf('elicitation/create'),
     async holds(ground) {
       const contents = [{ ok: 'yes' }, {}, { ok: true }]
@@ -207,7 +206,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a server takes no answer that does not fit its question',
+    title: 'a server rejects an answer that does not match its question',
     async holds(ground) {
       ground.faulty('its answers break the rules')
       const answers: [string, JsonObject][] = [
@@ -235,7 +234,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a root is a URI of a file, and a client keeps back what is none',
+    title: 'a root is a file URI, and a client leaves out others',
     async holds(ground) {
       const received = ['file:///home/ada', 'https://example.com/home']
       const { ask } = await interview(ground, { onRoots: () => [{ uri: received.shift() ?? '' }] })
@@ -244,7 +243,7 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a server is told that roots changed',
+    title: 'a server is notified of changed roots',
     ...sessions,
     async holds(ground) {
       const { client, heard } = await ground.meet({}, { onRoots: [{ uri: 'file:///home/ada' }] })
@@ -254,7 +253,8 @@ export const questionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'messages for a model answer every use of a tool at once and with nothing else, or are not put',
+    title:
+      'sampling messages have the results of all tool uses in one message with nothing else, or are rejected',
     since: '2025-11-25',
     async holds(ground) {
       const raw = await ground.raw()

@@ -19,8 +19,7 @@ const no = { action: 'decline' }
 /** How a server without sessions asks: by its results, which a client answers when it tries again. */
 export const roundRules: readonly Rule[] = [
   {
-    title:
-      'only calls, reads and prompts are answered with questions, which are forms, visits, messages or roots',
+    title: 'only calls, reads and prompts may require input: elicitation, sampling or roots',
     ...stateless,
     async holds(ground) {
       const said = await ground.everything()
@@ -47,7 +46,7 @@ export const roundRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a round asks or carries something, and each of its questions has a key of its own',
+    title: 'a round has questions or state, and each question has its own key',
     ...stateless,
     async holds(ground) {
       const asking = results(await ground.everything(), 'server').filter(
@@ -74,7 +73,7 @@ export const roundRules: readonly Rule[] = [
     },
   },
   {
-    title: 'state that was changed, or belongs to another request, is refused, and tells nothing',
+    title: 'state that was changed, or belongs to another request, is rejected, without revealing why',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw()
@@ -121,7 +120,7 @@ export const roundRules: readonly Rule[] = [
     },
   },
   {
-    title: 'answers that are missing are asked for again, and what nobody asked for is ignored',
+    title: 'missing answers are requested again, and unknown ones are ignored',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw()
@@ -141,7 +140,7 @@ export const roundRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client answers every question and then tries again under a new id, with the state as it came',
+    title: 'a client answers every question and then retries with a new id and the unchanged state',
     ...stateless,
     async holds(ground) {
       const { called } = resultsOf(ground.version)
@@ -189,7 +188,7 @@ export const roundRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a result that says no type is complete, and one of a type nobody declared is refused',
+    title: 'a result without a type is complete, and one of an undeclared type is rejected',
     ...stateless,
     async holds(ground) {
       ground.faulty('its results say no type, or an unknown one')

@@ -11,7 +11,7 @@ const batches = { since: '2025-03-26', until: '2025-03-26' } as const
 export const sessionRules: readonly Rule[] = [
   {
     title:
-      'a session begins with initialize, its answer and word that the client is ready, and nothing before',
+      'a session starts with initialize, its response and the initialized notification, and nothing before',
     ...revisionsOf('initialize'),
     async holds(ground) {
       const [first, second, third] = await ground.everything()
@@ -26,7 +26,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'initialize offers the newest revision that the client speaks',
+    title: 'initialize offers the newest revision that the client supports',
     ...sessions,
     async holds(ground) {
       const { heard } = await ground.meet({}, { revisions: upTo(ground.version) })
@@ -34,7 +34,8 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'initialize is answered with the revision it offers, and with what the server is and has',
+    title:
+      'the response to initialize has the offered revision, and the identity and capabilities of the server',
     ...sessions,
     async holds(ground) {
       const { greeting } = await ground.raw()
@@ -46,7 +47,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a revision the server does not speak is answered with its newest',
+    title: 'the response to an unsupported revision has the newest of the server',
     ...sessions,
     async holds(ground) {
       const raw = await ground.raw({ begin: false })
@@ -55,7 +56,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'nothing is served before initialize, but for a ping',
+    title: 'nothing but a ping is served before initialize',
     ...sessions,
     async holds(ground) {
       const raw = await ground.raw({ begin: false })
@@ -68,7 +69,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client leaves a server that answers with a revision it does not speak',
+    title: 'a client disconnects from a server that responds with an unsupported revision',
     ...sessions,
     async holds(ground) {
       const { heard, connect } = await ground.play({
@@ -84,7 +85,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'initialize is never cancelled, also where nobody waits for its answer any more',
+    title: 'initialize is never cancelled, even if its caller no longer waits',
     ...sessions,
     async holds(ground) {
       const stop = new AbortController()
@@ -101,7 +102,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'initialize is no part of a batch, on either side',
+    title: 'initialize is not sent or accepted in a batch',
     ...batches,
     async holds(ground) {
       const { heard } = await ground.meet({})
@@ -115,7 +116,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'an array of messages is taken, whoever sends it',
+    title: 'an array of messages is accepted from either side',
     ...batches,
     async holds(ground) {
       const raw = await ground.raw()
@@ -149,7 +150,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a ping is answered at once with nothing, by either side',
+    title: 'a ping is answered at once with an empty result, by either side',
     ...revisionsOf('ping'),
     async holds(ground) {
       const raw = await ground.raw()
@@ -168,7 +169,7 @@ export const sessionRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a ping has a clock of its own, and none is sent unasked',
+    title: 'a ping has its own timeout, and none is sent unless requested',
     ...revisionsOf('ping'),
     async holds(ground) {
       const said = await ground.everything()

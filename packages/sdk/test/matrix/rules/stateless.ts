@@ -7,7 +7,7 @@ import { at, part, requests } from '../transcript.ts'
 /** What every request of 2026-07-28 says of itself, and how both sides learn what they speak. */
 export const statelessRules: readonly Rule[] = [
   {
-    title: 'every request says which version, client and capabilities it comes with',
+    title: 'every request has its version, client and capabilities',
     ...stateless,
     async holds(ground) {
       const all = requests(await ground.everything(), 'client')
@@ -25,7 +25,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a request that does not say its version or capabilities as it must is refused',
+    title: 'a request without a valid version or capabilities is rejected',
     ...stateless,
     async holds(ground) {
       ground.faulty('its requests lack what they must say')
@@ -40,7 +40,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a version that is not spoken is answered with those that are',
+    title: 'the response to an unsupported version has the supported ones',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw()
@@ -51,7 +51,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'server/discover tells revisions, capabilities and instructions',
+    title: 'server/discover returns revisions, capabilities and instructions',
     ...revisionsOf('server/discover'),
     async holds(ground) {
       const raw = await ground.raw()
@@ -63,7 +63,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client of both eras asks server/discover first, and begins a session where that is unknown',
+    title: 'a client of both eras sends server/discover first, and starts a session if that is unknown',
     async holds(ground) {
       const { called } = resultsOf(ground.version)
       const { client, heard } = await ground.meet(
@@ -84,7 +84,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'falling back to initialize hangs on no one error code',
+    title: 'the fallback to initialize does not depend on one error code',
     ...sessions,
     async holds(ground) {
       for (const code of [-32602, 404]) {
@@ -98,7 +98,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client that is told which versions are spoken takes one of them, or says that there is none',
+    title: 'a client that gets the supported versions uses one of them, or reports that there is none',
     ...stateless,
     async holds(ground) {
       let asked = 0
@@ -131,7 +131,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'nothing that an earlier request said counts for the next, nor for one beside it',
+    title: 'metadata of one request does not affect a later or concurrent one',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw()
@@ -156,7 +156,7 @@ export const statelessRules: readonly Rule[] = [
     },
   },
   {
-    title: 'who somebody says they are changes nothing, on either side',
+    title: 'the names of client and server change no behaviour, on either side',
     async holds(ground) {
       const answers = new Set<string>()
       for (const name of ['claude-ai', 'admin']) {

@@ -13,7 +13,8 @@ const no = { action: 'decline' }
 /** The tasks extension of 2026-07-28. */
 export const newerTaskRules: readonly Rule[] = [
   {
-    title: 'a call becomes a task only where its request declares them, and is then answered with it at once',
+    title:
+      'a call becomes a task only if its request declares the extension, and then returns the task at once',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -51,7 +52,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a task shows every open question under a key of its own, and takes answers by updates',
+    title: 'a task has every open question under its own key, and accepts answers by updates',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -88,8 +89,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title:
-      'a failure of a tool completes its task, and an error of the protocol fails it and is said in words',
+    title: 'a failed tool completes its task, and a protocol error fails it with a message',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -107,7 +107,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'cancelling a task is acknowledged with nothing, stops it, and is done by its own request alone',
+    title: 'cancelling a task is acknowledged with an empty result, stops it, and needs its own request',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -142,7 +142,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'what is asked before a task begins is asked by trying again',
+    title: 'questions before the task starts are asked with retries',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -160,7 +160,7 @@ export const newerTaskRules: readonly Rule[] = [
   },
   {
     title:
-      'who listens to a task has declared them, and hears how it stands, but no progress and no log messages',
+      'a subscriber of a task has declared the extension, and gets its states, but no progress and no log messages',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -189,7 +189,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'of the tasks of 2025-11-25 no method, param or capability is left',
+    title: 'no method, param or capability of the tasks of 2025-11-25 exists',
     ...stateless,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -207,7 +207,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client looks at its task until that is over, and answers its questions by updates, each once',
+    title: 'a client polls its task to the end, and answers its questions by updates, each once',
     ...stateless,
     async holds(ground) {
       const asked: string[] = []
@@ -231,8 +231,7 @@ export const newerTaskRules: readonly Rule[] = [
     },
   },
   {
-    title:
-      'a client takes a task for a fault where it asked for something else, and holds its questions to the rules',
+    title: 'a client rejects a task as the result of anything but a tool call, and validates its questions',
     ...stateless,
     async holds(ground) {
       const now = '2026-01-01T00:00:00Z'

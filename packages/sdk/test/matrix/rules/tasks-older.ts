@@ -16,7 +16,7 @@ const yes = { action: 'accept', content: { ok: true } }
 /** The tasks of 2025-11-25, as a server keeps them. */
 export const olderTaskRules: readonly Rule[] = [
   {
-    title: 'tasks are declared when a session begins, and by each tool that can be one',
+    title: 'tasks are declared when a session starts, and by each tool that supports them',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -39,7 +39,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a server without tasks serves a call as if none had been asked for',
+    title: 'a server without tasks ignores the request for one',
     ...older,
     async holds(ground) {
       const raw = await ground.raw()
@@ -49,7 +49,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a task begins at the wish of its client alone, working, and is answered with at once',
+    title: 'a task starts only at the request of its client, working, and is returned at once',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -85,7 +85,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a tool is called as a task where it says so, and refuses what it does not say',
+    title: 'a tool is called as a task if it declares that, and rejects the undeclared way',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -97,7 +97,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'the result of a task is the very one of its request, tied to the task, and waited for',
+    title: 'the result of a task is exactly that of its request, related to the task, and awaited',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -119,7 +119,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a task whose request failed has failed, says how, and gives what it failed with',
+    title: 'a task whose request failed has failed, with a message and its error',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -140,7 +140,7 @@ export const olderTaskRules: readonly Rule[] = [
   },
   {
     title:
-      'a task that asks says so by its status, asks where its result is waited for, and goes on when answered',
+      'a task with a question shows it by its status, asks on the request for its result, and continues with the answer',
     ...older,
     async holds(ground) {
       const raw = await ground.raw({}, 'tasks')
@@ -169,7 +169,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'progress of a task goes under the token of its call, and ends with the task',
+    title: 'progress of a task has the token of its call, and ends with the task',
     ...older,
     async holds(ground) {
       const raw = await ground.raw({}, 'tasks')
@@ -200,7 +200,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'tasks are listed page by page for who owns them, and for nobody where nobody can be told apart',
+    title: 'tasks are listed page by page for their owner, and for nobody without identified callers',
     ...older,
     async holds(ground) {
       const raw = await ground.raw({}, 'tasks')
@@ -236,7 +236,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a task is cancelled before that is answered, once, and stays so whatever its work still gives',
+    title: 'a task is cancelled before the response, once, and stays cancelled even if its work completes',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -256,7 +256,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a task nobody began is unknown, whatever is asked about it',
+    title: 'a task that does not exist is unknown to every method',
     ...older,
     async holds(ground) {
       const raw = await ground.raw(undefined, 'tasks')
@@ -269,7 +269,7 @@ export const olderTaskRules: readonly Rule[] = [
   },
   {
     title:
-      'a client asks for a task only where server and tool take one, follows it, and cancels it by its own request',
+      'a client requests a task only if server and tool support it, follows it, and cancels it with its own request',
     ...older,
     async holds(ground) {
       const asked: string[] = []
@@ -309,7 +309,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client that takes no tasks answers at once, whatever the server wishes',
+    title: 'a client without tasks answers at once, whatever the server requests',
     ...older,
     async holds(ground) {
       const requestedSchema = { type: 'object', properties: {} }
@@ -324,7 +324,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'a client looks at a task no more often than its server wants, until it is over',
+    title: 'a client polls a task no more often than its server requests, to its end',
     since: '2025-11-25',
     async holds(ground) {
       const pollMs = 60

@@ -15,7 +15,7 @@ export const visit = (url: string): Question => ({
 /** Visits of URLs: what is asked, and how word of their end travels. */
 export const visitRules: readonly Rule[] = [
   {
-    title: 'a visit has a URL of the web, on both sides',
+    title: 'a URL elicitation has a web URL, on both sides',
     since: '2025-11-25',
     async holds(ground) {
       const raw = await ground.raw()
@@ -31,7 +31,7 @@ export const visitRules: readonly Rule[] = [
     },
   },
   {
-    title: 'word that a visit is over has its id, and goes to the session that was asked and to no other',
+    title: 'the completion of a URL elicitation has its id, and is sent only to the session that was asked',
     since: '2025-11-25',
     until: '2025-11-25',
     async holds(ground) {
@@ -52,7 +52,7 @@ export const visitRules: readonly Rule[] = [
     },
   },
   {
-    title: 'word of a visit that nobody asked for, or that is over, is ignored',
+    title: 'the completion of an unknown or completed URL elicitation is ignored',
     since: '2025-11-25',
     until: '2025-11-25',
     async holds(ground) {
@@ -83,7 +83,7 @@ export const visitRules: readonly Rule[] = [
     },
   },
   {
-    title: 'that a visit is needed first is said by its own error with the visits, and nowhere else',
+    title: 'required URL elicitations are reported by their own error with the URLs, and nowhere else',
     since: '2025-11-25',
     until: '2025-11-25',
     async holds(ground) {
