@@ -93,6 +93,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: inBrowser,
+          // Files that share a process share its browser, too.
+          isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { basename, dirname, join } from 'node:path'
-import { packAll, readManifest } from './fresh-project.ts'
+import { readManifest, type Tarball } from './fresh-project.ts'
 import { root } from './run.ts'
 
 /** A package that the registry serves in one version: a tarball, or the folder it is installed in. */
@@ -27,10 +27,10 @@ export class LocalRegistry {
     this.close = close
   }
 
-  /** @param folder where the tarballs are written */
-  static async start(folder: string): Promise<LocalRegistry> {
+  /** @param packed the workspace's packages */
+  static async start(packed: readonly Tarball[]): Promise<LocalRegistry> {
     const packages = installedPackages()
-    for (const { manifest, tarball } of await packAll(folder)) {
+    for (const { manifest, tarball } of packed) {
       packages.set(manifest.name, [{ version: manifest.version, manifest, tarball }])
     }
     const server = createServer((request, response) => {

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readManifest } from '../../scripts/fresh-project.ts'
 import { LocalRegistry } from '../../scripts/local-registry.ts'
 import { root, run } from '../../scripts/run.ts'
+import { packedOnce } from '../setup/packed-once.ts'
 
 const text = readFileSync(join(root, 'Dockerfile'), 'utf8')
 /** The instructions: continued lines joined, without comments. */
@@ -39,8 +40,7 @@ describe('the container image', () => {
   it('installs the command with its own lines, from an empty folder', { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-container-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-    mkdirSync(join(folder, 'tarballs'))
-    const registry = await LocalRegistry.start(join(folder, 'tarballs'))
+    const registry = await LocalRegistry.start(await packedOnce())
     onTestFinished(() => registry.close())
     const { version } = readManifest(join(root, 'packages/app'))
     const env = {

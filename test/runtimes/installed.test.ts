@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publishedFolders, readManifest } from '../../scripts/fresh-project.ts'
 import { LocalRegistry } from '../../scripts/local-registry.ts'
 import { type Finished, root, run } from '../../scripts/run.ts'
+import { packedOnce } from '../setup/packed-once.ts'
 import { here, installed, missing, type Place } from './place.ts'
 
 const limitMs = 120_000
@@ -73,9 +74,8 @@ function inProject(command: readonly string[]): Promise<Finished> {
 }
 
 beforeAll(async () => {
-  mkdirSync(join(folder, 'tarballs'))
   mkdirSync(project)
-  registry = await LocalRegistry.start(join(folder, 'tarballs'))
+  registry = await LocalRegistry.start(await packedOnce())
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
   const env = {
     npm_config_cache: join(folder, 'cache'),
@@ -90,7 +90,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await registry?.close()
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-})
+}, limitMs)
 
 describe('every package, installed from its tarball', () => {
   for (const runtime of runtimes) {

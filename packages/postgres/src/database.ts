@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import { retryPause, TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import pg from 'pg'
 import { PostgresErrors } from './errors.ts'
 import type { PostgresOptions, PostgresPool } from './options.ts'
@@ -7,7 +8,7 @@ import { createSchema, type Schema, schemaOf } from './schema.ts'
 /** A row of a result, by column. */
 export type Row = Readonly<Record<string, unknown>>
 
-const pauseMs = { first: 50, longest: 500 }
+const longestPauseMs = 500
 
 /** The database of a backplane or a task store: runs statements, each for a bounded time. */
 export class Database {
@@ -130,7 +131,7 @@ export class Database {
         const failure = wasUnsent ? this.errors.away(error) : this.errors.failed(what, error)
         const isRepeated =
           wasUnsent || this.errors.wasConflict(error) || (mayRepeat && failure.code === 'CONNECTION_CLOSED')
-        const pause = Math.random() * Math.min(pauseMs.longest, pauseMs.first * 2 ** Math.min(tries, 10))
+        const pause = retryPause(tries, longestPauseMs)
         if (!isRepeated || performance.now() + pause >= deadline) throw failure
         await new Promise((resolve) => setTimeout(resolve, pause))
       } finally {
@@ -156,19 +157,3 @@ export class Database {
     this.warn(`is back after ${ms} ms`)
   }
 }
-
-/** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
-export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)), ms)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-    promise.catch(() => {})
-  }
-}
-
-export class TimeoutError extends Error {}

@@ -1,4 +1,5 @@
 import { McpError, type McpErrorCode } from '@jackfield/sdk'
+import { decodeOrRaw, reasonWithout } from '@jackfield/sdk/internal/stores'
 
 /** Errors of Node.js and of `pg` before a statement was sent. */
 const unconnected =
@@ -20,7 +21,7 @@ export class PostgresErrors {
     this.#server =
       address === undefined ? "the pool's address" : `${address.hostname}:${port}${address.pathname}`
     const password = address?.password ?? ''
-    this.#secrets = [url ?? '', password, decoded(password)].filter((secret) => secret !== '')
+    this.#secrets = [url ?? '', password, decodeOrRaw(password)]
   }
 
   /** Whether nothing was sent, so that any statement may be repeated. */
@@ -74,8 +75,7 @@ export class PostgresErrors {
 
   /** The message of an error, without credentials. */
   reason(cause: unknown): string {
-    const text = cause instanceof Error ? messageOf(cause) : String(cause)
-    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+    return reasonWithout(this.#secrets, cause)
   }
 
   /** A message about the database. */
@@ -99,20 +99,4 @@ function stateOf(error: unknown): string | undefined {
 function codeOf(state: string): McpErrorCode {
   if (state.startsWith('28') || state === '42501') return 'UNAUTHORIZED'
   return state.startsWith('53') || state.startsWith('54') ? 'LIMIT' : 'CONNECT_FAILED'
-}
-
-/** The message and code of an error; an AggregateError has them in its inner errors. */
-function messageOf(error: Error): string {
-  if (error instanceof AggregateError && error.message === '') {
-    return error.errors.map((one) => (one instanceof Error ? messageOf(one) : String(one))).join(', ')
-  }
-  return error.message === '' ? error.name : error.message
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -1,4 +1,5 @@
 import type { ClaimedTask, TaskChange, TaskRow, TaskStore } from '@jackfield/sdk/extensions/tasks'
+import { subscribeUntilDone } from '@jackfield/sdk/internal/stores'
 import { Database, type Row } from './database.ts'
 import type { PostgresOptions } from './options.ts'
 import { now } from './schema.ts'
@@ -12,7 +13,6 @@ export interface PostgresTaskStore extends TaskStore {
 
 const topic = 'tasks'
 const expireBatch = 1000
-const retryMs = 1000
 const columns = 'id, version, owner, created_at, expires_at, running, holder, held_until, body'
 
 /**
@@ -37,30 +37,13 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
     topics.publish(topic, message).catch(() => {})
   }
 
-  const changed = (listener: (change?: TaskChange) => void): (() => void) => {
-    let isOver = false
-    let leave = (): void => {}
-    const receive = (message: string): void => {
-      if (!isOver) listener(changeOf(message))
-    }
-    const subscribe = async (): Promise<void> => {
-      while (!isOver && closing === undefined) {
-        try {
-          leave = await topics.subscribe(topic, receive, () => listener())
-          if (isOver) leave()
-          else listener()
-          return
-        } catch {
-          await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
-        }
-      }
-    }
-    subscribe()
-    return () => {
-      isOver = true
-      leave()
-    }
-  }
+  const changed = (listener: (change?: TaskChange) => void): (() => void) =>
+    subscribeUntilDone(
+      (receive) => topics.subscribe(topic, receive, () => listener()),
+      (message) => listener(changeOf(message)),
+      listener,
+      () => closing !== undefined,
+    )
 
   return {
     durable: true,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { Reconnection, withTimeout } from '@jackfield/sdk/internal/stores'
 import pg from 'pg'
-import { type Database, withTimeout } from './database.ts'
+import type { Database } from './database.ts'
 
 /** Subscriptions to topics, and messages to all subscribers of a topic on any node. */
 export interface Topics {
@@ -25,7 +26,6 @@ const pollMs = 250
 /** Messages are deleted after 120 s: without a successful look for so long, some may have been missed. */
 const missedMs = 60_000
 const heartbeatMs = 10_000
-const pauseMs = { first: 50, longest: 2000 }
 
 /** Notifications on one connection, or messages in a table. */
 export function openTopics(database: Database): Promise<Topics> {
@@ -131,7 +131,7 @@ class ListenedTopics extends BaseTopics {
   #work: Promise<unknown> = Promise.resolve()
   #incoming: Promise<unknown> = Promise.resolve()
   #heartbeat: ReturnType<typeof setInterval> | undefined
-  #endPause: (() => void) | undefined
+  readonly #reconnection = new Reconnection()
   #sequence = 0
 
   private constructor(database: Database, url: string) {
@@ -174,7 +174,7 @@ class ListenedTopics extends BaseTopics {
   override async close(): Promise<void> {
     await super.close()
     clearInterval(this.#heartbeat)
-    this.#endPause?.()
+    this.#reconnection.close()
     const client = this.#client
     this.#client = undefined
     await client?.end().catch(() => {})
@@ -271,43 +271,21 @@ class ListenedTopics extends BaseTopics {
   }
 
   /** Reconnects after every loss, until it is closed. */
-  async #keep({ lost }: { lost: Promise<unknown> }): Promise<void> {
-    for (let ended = lost; ; ) {
-      const cause = await ended
-      if (this.isClosed) return
-      this.database.warn(
-        `was lost for messages (${this.database.errors.reason(cause)}), and is being tried again`,
-      )
-      const since = performance.now()
-      for (let tries = 0; ; tries++) {
-        const most = Math.min(pauseMs.longest, pauseMs.first * 2 ** Math.min(tries, 10))
-        await this.#pause(Math.random() * most)
-        if (this.isClosed) return
-        try {
-          ended = (await this.#connect()).lost
-          break
-        } catch {
-          // Tried again.
-        }
-      }
-      this.database.warn(`is back for messages after ${Math.round(performance.now() - since)} ms`)
-      this.lost()
-    }
+  #keep({ lost }: { lost: Promise<unknown> }): void {
+    const { database } = this
+    this.#reconnection.keep(lost, () => this.#connect(), {
+      lost: (cause) =>
+        database.warn(`was lost for messages (${database.errors.reason(cause)}), and is being tried again`),
+      back: (afterMs) => {
+        database.warn(`is back for messages after ${afterMs} ms`)
+        this.lost()
+      },
+    })
   }
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined
     client.end().catch(() => {})
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 
   /** An idle connection may be lost unnoticed. */

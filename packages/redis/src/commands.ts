@@ -1,7 +1,8 @@
 import { McpError } from '@jackfield/sdk'
+import { TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { CommandSender } from './client.ts'
 import type { RedisErrors } from './faults.ts'
-import { type ReconnectingClient, TimeoutError, withTimeout } from './line.ts'
+import type { ReconnectingClient } from './line.ts'
 import type { Script } from './scripts.ts'
 
 /** Most pending commands. */

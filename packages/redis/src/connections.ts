@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import { decodeOrRaw } from '@jackfield/sdk/internal/stores'
 import { createClient } from '@redis/client'
 import type { CommandSender, RedisClient, RedisCluster } from './client.ts'
 import { Commands } from './commands.ts'
@@ -132,14 +133,6 @@ function addressOf(url: string): { host: string; secrets: string[] } {
   const { password, hostname, port } = address
   const secrets = [password, decodeOrRaw(password)]
   return { host: `${hostname}:${port === '' ? 6379 : port}`, secrets: [url, ...secrets] }
-}
-
-function decodeOrRaw(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 export function keyOf(prefix: string, name: string): string {

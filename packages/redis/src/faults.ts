@@ -1,4 +1,5 @@
 import { McpError, type McpErrorCode } from '@jackfield/sdk'
+import { reasonWithout } from '@jackfield/sdk/internal/stores'
 
 /** Creates errors that name the Redis server, without its credentials. */
 export class RedisErrors {
@@ -11,7 +12,7 @@ export class RedisErrors {
    */
   constructor(server: string, secrets: readonly string[]) {
     this.#server = server
-    this.#secrets = secrets.filter((secret) => secret !== '')
+    this.#secrets = secrets
   }
 
   unreachable(cause: unknown): McpError {
@@ -60,8 +61,7 @@ export class RedisErrors {
 
   /** The message of an error, without credentials. */
   reason(cause: unknown): string {
-    const text = cause instanceof Error ? messageOf(cause) : String(cause)
-    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+    return reasonWithout(this.#secrets, cause)
   }
 
   /** A message about the server. */
@@ -72,14 +72,6 @@ export class RedisErrors {
   #create(code: McpErrorCode, what: string): McpError {
     return new McpError(code, this.sentence(what))
   }
-}
-
-/** The message of an error; an AggregateError has it in its inner errors. */
-function messageOf(error: Error): string {
-  if (error.message !== '') return error.message
-  return error instanceof AggregateError
-    ? error.errors.map((one) => String(one?.message)).join(', ')
-    : error.name
 }
 
 function codeOf(reason: string): McpErrorCode {

@@ -1,8 +1,6 @@
+import { Reconnection, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { RedisConnection } from './client.ts'
 import type { RedisErrors } from './faults.ts'
-
-const firstPauseMs = 50
-const longestPauseMs = 2000
 
 export interface LineOptions<C extends RedisConnection> {
   /** Creates a client that is not connected. */
@@ -29,7 +27,7 @@ export class ReconnectingClient<C extends RedisConnection> {
   #lostAt = 0
   #onLost: ((cause: unknown) => void) | undefined
   #waiters: (() => void)[] = []
-  #endPause: (() => void) | undefined
+  readonly #reconnection = new Reconnection()
   #closed = false
 
   constructor(options: LineOptions<C>) {
@@ -79,7 +77,7 @@ export class ReconnectingClient<C extends RedisConnection> {
     this.#closed = true
     const client = this.#client
     this.#client = undefined
-    this.#endPause?.()
+    this.#reconnection.close()
     this.#resolveWaiters()
     if (client === undefined) return
     if (gently) await withTimeout(Promise.resolve(client.close()), this.#options.timeoutMs).catch(() => {})
@@ -123,35 +121,15 @@ export class ReconnectingClient<C extends RedisConnection> {
   }
 
   /** Reconnects after every loss, until the line is closed. */
-  async #keep(first: Promise<unknown>): Promise<void> {
+  #keep(first: Promise<unknown>): void {
     const { faults, what, warn } = this.#options
-    let lost = first
-    for (;;) {
-      const cause = await lost
-      if (this.#closed) return
-      warn(faults.sentence(`was lost for ${what} (${faults.reason(cause)}), and is being tried again`))
-      const since = performance.now()
-      for (let tries = 0; ; tries++) {
-        await this.#pause(Math.random() * Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries, 10)))
-        if (this.#closed) return
-        try {
-          lost = (await this.#connect(true)).lost
-          break
-        } catch (error) {
-          this.#cause = error
-        }
-      }
-      warn(faults.sentence(`is back for ${what} after ${Math.round(performance.now() - since)} ms`))
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
+    this.#reconnection.keep(first, () => this.#connect(true), {
+      lost: (cause) =>
+        warn(faults.sentence(`was lost for ${what} (${faults.reason(cause)}), and is being tried again`)),
+      back: (afterMs) => warn(faults.sentence(`is back for ${what} after ${afterMs} ms`)),
+      failed: (error) => {
+        this.#cause = error
+      },
     })
   }
 
@@ -159,22 +137,6 @@ export class ReconnectingClient<C extends RedisConnection> {
     for (const tell of this.#waiters.splice(0)) tell()
   }
 }
-
-/** Settles like a promise, or rejects after `ms` milliseconds. */
-export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)), ms)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** The timeout of `within`. */
-export class TimeoutError extends Error {}
 
 function destroy(client: RedisConnection): void {
   try {

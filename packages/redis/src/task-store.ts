@@ -6,6 +6,7 @@ import type {
   TaskRow,
   TaskStore,
 } from '@jackfield/sdk/extensions/tasks'
+import { subscribeUntilDone } from '@jackfield/sdk/internal/stores'
 import { connectRedis, keyOf, type RedisConnections, requireSize } from './connections.ts'
 import type { RedisOptions } from './options.ts'
 import { addTask, claimTasks, expireTasks, listTasks, renewTasks, replaceTask } from './task-scripts.ts'
@@ -151,28 +152,12 @@ class Store implements RedisTaskStore {
 
   changed(listener: (change?: TaskChange) => void): () => void {
     const { topics } = this.#redis
-    let isOver = false
-    let leave = (): void => {}
-    const receive = (message: string): void => {
-      if (!isOver) listener(changeOf(message))
-    }
-    const subscribe = async (): Promise<void> => {
-      while (!isOver && !this.#closed) {
-        try {
-          leave = await topics.subscribe(this.#channel, receive, () => listener())
-          if (isOver) leave()
-          else listener()
-          return
-        } catch {
-          await new Promise((resolve) => setTimeout(resolve, countMs).unref())
-        }
-      }
-    }
-    subscribe()
-    return () => {
-      isOver = true
-      leave()
-    }
+    return subscribeUntilDone(
+      (receive) => topics.subscribe(this.#channel, receive, () => listener()),
+      (message) => listener(changeOf(message)),
+      listener,
+      () => this.#closed,
+    )
   }
 
   close(): Promise<void> {

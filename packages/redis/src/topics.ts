@@ -1,6 +1,7 @@
+import { TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { RedisClient } from './client.ts'
 import type { RedisErrors } from './faults.ts'
-import { type ReconnectingClient, TimeoutError, withTimeout } from './line.ts'
+import type { ReconnectingClient } from './line.ts'
 
 const heartbeatMs = 10_000
 

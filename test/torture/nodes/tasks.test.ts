@@ -116,10 +116,11 @@ const claim = (store: string): string =>
   `Tasks on ${store} are completed while their processes are killed: none is lost, each finished step runs once, and one that was interrupted runs again with the same key`
 const trial = 'process that runs tasks killed and replaced'
 const trials = { test: 4, change: 20, long: 1000 }
+const changeMinutes = 5
 
 describe.skipIf(!isThere)(`tasks on Redis${left}`, { timeout: 120_000 }, () => {
   campaign(
-    { id: 'killed-workers-redis', chapter: 'State', claim: claim('Redis'), trial, trials },
+    { id: 'killed-workers-redis', chapter: 'State', claim: claim('Redis'), trial, trials, changeMinutes },
     async (course) => {
       const redis = await RedisServer.start(...forgetsNothing)
       await killWorkers({ redis: redis.url }, course)
@@ -129,7 +130,14 @@ describe.skipIf(!isThere)(`tasks on Redis${left}`, { timeout: 120_000 }, () => {
 
 describe.skipIf(!isInstalled)(`tasks on PostgreSQL${note}`, { timeout: 120_000 }, () => {
   campaign(
-    { id: 'killed-workers-postgres', chapter: 'State', claim: claim('PostgreSQL'), trial, trials },
+    {
+      id: 'killed-workers-postgres',
+      chapter: 'State',
+      claim: claim('PostgreSQL'),
+      trial,
+      trials,
+      changeMinutes,
+    },
     async (course) => {
       const server = await PostgresServer.start()
       onTestFinished(() => server.stop())

@@ -57,6 +57,7 @@ const commands: Readonly<Record<string, readonly string[] | string>> = {
   gateway: 'runs until it is interrupted',
   store: 'renames a file',
   daemon: 'shows or ends the host process',
+  completion: 'prints a script',
   tasks: 'connects only the server of a task that is awaited or cancelled',
   web: 'its page shows what waits',
   options: 'prints help',

@@ -132,7 +132,7 @@ describe('failures have a reason and a fix', () => {
       'not_found_error',
       'model: claude-test-1',
       'unknown-model',
-      /not known to its provider.*JACKFIELD_MODEL/,
+      /not known to its provider.*model: claude-test-1/,
     ],
     [
       400,
@@ -151,6 +151,7 @@ describe('failures have a reason and a fix', () => {
       kind,
       message: expect.stringMatching(words),
       model: 'anthropic/claude-haiku-4-5',
+      fixes: status === 404 ? [{ action: 'choose-model' }] : [],
     })
     expect(String(failure)).not.toContain('key-a')
   })

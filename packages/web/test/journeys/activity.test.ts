@@ -4,11 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 import type { JsonSchema } from '@jackfield/sdk'
 import { compileSchema } from '@jackfield/sdk/schema'
 import type { Page } from 'playwright-core'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asking, type Reply, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 /** Members of the events that are put into the log: of 100,000, every tenth is an exchange over HTTP, every hundredth an error. */

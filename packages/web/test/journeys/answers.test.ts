@@ -1,10 +1,8 @@
 import type { InboxItem } from '@jackfield/host'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asking, type Served, serveHost } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const rules = [
   { id: 'echo asks', verdict: 'ask' as const, tool: 'echo', scope: 'always' as const },

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SamplingMessage } from '@jackfield/sdk'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asking, library, type Reply, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { tempFolder, until } from '../server/rig.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 
@@ -125,7 +123,7 @@ describe.skipIf(missing !== undefined)(
       await page.getByText('One was cancelled.').waitFor()
       await until(() => readFileSync(file, 'utf8').includes('slow cancelled'), 'the cancellation')
       const [first, second] = JSON.stringify(given.at(-1)).split('"toolUseId"').slice(1)
-      expect(first).toContain('The person cancelled this call')
+      expect(first).toContain('The user cancelled this call')
       expect(second).toContain('word word')
       await page.locator('[data-state=cancelled] summary', { hasText: 'cancelled' }).waitFor()
       await page.locator('[data-state=done] summary').click()

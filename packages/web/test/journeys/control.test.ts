@@ -1,13 +1,11 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
 import { serveConfigured } from '../fixtures/configured.ts'
 import { asking, scriptedModel, travel } from '../fixtures/harness.ts'
 import { tempFolder } from '../server/rig.ts'
-import { closeBrowser, missing, openTab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab } from './journey.ts'
 
 const ownText = (servers: object, rules: string): string => `{
   // My own servers

@@ -5,15 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../server/rig.ts'
-import { closeBrowser, missing, openBrowser } from './journey.ts'
+import { missing, openBrowser } from './journey.ts'
 
 const program = fileURLToPath(new URL('../../../app/dist/main.js', import.meta.url))
 /** Leaves its arguments in a file, and then serves tools. */
 const server = fileURLToPath(new URL('../fixtures/argv-server.ts', import.meta.url))
-
-afterAll(closeBrowser)
 
 /** `jackfield web` in a folder, and its login link. */
 async function webIn(folder: string, env: Record<string, string>): Promise<string> {

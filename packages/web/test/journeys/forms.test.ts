@@ -1,12 +1,10 @@
 import { type FormValues, finishForm, planForm } from '@jackfield/host/browser'
 import type { ElicitSchema } from '@jackfield/sdk'
 import fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { seed } from '../../../../test/setup/seed.ts'
 import { asking, type Served, serveHost } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const forms = process.env['JACKFIELD_LONG'] === '1' ? 200 : 12
 

@@ -3,12 +3,10 @@ import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from '@jackfield/host'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { everything, serveHost } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 

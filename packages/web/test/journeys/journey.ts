@@ -21,19 +21,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 let browser: Promise<Browser> | undefined
 
-/** The browser of all journeys of one file. */
+/** The browser of all journeys of one process, with which it ends. Each tab has a context of its own. */
 export function openBrowser(): Promise<Browser> {
   browser ??= chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
     args: ['--no-sandbox', '--disable-gpu', '--disable-software-rasterizer'],
   })
   return browser
-}
-
-export async function closeBrowser(): Promise<void> {
-  const open = browser
-  browser = undefined
-  await (await open)?.close()
 }
 
 export interface Tab {

@@ -1,8 +1,6 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { bigLibrary, scriptedModel, serveHost } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab } from './journey.ts'
 
 /** Colours do not fade, so that their contrast is what it stays. */
 const still = { reducedMotion: 'reduce' } as const

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { InboxItem } from '@jackfield/host'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asking, type Served, serveHost } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab } from './journey.ts'
 
 const rules = [
   { id: 'echo asks', verdict: 'ask' as const, tool: 'echo', scope: 'always' as const },

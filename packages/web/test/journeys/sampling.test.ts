@@ -1,11 +1,9 @@
 import type { CreateMessageParams } from '@jackfield/sdk'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statelessServer } from '../../../host/test/fixtures/stateless-server.ts'
 import { asking, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
-import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab, type Tab } from './journey.ts'
 
 const request = {
   systemPrompt: 'You plan trips.',

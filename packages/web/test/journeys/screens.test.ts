@@ -1,9 +1,7 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asking, hostile, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { texts } from '../fixtures/hostile-server.ts'
-import { closeBrowser, missing, openTab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 

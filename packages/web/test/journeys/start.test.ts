@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { closeBrowser, missing, openBrowser } from './journey.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { missing, openBrowser } from './journey.ts'
 
 const program = fileURLToPath(new URL('../../../app/dist/main.js', import.meta.url))
-
-afterAll(closeBrowser)
 
 /** `jackfield start --web` in a folder of its own, and its login link. */
 async function startInBrowser(): Promise<string> {

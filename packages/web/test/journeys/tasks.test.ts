@@ -1,13 +1,11 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { serveHost } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
-import { closeBrowser, missing, openTab } from './journey.ts'
-
-afterAll(closeBrowser)
+import { missing, openTab } from './journey.ts'
 
 const pollIntervalMs = 200
 
@@ -112,7 +110,6 @@ describe.skipIf(missing !== undefined)(
       // The same task among what its server offers.
       const id = new URL(page.url()).pathname.split('/').at(-1)
       await tab.go(`/inspect/works/tasks/${id}`)
-      await page.getByRole('link', { name: '‹ works' }).waitFor()
       await page.getByText('It is blue').waitFor()
       await tab.check()
 

@@ -56,6 +56,7 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
         'The checker of histories finds every mistake that nodes are made to make, and none in nodes without one',
       trial: 'mistake in nodes, of their balancer or of their use of Redis',
       trials: { test: 5, change: mistakes.length + 1, long: mistakes.length + 1 },
+      changeMinutes: 5,
     },
     async ({ seed, trials }) => {
       const isWhole = trials > mistakes.length
@@ -150,6 +151,7 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
         'In the histories of clients of all kinds on three processes, which are killed, paused and restarted while their Redis is cut off, paused, restarted and replaced by a replica without its newest writes, no promise to clients is broken',
       trial: 'call',
       trials: { test: 600, change: 2_000, long: 100_000 },
+      changeMinutes: 5,
       longMinutes: 120,
     },
     async (course) => {
@@ -168,6 +170,7 @@ describe.skipIf(!isInstalled)(`histories of three nodes over PostgreSQL${note}`,
         'In the histories of clients of all kinds on three processes over PostgreSQL, which are killed, paused and restarted while PostgreSQL is restarted, no promise to clients is broken',
       trial: 'call',
       trials: { test: 300, change: 2_000, long: 100_000 },
+      changeMinutes: 5,
       longMinutes: 120,
     },
     async (course) => {

@@ -91,7 +91,7 @@ export interface Turn {
 const maxWritten = 200
 
 const cancelledByPerson =
-  'The person cancelled this call. Do not make the same call again unless they ask for it.'
+  'The user cancelled this call. Do not make the same call again unless they ask for it.'
 
 type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
@@ -408,7 +408,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     isToolOn: isOn,
     cancelCall(id) {
       if (running?.id !== id) return false
-      running.cancel.abort(new McpError('CANCELLED', 'The person cancelled this call'))
+      running.cancel.abort(new McpError('CANCELLED', 'The user cancelled this call'))
       return true
     },
     unfinished: transcript.unfinished,

@@ -172,7 +172,7 @@ export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'d
       <p>{t('drift.intro', { count: question.changes.length })}</p>
       {question.changes.map((change, n) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the changes of a question do not change
-        <div key={n} className={style.foreign}>
+        <div key={n} className={style.foreign} data-change>
           <div className={style.row}>
             <strong>{t(`drift.${change.kind}`, { what: t(`drift.what.${change.what}`) })}</strong>
             <Foreign text={change.name} inline />

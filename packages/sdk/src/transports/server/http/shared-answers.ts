@@ -1,6 +1,5 @@
 import type { JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, parseJson } from '../../../jsonrpc/parse.ts'
-import type { Backplane } from '../../../request/backplane.ts'
 import { unref } from '../options.ts'
 import { type Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerState } from './server-state.ts'
@@ -18,7 +17,7 @@ interface AcceptedAnswer {
 const lookMs = 10_000
 /** Milliseconds that accepted responses are kept, in case the store loses them. */
 const keptAnswersMs = 30_000
-/** Milliseconds after which an answer is sent again whose question the store did not have. */
+/** Milliseconds between the messages about an answer whose question the store did not have. */
 const repeatedAfterMs = [1_000, 3_000, 9_000]
 /** Most answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
@@ -31,27 +30,29 @@ export class SharedAnswers {
   readonly #state: HttpServerState
   readonly #sessions: Sessions
   readonly #nodes: Nodes
-  readonly #backplane: Backplane
   readonly #report: (error: unknown) => void
   /** Sent and unanswered questions of this node, with their sessions. */
   readonly #questions = new Map<string, string>()
   /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
   readonly #accepted = new Map<string, AcceptedAnswer>()
-  readonly #repeating = new Set<ReturnType<typeof setTimeout>>()
+  #repeated = 0
   #looking: ReturnType<typeof setInterval> | undefined
 
   constructor(state: HttpServerState, sessions: Sessions, nodes: Nodes, report: (error: unknown) => void) {
     this.#state = state
     this.#sessions = sessions
     this.#nodes = nodes
-    this.#backplane = state.backplane
     this.#report = report
   }
 
   /** Stores a question of this node before it is sent. Rejects if the backplane fails. */
   async ask(session: string, question: RequestId): Promise<void> {
     this.expect(String(question), session)
-    await this.#backplane.set(questionKey(session, question), unanswered, this.#state.bounds.storedEventsMs)
+    await this.#state.backplane.set(
+      questionKey(session, question),
+      unanswered,
+      this.#state.bounds.storedEventsMs,
+    )
   }
 
   /** Expects no more answers to questions here: another node may take their call over. */
@@ -62,7 +63,7 @@ export class SharedAnswers {
   /** Forgets a question that was answered or withdrawn. */
   end(session: string, question: RequestId): void {
     if (this.#questions.delete(String(question)))
-      this.#backplane.delete(questionKey(session, question)).catch(this.#report)
+      this.#state.backplane.delete(questionKey(session, question)).catch(this.#report)
   }
 
   /** Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. */
@@ -80,8 +81,8 @@ export class SharedAnswers {
     const answer = { session: session.id, message, at: performance.now() }
     if (await this.#pass(id, node, answer)) return
     this.#state.observer?.event({ type: 'writeRefused', what: 'answer' })
-    const { length } = JSON.stringify(message)
-    if (this.#repeating.size < maxRepeated && length <= maxRepeatedChars) this.#repeatLater(id, node, answer)
+    if (this.#repeated < maxRepeated && JSON.stringify(message).length <= maxRepeatedChars)
+      this.#repeat(id, node, answer)
   }
 
   /** Stores a response and announces it to the node that asked; whether it is the first one. Rejects if the backplane fails. */
@@ -95,22 +96,20 @@ export class SharedAnswers {
   }
 
   /** The message may be lost, too, while the store comes back and nodes connect to it again. */
-  #repeatLater(id: string, node: string, answer: AcceptedAnswer, times = 0): void {
-    const timer = unref(
-      setTimeout(async () => {
-        this.#repeating.delete(timer)
-        const isFirst = await this.#pass(id, node, answer).catch(() => false)
-        if (!isFirst && times + 1 < repeatedAfterMs.length) this.#repeatLater(id, node, answer, times + 1)
-      }, repeatedAfterMs[times]),
-    )
-    this.#repeating.add(timer)
+  async #repeat(id: string, node: string, answer: AcceptedAnswer): Promise<void> {
+    this.#repeated++
+    for (const ms of repeatedAfterMs) {
+      await new Promise((resolve) => unref(setTimeout(resolve, ms)))
+      if (await this.#pass(id, node, answer).catch(() => false)) break
+    }
+    this.#repeated--
   }
 
   /** Whether the response is the first one to its question. */
   #store({ session, message }: AcceptedAnswer): Promise<boolean> {
     const key = questionKey(session, message.id ?? '')
     const { storedEventsMs } = this.#state.bounds
-    return this.#backplane.swap(key, unanswered, answered + JSON.stringify(message), storedEventsMs)
+    return this.#state.backplane.swap(key, unanswered, answered + JSON.stringify(message), storedEventsMs)
   }
 
   /** A failover of the store may lose a response after the client received 202 for it. */
@@ -150,7 +149,7 @@ export class SharedAnswers {
   /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
   take(sessionId: string, id: string, given?: unknown): void {
     const take = async (): Promise<void> => {
-      const text = await this.#backplane.get(questionKey(sessionId, id))
+      const text = await this.#state.backplane.get(questionKey(sessionId, id))
       const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
       const response = classify(text === undefined ? given : stored)
       if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
@@ -160,6 +159,5 @@ export class SharedAnswers {
 
   close(): void {
     clearInterval(this.#looking)
-    for (const timer of this.#repeating) clearTimeout(timer)
   }
 }

@@ -1,5 +1,4 @@
 import { isObject, parseJson } from '../../../jsonrpc/parse.ts'
-import type { Backplane } from '../../../request/backplane.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { parsedBytes } from '../memory-budget.ts'
 import { type Nodes, nodeOf } from './nodes.ts'
@@ -23,23 +22,14 @@ const maxPosted = 64
 
 /** The sessions of HTTP+SSE whose streams are here, and the messages for those of other nodes. */
 export class SseInboxes {
-  readonly #backplane: Backplane
+  readonly #state: HttpServerState
   readonly #nodes: Nodes
-  /** The name of the server: several servers may share a backplane. */
-  readonly #server: string
-  readonly #idleMs: number
   readonly #report: (error: unknown) => void
   readonly #inboxes = new Map<string, Inbox>()
 
-  constructor(
-    { backplane, bounds, server }: HttpServerState,
-    nodes: Nodes,
-    report: (error: unknown) => void,
-  ) {
-    this.#backplane = backplane
+  constructor(state: HttpServerState, nodes: Nodes, report: (error: unknown) => void) {
+    this.#state = state
     this.#nodes = nodes
-    this.#server = server.info.name
-    this.#idleMs = bounds.sessionIdleMs
     this.#report = report
   }
 
@@ -54,8 +44,9 @@ export class SseInboxes {
 
   /** Renews the time to live of an inbox, with an entry that is no message, and returns its position. */
   async #renew(id: string, principal: string | null): Promise<string> {
-    await this.#backplane.set(this.#key(id), JSON.stringify({ principal }), this.#idleMs)
-    const position = await this.#backplane.append(this.#key(id), '', maxPosted, this.#idleMs)
+    const { backplane, bounds } = this.#state
+    await backplane.set(this.#key(id), JSON.stringify({ principal }), bounds.sessionIdleMs)
+    const position = await backplane.append(this.#key(id), '', maxPosted, bounds.sessionIdleMs)
     this.read(id)
     return position
   }
@@ -72,7 +63,7 @@ export class SseInboxes {
 
   close(id: string): void {
     this.#inboxes.delete(id)
-    this.#backplane.delete(this.#key(id)).catch(this.#report)
+    this.#state.backplane.delete(this.#key(id)).catch(this.#report)
   }
 
   /**
@@ -81,12 +72,12 @@ export class SseInboxes {
    */
   async post(id: string, caller: Caller, value: unknown): Promise<boolean> {
     const node = nodeOf(id)
-    const text = node === undefined ? undefined : await this.#backplane.get(this.#key(id))
+    const text = node === undefined ? undefined : await this.#state.backplane.get(this.#key(id))
     const record = text === undefined ? undefined : parseJson(text)
     if (node === undefined || !isObject(record) || record['principal'] !== caller.principal) return false
     if (await this.#nodes.isGone(node)) return false
     const entry = JSON.stringify({ value, caller: storedCaller(caller) })
-    await this.#backplane.append(this.#key(id), entry, maxPosted, this.#idleMs)
+    await this.#state.backplane.append(this.#key(id), entry, maxPosted, this.#state.bounds.sessionIdleMs)
     this.#nodes.send({ type: 'posted', session: id }, node)
     return true
   }
@@ -96,7 +87,7 @@ export class SseInboxes {
     const inbox = this.#inboxes.get(id)
     if (inbox === undefined) return
     const read = async (): Promise<void> => {
-      const entries = await this.#backplane.read(this.#key(id), inbox.position)
+      const entries = await this.#state.backplane.read(this.#key(id), inbox.position)
       if (entries === undefined) {
         inbox.lost()
         return
@@ -114,6 +105,6 @@ export class SseInboxes {
   }
 
   #key(session: string): string {
-    return `inbox:${this.#server}:${session}`
+    return `inbox:${this.#state.server.info.name}:${session}`
   }
 }

@@ -1,0 +1,146 @@
+/**
+ * For `@jackfield/redis` and `@jackfield/postgres`: what backplanes and task stores on a server have in common. It makes no promise
+ * of stability, as `@jackfield/sdk/internal`.
+ * @module
+ */
+
+/** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
+export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)), ms)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+    promise.catch(() => {})
+  }
+}
+
+/** The timeout of `withTimeout`. */
+export class TimeoutError extends Error {}
+
+const firstPauseMs = 50
+
+/** Milliseconds before another attempt: random, and longer after more of them. */
+export function retryPause(attempts: number, longestMs: number): number {
+  return Math.random() * Math.min(longestMs, firstPauseMs * 2 ** Math.min(attempts, 10))
+}
+
+/** The password of a URL as it may be in messages, too: decoded. */
+export function decodeOrRaw(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The message of an error, without texts that are secret. An AggregateError has it in its inner errors. */
+export function reasonWithout(secrets: readonly string[], cause: unknown): string {
+  return secrets.reduce(
+    (clean, secret) => (secret === '' ? clean : clean.replaceAll(secret, '***')),
+    textOf(cause),
+  )
+}
+
+function textOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(textOf).join(', ')
+  return cause.message === '' ? cause.name : cause.message
+}
+
+const longestPauseMs = 2_000
+
+/** What `Reconnection` reports: a loss with its reason, and that there is a connection again. */
+export interface ReconnectionEvents {
+  readonly lost: (cause: unknown) => void
+  readonly back: (afterMs: number) => void
+  /** An attempt failed; another one follows. */
+  readonly failed?: (error: unknown) => void
+}
+
+/** Connects again after every loss, with random pauses of up to 2 s, until it is closed. */
+export class Reconnection {
+  #isClosed = false
+  #endPause: (() => void) | undefined
+
+  /**
+   * @param first resolves with the reason when the first connection ends
+   * @param connect opens another one, and gives the same for it
+   */
+  async keep(
+    first: Promise<unknown>,
+    connect: () => Promise<{ readonly lost: Promise<unknown> }>,
+    events: ReconnectionEvents,
+  ): Promise<void> {
+    for (let lost = first; ; ) {
+      const cause = await lost
+      if (this.#isClosed) return
+      events.lost(cause)
+      const since = performance.now()
+      for (let attempts = 0; ; attempts++) {
+        await this.#pause(retryPause(attempts, longestPauseMs))
+        if (this.#isClosed) return
+        try {
+          lost = (await connect()).lost
+          break
+        } catch (error) {
+          events.failed?.(error)
+        }
+      }
+      events.back(Math.round(performance.now() - since))
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#endPause?.()
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
+
+/**
+ * Subscribes to a topic, and tries again each second until that succeeds: for `TaskStore.changed`. `missed` is called once it is
+ * subscribed, because earlier messages were missed.
+ * @param isClosed whether to give up
+ * @returns a function that ends the subscription
+ */
+export function subscribeUntilDone(
+  subscribe: (receive: (message: string) => void) => Promise<() => void>,
+  receive: (message: string) => void,
+  missed: () => void,
+  isClosed: () => boolean,
+): () => void {
+  let isOver = false
+  let leave = (): void => {}
+  const work = async (): Promise<void> => {
+    while (!isOver && !isClosed()) {
+      try {
+        leave = await subscribe((message) => {
+          if (!isOver) receive(message)
+        })
+        if (isOver) leave()
+        else missed()
+        return
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 1_000).unref())
+      }
+    }
+  }
+  work()
+  return () => {
+    isOver = true
+    leave()
+  }
+}

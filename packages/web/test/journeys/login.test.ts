@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { serveHost } from '../fixtures/harness.ts'
+import { until } from '../server/rig.ts'
+import { missing, openTab } from './journey.ts'
+
+const allow = '[data-act=allow][data-armed=true]'
+
+describe.skipIf(missing !== undefined)(
+  `sign-in in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
+  () => {
+    test('a page is opened by a click, for more scopes by another one; signing out; and no token is in the page, its frames or the log', async () => {
+      const one = await world()
+      one.challenge = 'Bearer scope="read"'
+      one.allows = (token, { method }) => {
+        const scopes = one.as.good.get(token)?.split(' ')
+        if (scopes === undefined) return false
+        if (method !== 'tools/call' || scopes.includes('write')) return true
+        return 'Bearer error="insufficient_scope", scope="write"'
+      }
+      const opened: URL[] = []
+      const served = await serveHost({
+        servers: { shop: { url: one.url } },
+        rules: [{ id: 'all', verdict: 'allow' }],
+        async openPage(url) {
+          opened.push(url)
+          const { headers } = await fetch(url, { redirect: 'manual' })
+          await fetch(new URL(headers.get('location') ?? '', url))
+        },
+      })
+      const tab = await openTab(served, '/servers/shop')
+      const { page } = tab
+      const frames: string[] = []
+      page.on('websocket', (socket) => {
+        socket.on('framereceived', ({ payload }) => frames.push(String(payload)))
+        socket.on('framesent', ({ payload }) => frames.push(String(payload)))
+      })
+      await page.reload()
+      const { host, surfaces } = served.service
+      await until(() => surfaces.attached.length > 0, 'the tab')
+
+      await page.getByRole('button', { name: 'Sign in' }).first().waitFor()
+      expect(opened).toEqual([])
+      await tab.check()
+      await page.getByRole('button', { name: 'Sign in' }).first().click()
+      await until(() => host.connections.get('shop')?.state === 'ready', 'the login')
+      expect(opened).toHaveLength(1)
+
+      const call = host.call('shop__x', {}, { caller: 'chat' })
+      await until(() => host.inbox.list().length === 1, 'the question for more')
+      await tab.go(`/inbox/${host.inbox.list()[0]?.id}`)
+      await page.getByText(/read, write|write, read/).waitFor()
+      await page.locator(allow).waitFor()
+      expect(opened).toHaveLength(1)
+      await page.click(allow)
+      expect(JSON.stringify(await call)).toContain('done')
+      expect(opened).toHaveLength(2)
+
+      const tokens = [...one.as.good.keys()]
+      expect(tokens.length).toBeGreaterThan(0)
+      await tab.go('/activity')
+      await page.locator('[data-place]').first().waitFor()
+      await tab.go('/servers/shop')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await until(() => host.connections.get('shop')?.state === 'needs-sign-in', 'the end of the login')
+      await page.getByRole('button', { name: 'Sign in' }).first().waitFor()
+      await tab.check()
+      const texts = [frames.join('\n'), await page.content(), JSON.stringify(host.activity())]
+      expect(frames.length).toBeGreaterThan(10)
+      for (const token of tokens)
+        expect([token, texts.map((text) => text.includes(token))]).toEqual([token, [false, false, false]])
+    })
+  },
+)
