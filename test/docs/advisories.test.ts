@@ -28,7 +28,7 @@ describe('docs/advisories.md', () => {
     expect(readFileSync(join(root, 'docs/advisories.md'), 'utf8')).toBe(pageOf(classes))
   })
 
-  it('names tests that are there, and says where there is nothing to test', () => {
+  it('names existing tests, and marks entries that do not apply', () => {
     const faults = weaknesses.flatMap(({ title, here, proof }) => {
       if (proof.length === 0) return here.startsWith('Not applicable: ') ? [] : [`${title}: has no proof`]
       return proof.flatMap((reference) => {

@@ -6,14 +6,14 @@ import { root } from '../../scripts/run.ts'
 import { exportedFrom } from './exported.ts'
 
 describe('every way into a package', () => {
-  it.each(entries())('$name stands in the README of its package', ({ name, folder }) => {
+  it.each(entries())('$name is in the README of its package', ({ name, folder }) => {
     const readme = readFileSync(join(folder, 'README.md'), 'utf8')
     expect(readme).toMatch(new RegExp(`[\`'"]${name}[\`'"]`))
   })
 })
 
 describe('every name that can be imported', () => {
-  it.each(entries())('from $name says what it is', ({ file }) => {
+  it.each(entries())('from $name has a doc comment', ({ file }) => {
     const names = exportedFrom(file)
     expect(names).not.toEqual([])
     const silent = names.filter(({ comment }) => comment === undefined || comment.length < 10)

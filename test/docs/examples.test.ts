@@ -21,7 +21,7 @@ function beginning(example: string): string | undefined {
 
 describe('every example', () => {
   it.concurrent.each(examples.filter((name) => !(name in elsewhere)))(
-    '%s does what it says',
+    '%s works as described',
     { timeout: 90_000 },
     async (example) => {
       const file = beginning(example)
@@ -41,7 +41,7 @@ describe('every example', () => {
     expect(readFileSync(join(root, file), 'utf8')).toContain(`examples/${example}/`)
   })
 
-  it('stands in the list of examples', () => {
+  it('is in the list of examples', () => {
     const listed = readFileSync(join(folder, 'README.md'), 'utf8')
     const links = [...listed.matchAll(/\]\((\w[\w-]*)\)/g)].map(([, name]) => name)
     expect(links.sort()).toEqual([...examples].sort())

@@ -46,7 +46,7 @@ describe('docs/features.md', () => {
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([])
   })
 
-  it.each(order)('says of %s what is found in its packages and in the tests that ran', (peer) => {
+  it.each(order)('has the same result for %s as its packages and the tests that ran', (peer) => {
     const faults = rows.flatMap((row) => {
       const fault = faultOf(peer, row.peers[peer])
       return fault === undefined ? [] : [`${row.title}: ${fault}`]

@@ -44,7 +44,7 @@ function textOf(module: readonly Block[]): string {
 }
 
 describe('the code in every page', () => {
-  it('compiles as it stands there', { timeout: 120_000 }, async () => {
+  it('compiles as it is', { timeout: 120_000 }, async () => {
     const desk = mkdtempSync(join(root, 'node_modules/.snippets-'))
     onTestFinished(() => rmSync(desk, { recursive: true, force: true }))
     const files = modules().map((module, at) => {
@@ -66,7 +66,7 @@ describe('the code in every page', () => {
     expect(faults).toEqual([])
   })
 
-  it('is JSON where it says so', () => {
+  it('is JSON if marked as such', () => {
     for (const { code, page, line } of blocks.filter(({ language }) => language === 'json')) {
       expect(() => JSON.parse(code), `${page}:${line}`).not.toThrow()
     }

@@ -8,7 +8,7 @@ import { exportedFrom } from './exported.ts'
 
 const sdk = join(root, 'packages/sdk/src')
 
-it('every name that an entry of the SDK exports means one thing in all entries', () => {
+it('every name that an entry of the SDK exports has one meaning in all entries', () => {
   const declaredIn = new Map<string, Set<string>>()
   for (const { name: entry, file } of entries()) {
     if (!entry.startsWith('@jackfield/sdk')) continue

@@ -95,7 +95,7 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     ])
   })
 
-  it('confirms a booking, hears of its progress and of the change, and finds it booked once', async () => {
+  it('confirms a booking, gets its progress and the change, and finds it booked once', async () => {
     elicit.mockReturnValueOnce(confirmed)
     elicit.mockReturnValueOnce({ action: 'accept', content: { travelerNames: 'Ada Lovelace, Alan Turing' } })
     await guest.watch({ uris: ['travel://bookings'] })

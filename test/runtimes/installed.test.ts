@@ -119,7 +119,7 @@ describe('every package, installed from its tarball', () => {
     )
   }
 
-  it('says on Node 20 which Node the command line needs', async (context) => {
+  it('reports on Node 20 which Node the command line needs', async (context) => {
     const [node20] = runtimes
     if (node20 === undefined || missing(node20) !== '') return context.skip(missing(runtimes[0] ?? {}))
     const { code, output } = await inProject([

@@ -10,7 +10,7 @@ const page = readFileSync(new URL('../../docs/scorecard.md', import.meta.url), '
 const { cells } = readResults()
 
 describe('docs/scorecard.md', () => {
-  test('is what scorecard/results.json says', () => {
+  test('matches scorecard/results.json', () => {
     expect(page).toBe(pageOf(scripts, readResults()))
   })
 
@@ -34,7 +34,7 @@ describe('scorecard/results.json', () => {
     for (const { id } of scripts) expect(Object.keys(cells[id] ?? {}), id).toEqual(tools)
   })
 
-  test('says of every ✗ what happened, and of every — what was read', () => {
+  test('has the observation for every ✗, and the source for every —', () => {
     for (const [id, row] of Object.entries(cells)) {
       for (const [tool, verdict] of Object.entries(row)) {
         const said =
@@ -44,14 +44,14 @@ describe('scorecard/results.json', () => {
     }
   })
 
-  test('holds no script that broke off, which would say nothing about the tool', () => {
+  test('has no interrupted script, which would have no verdict', () => {
     const broken = Object.entries(cells).filter(([, row]) =>
       Object.values(row).some((verdict) => verdict.kind === 'no' && verdict.note.startsWith(brokeOff)),
     )
     expect(broken.map(([id]) => id)).toEqual([])
   })
 
-  test('calls a thing absent only where the script does, or where running the tool said so', () => {
+  test('marks a feature as absent only if the script, or running the tool, showed that', () => {
     for (const script of scripts) {
       for (const tool of tools) {
         const check = script.tools[tool]

@@ -63,7 +63,7 @@ describe('a message that a client receives', () => {
     }
   })
 
-  it('may be wrong in a test that says so, and then has to be', async () => {
+  it('may be invalid in a test that declares it, and then has to be', async () => {
     faultyPeer('its content is a text')
     const careless = await meet(called({ content: 'text' }))
     await careless.call('x').catch(() => {})

@@ -115,7 +115,7 @@ describe('the built host', () => {
     expect(outcome).toBe('ok 42')
   })
 
-  it('finds what stands between a sandbox and the network', async ({ skip }) => {
+  it('finds the port forwarder of a sandbox', async ({ skip }) => {
     const readiness = await sandboxReady()
     skip(!readiness.ready, 'needs bubblewrap (bwrap)')
     const server = {
@@ -129,7 +129,7 @@ describe('the built host', () => {
     expect(way).toMatch(/^http:\/\/127\.0\.0\.1:\d+\s*$/)
   })
 
-  it('says in its errors what failed by name', async () => {
+  it('names failures in its errors', async () => {
     const stack = await printed(`
       try { parseConfig('no') } catch (error) { console.log(error.constructor.name, error.stack) }`)
     expect(stack).toMatch(/^ConfigError .*\n.*at readJson.*\n.*at readDocument.*\n.*at parseConfig/s)

@@ -48,7 +48,7 @@ async function outcome(child: ChildProcess): Promise<{ code: number; stdout: str
 }
 
 describe.each(eras)('the travel server as a process on %s', (era) => {
-  test('speaks over standard input and output and keeps its bookings', async () => {
+  test('serves standard input and output and keeps its bookings', async () => {
     const database = databaseFile()
     const open = (): Promise<Client<TravelServer>> =>
       connect<TravelServer>(stdio({ command: process.execPath, args: [main, '--db', database] }), {
@@ -67,7 +67,7 @@ describe.each(eras)('the travel server as a process on %s', (era) => {
     })
   })
 
-  test('serves HTTP on 127.0.0.1, says where, and ends when told to', async () => {
+  test('serves HTTP on 127.0.0.1, prints its address, and ends on request', async () => {
     const child = start(['--http', '0', '--db', ':memory:'])
     let said = ''
     const url = await new Promise<string>((resolve, reject) => {
@@ -104,7 +104,7 @@ describe('the command line', () => {
     [['--db', ':memory:', '--provider', 'http://travel.example'], 'The provider must be an https URL'],
     [['--db', ':memory:', '--provider', 'https://me:pw@travel.example'], 'TRAVEL_PROVIDER_TOKEN'],
     [['--db', '/dev/null/travel.db'], '/dev/null'],
-  ])('says in one line what is wrong with %j', async (args, message) => {
+  ])('reports in one line what is wrong with %j', async (args, message) => {
     const { code, stdout, stderr } = await outcome(start(args))
     expect(code).toBe(1)
     expect(stdout).toBe('')
@@ -112,7 +112,7 @@ describe('the command line', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  test('takes the database from TRAVEL_DB', async () => {
+  test('uses the database from TRAVEL_DB', async () => {
     const database = databaseFile()
     const child = start(['--http', '0'], { TRAVEL_DB: database })
     await once(child.stderr ?? child, 'data')

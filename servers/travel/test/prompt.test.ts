@@ -5,7 +5,7 @@ import { clientOf, eras, travelServer } from './fixture.ts'
 const ref = { type: 'ref/prompt' as const, name: 'plan-vacation' }
 
 describe.each(eras)('plan-vacation on %s', (era) => {
-  test('stands in the list as in the documentation', async () => {
+  test('is listed as in the documentation', async () => {
     const client = await clientOf(era)
     const [prompt] = await client.prompts()
     expect(prompt).toMatchObject({
@@ -64,7 +64,7 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     ])
   })
 
-  test('takes dates and travellers, and links to the weather of the first day', async () => {
+  test('accepts dates and travellers, and links to the weather of the first day', async () => {
     const client = await clientOf(era)
     const { messages } = await client.prompt('plan-vacation', {
       destination: 'BCN',
@@ -77,7 +77,7 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     expect(messages.at(-1)?.content).toMatchObject({ uri: 'weather://forecast/Barcelona/2028-06-15' })
   })
 
-  test('looks at two years late in a year', async () => {
+  test('uses two years late in a year', async () => {
     const server = travelServer({ now: () => new Date('2027-11-20T12:00:00Z') })
     const client = await clientOf(era, {}, server)
     const { messages } = await client.prompt('plan-vacation', { destination: 'Barcelona' })
@@ -92,7 +92,7 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     [{ destination: 'Barcelona', duration: 'a while' }, 'number of days'],
     [{ destination: 'Barcelona', departure_date: 'June' }, 'a date that exists'],
     [{}, 'destination'],
-  ])('says what is wrong with %j', async (args, message) => {
+  ])('reports what is wrong with %j', async (args, message) => {
     const client: Client = await clientOf(era)
     await expect(client.prompt('plan-vacation', args)).rejects.toThrow(message)
   })
@@ -107,7 +107,7 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     expect(await ask('departure_date', '2027-06-0')).toHaveLength(9)
   })
 
-  test('stands beside instructions that explain the server', async () => {
+  test('has instructions that explain the server', async () => {
     const client = await clientOf(era)
     expect(client.server.info).toMatchObject({ name: 'travel', title: 'Travel' })
     expect(client.server.instructions).toContain('bookVacation')

@@ -113,7 +113,7 @@ describe.each(eras)('resources on %s', (era) => {
 })
 
 describe.each(eras)('completion on %s', (era) => {
-  test('goes on from what was typed as in the documentation', async () => {
+  test('completes typed text as in the documentation', async () => {
     const client = await clientOf(era)
     const city = await client.complete({ ref: weather, argument: { name: 'city', value: 'Par' } })
     expect(city.values).toEqual(['Paris', 'Park City'])

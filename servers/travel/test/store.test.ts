@@ -60,7 +60,7 @@ function order(): Order {
 const trip = { title: 'Barcelona', notes: '- none' }
 
 describe('the database', () => {
-  test('is made on first use, with events of this year and the next, and kept after', () => {
+  test('is created on first use, with events of this year and the next, and kept afterwards', () => {
     const path = file()
     const first = open(path)
     expect(first.calendar.years()).toEqual(['2027', '2028'])
@@ -85,7 +85,7 @@ describe('the database', () => {
   })
 })
 
-test('a database of the version before keeps its bookings, and takes new ones with details', () => {
+test('a database of the previous version keeps its bookings, and accepts new ones with details', () => {
   const path = file()
   const before = open(path)
   const old = before.bookings.book('key-1', { order: order(), details: {} }, trip, now)

@@ -141,7 +141,7 @@ export const web: Class = {
         'packages/host/test/gateway/front.test.ts > rejects requests without a token of a user',
         'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
         'packages/sdk/test/transports/socket.test.ts > is on this machine, unless an explicit option allows others',
-        'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, says where, and ends when told to',
+        'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, prints its address, and ends on request',
       ],
     },
   ],

@@ -14,7 +14,7 @@ import { initialize, initialized, until } from '../../../packages/sdk/test/serve
 const frameBytes = 4_194_304
 const watchdogMs = 20_000
 
-it('a server that listens gives headers 60 s and whole requests 300 s, where nothing was set', async () => {
+it('a listening server has default timeouts of 60 s for headers and 300 s for requests', async () => {
   const seen: Server[] = []
   const note = (message: unknown): void => {
     seen.push(Object(message).server)
@@ -32,7 +32,7 @@ it('a server that listens gives headers 60 s and whole requests 300 s, where not
   ])
 })
 
-it('a client gives back ids of events of 8192 characters, and none of more', async () => {
+it('a client returns event ids of up to 8192 characters, and none longer', async () => {
   const given: (string | undefined)[] = []
   const ids = ['a'.repeat(8192), 'b'.repeat(8193)]
   const server = await scripted((one) => {
@@ -55,7 +55,7 @@ it('a client gives back ids of events of 8192 characters, and none of more', asy
   expect(given).toEqual([ids[0]])
 })
 
-it('a server takes a line of 4 MiB on its standard input, and not one of a byte more', async () => {
+it('a server accepts a line of 4 MiB on its standard input, and none of a byte more', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   let said = ''
   output.on('data', (chunk) => {
@@ -84,7 +84,7 @@ it('a server takes a line of 4 MiB on its standard input, and not one of a byte 
   ])
 })
 
-it('a client takes a line of 4 MiB of a child process, and ends the connection at a byte more', async () => {
+it('a client accepts a line of 4 MiB of a child process, and ends the connection at a byte more', async () => {
   const client = await connect(
     child(`each((message) => {
       if (message.method === 'server/discover') return modern(message)

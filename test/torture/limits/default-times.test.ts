@@ -77,7 +77,7 @@ const silences: [string, number | undefined][] = [
 ]
 
 describe.each(silences)('an authorization server that %s', (_what, status) => {
-  it('is waited for 5 s at two places together while a server looks for its metadata', async () => {
+  it('is awaited for 5 s at two URLs together while a server looks for its metadata', async () => {
     const { asked, fetch } = silent(status)
     const token = await (await signer('a')).sign()
     const { failure, ms } = await failsAfter(jwt({ issuer, fetch })(token), asked)
@@ -88,7 +88,7 @@ describe.each(silences)('an authorization server that %s', (_what, status) => {
     expect(ms).toBe(5000)
   })
 
-  it('is waited for 5 s while a server fetches its keys', async () => {
+  it('is awaited for 5 s while a server fetches its keys', async () => {
     const { asked, fetch } = silent(status)
     const token = await (await signer('a')).sign()
     const verify = jwt({ issuer, jwksUri: `${issuer}/keys`, fetch })
@@ -97,7 +97,7 @@ describe.each(silences)('an authorization server that %s', (_what, status) => {
     expect(ms).toBe(5000)
   })
 
-  it('is waited for 5 s while a server asks what a token is', async () => {
+  it('is awaited for 5 s while a server introspects a token', async () => {
     const { asked, fetch } = silent(status)
     const verify = introspection({
       endpoint: `${issuer}/introspect`,
@@ -110,7 +110,7 @@ describe.each(silences)('an authorization server that %s', (_what, status) => {
     expect(ms).toBe(5000)
   })
 
-  it('is waited for 5 s while a client looks for its metadata', async () => {
+  it('is awaited for 5 s while a client looks for its metadata', async () => {
     const { asked, fetch } = silent(status)
     const auth = oauth({
       client: { name: 'test' },
@@ -130,7 +130,7 @@ describe.each(silences)('an authorization server that %s', (_what, status) => {
   })
 })
 
-it('keys are fetched again for a name that is not known after 30 s, and not before', async () => {
+it('keys are fetched again for an unknown key id after 30 s, and not before', async () => {
   const [old, next] = [await signer('old'), await signer('next')]
   let asked = 0
   const fetch = async (): Promise<Response> => {

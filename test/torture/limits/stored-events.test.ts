@@ -84,7 +84,7 @@ campaign(
 
 const position = (id: string | undefined): number => Number(id?.split('_').at(-1))
 
-test('an event id is given once, also where the stored events expired or had to go', async () => {
+test('an event id is used once, also after stored events expired or were dropped', async () => {
   const mounted = await webAdapter(testServer({ speak }), {
     limits: { storedEventChars: 10_000 },
   })

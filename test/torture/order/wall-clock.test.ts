@@ -57,7 +57,7 @@ campaign(
   },
 )
 
-test('log messages of a call go on when the wall clock is set back', async () => {
+test('log messages of a call continue when the wall clock is set back', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
   const heard: unknown[] = []
   const burst = 100

@@ -38,7 +38,7 @@ describe('an object in the place of a name', () => {
     )
   })
 
-  it('of a kind of media does not keep a conversation from being kept', () => {
+  it('of a kind of media does not prevent storing a conversation', () => {
     const odd = { type: 'image', data: 'x'.repeat(9_000_000), mimeType: named }
     const text = entryText({
       kind: 'message',
@@ -51,7 +51,7 @@ describe('an object in the place of a name', () => {
     expect(JSON.stringify(entryFrom(text))).toContain('[image of an object: too large to be kept]')
   })
 
-  it('of an error that a program throws is told as it is', async () => {
+  it('of an error that a program throws is reported unchanged', async () => {
     const told: FromProgram[] = []
     const job = { servers: [], memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
     const program = 'Promise.prototype.then = () => { throw { message: { toString: 1 } } }'
@@ -100,7 +100,7 @@ describe('a file of YAML', () => {
 })
 
 describe('a file with something wrong in each of very many lines', () => {
-  it('is read to its end, and each is told where it stands', () => {
+  it('is read to its end, with the position of each error', () => {
     const args = Array.from({ length: 60_000 }, () => '"$' + '{env:NONE}"')
     const text = `{"mcpServers":{"a":{"command":"x","args":[\n${args.join(',\n')}]}}}`
     const { problems } = parseConfig(text, { file: '.mcp.json', env: {}, home: '/', workspace: '/' })
@@ -116,14 +116,14 @@ describe('a list or an object in place of a name in YAML', () => {
     expect(read).toThrow('has a list or an object in place of a name')
   })
 
-  it('is not a name that an alias stands for', () => {
+  it('is not confused with the name behind an alias', () => {
     const text = 'a: &x mcpServers\n*x : {files: {command: a}}\n'
     const { servers } = parseConfig(text, { file: 'c.yaml', env: {}, home: '/', workspace: '/' })
     expect(Object.keys(servers)).toEqual(['files'])
   })
 })
 
-describe('a field of a form that says how it is chosen in two ways', () => {
+describe('a form field with two contradicting choice keywords', () => {
   it.each([{ enum: {} }, { enum: [1] }, { oneOf: 'a' }])(
     'is a number where it is of numbers: %j',
     (beside) => {
@@ -148,7 +148,7 @@ describe('an error whose code not every reader can hold', () => {
   })
 })
 
-describe('a proof with a key whose coordinate stands in a list', () => {
+describe('a proof with a key whose coordinate is in a list', () => {
   it('is of no key', async () => {
     const server = new URL('https://mcp.example/mcp')
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
@@ -187,7 +187,7 @@ describe('a proof with a key whose coordinate stands in a list', () => {
 })
 
 describe('times that no number can hold', () => {
-  it('lose neither the login nor the registration that they are said of', async () => {
+  it('lose neither the login nor the registration they belong to', async () => {
     const server = new URL('https://mcp.example/mcp')
     const issuer = 'https://login.example'
     const metadata = {

@@ -19,27 +19,28 @@ const maxNamed = 5
 export async function attachCommand(
   words: readonly string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const { client } = state
   const [server, uri, ...values] = words
   const order = (await client.call('servers.list', {})).map(({ name }) => name)
   if (server === 'again' && (uri === undefined || !order.includes(server)))
-    return attachAgain(uri, state, face, signal)
+    return attachAgain(uri, state, surface, signal)
   if (server !== undefined && uri !== undefined && /^[a-z][a-z0-9+.-]*:/i.test(uri)) {
     if (!order.includes(server)) throw usageError(`There is no server "${oneLine(server, 60)}".`)
     const templates = await client.call('catalog.templates', { server })
     const template = templates.find((one) => one.template.uriTemplate === uri)
     if (template !== undefined) {
-      const ref = await filledIn({ kind: 'template', ...template }, textArguments(values), state, face)
-      return attach([ref], state, face, signal)
+      const ref = await filledIn({ kind: 'template', ...template }, textArguments(values), state, surface)
+      return attach([ref], state, surface, signal)
     }
     if (values.length > 0) throw usageError(usage)
-    return attach([{ server, uri }], state, face, signal)
+    return attach([{ server, uri }], state, surface, signal)
   }
   const query = words.join(' ')
-  if (face.screen === undefined) throw usageError([usage, ...(await namedMatches(query, state))].join('\n'))
+  if (surface.screen === undefined)
+    throw usageError([usage, ...(await namedMatches(query, state))].join('\n'))
   const [resources, templates] = await Promise.all([
     client.call('catalog.resources', {}),
     client.call('catalog.templates', {}),
@@ -56,26 +57,26 @@ export async function attachCommand(
       return reason === null ? [] : [[JSON.stringify([server, uri]), reason] as const]
     }),
   )
-  const { palette } = face
+  const { palette } = surface
   const picker = new Picker({
     ...{ entries, client, palette, query },
     withheld: (server, uri) => reasons.get(JSON.stringify([server, uri])),
   })
-  const chosen = await face.screen(picker, signal).catch((error: unknown): Cancelled => {
+  const chosen = await surface.screen(picker, signal).catch((error: unknown): Cancelled => {
     // Ctrl+C ends the command as well as the list.
     if (signal.aborted || (error instanceof McpError && error.code === 'CANCELLED')) return cancelled
     throw error
   })
   if (chosen === undefined || chosen === cancelled) {
-    face.write('Nothing was attached.\n')
+    surface.write('Nothing was attached.\n')
     return
   }
   const wanted: ResourceRef[] = []
   for (const entry of chosen) {
     if (entry.kind === 'resource') wanted.push({ server: entry.server, uri: entry.resource.uri })
-    else wanted.push(await filledIn(entry, {}, state, face))
+    else wanted.push(await filledIn(entry, {}, state, surface))
   }
-  await attach(wanted, state, face, signal)
+  await attach(wanted, state, surface, signal)
 }
 
 async function namedMatches(query: string, { client }: ChatState): Promise<string[]> {
@@ -91,20 +92,20 @@ async function filledIn(
   { server, template }: Extract<Attachable, { kind: 'template' }>,
   given: Readonly<Record<string, string>>,
   { client }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<ResourceRef> {
   const { uriTemplate } = template
   const values = { ...given }
   const fields = await client.call('library.fields', { uriTemplate })
   const missing = fields.filter(({ name }) => !Object.hasOwn(values, name))
   // In a pipe the next lines are messages, so no prompt may read them.
-  const asked = face.screen === undefined ? [] : missing
+  const asked = surface.screen === undefined ? [] : missing
   if (asked.length > 0) {
     const about = [template.title ?? template.name, uriTemplate].map((part) => oneLine(part)).join('  ')
-    face.write(`${face.palette.dim(flowed(`  ${about}`, face.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.dim(flowed(`  ${about}`, surface.columns(), 0, 2))}\n`)
   }
   for (const { name, required } of asked) {
-    const typed = await face.readLine(`  ${oneLine(name, 40)}${required ? '' : ' (or nothing)'} › `, {
+    const typed = await surface.readLine(`  ${oneLine(name, 40)}${required ? '' : ' (or nothing)'} › `, {
       complete: async (value) => {
         const found = await client.call('library.complete', {
           ...{ server, of: { template: uriTemplate }, argument: name },

@@ -18,11 +18,11 @@ const maxDiff = 4_000
 export async function attach(
   refs: readonly ResourceRef[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { palette } = face
-  const line = (text: string): void => face.write(`${flowed(text, face.columns(), 0, 2)}\n`)
+  const { palette } = surface
+  const line = (text: string): void => surface.write(`${flowed(text, surface.columns(), 0, 2)}\n`)
   const { attached, failed, withheld } = await state.client.call(
     'library.attach',
     { conversation: state.conversation.id, refs: refs.map(({ server, uri }) => ({ server, uri })) },
@@ -43,56 +43,56 @@ export async function attach(
 export async function attached(
   [which]: readonly string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const copies = await copiesOf(state)
-  if (which !== undefined) return await showDiff(numbered(copies, which), state, face, signal)
+  if (which !== undefined) return await showDiff(numbered(copies, which), state, surface, signal)
   if (copies.length === 0) {
-    face.write('Nothing is attached. /attach attaches something, and so does @server:uri.\n')
+    surface.write('Nothing is attached. /attach attaches something, and so does @server:uri.\n')
     return
   }
   const rows = copies.map((copy, n) => [
     String(n + 1),
     oneLine(copy.server, 20),
-    `${oneLine(copy.title, 40)}${copy.because === undefined ? '' : `\n${face.palette.dim(oneLine(copy.because))}`}`,
+    `${oneLine(copy.title, 40)}${copy.because === undefined ? '' : `\n${surface.palette.dim(oneLine(copy.because))}`}`,
     ago(copy.at, Date.now()),
     count(copy.tokens),
-    copyState(copy, face.palette),
+    copyState(copy, surface.palette),
   ])
   const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
-  face.write(`${table(heads, rows, { palette: face.palette, columns: face.columns() })}\n`)
+  surface.write(`${table(heads, rows, { palette: surface.palette, columns: surface.columns() })}\n`)
   const ways =
     '/attached <number> shows what changed; /attach again [number] takes it as it is now; /detach <number | all> takes it away.'
-  face.write(`${face.palette.dim(flowed(ways, face.columns()))}\n`)
+  surface.write(`${surface.palette.dim(flowed(ways, surface.columns()))}\n`)
 }
 
 /** `/attach again [number]`: shows what has changed in attached resources and attaches their current versions. */
 export async function attachAgain(
   which: string | undefined,
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const copies = await copiesOf(state)
   const wanted = which === undefined ? copies.filter(({ stale }) => stale) : [numbered(copies, which)]
   if (wanted.length === 0) {
-    face.write(
+    surface.write(
       copies.length === 0
         ? 'Nothing is attached.\n'
         : 'Nothing that is attached is known to have changed. /attach again <number> reads one anew all the same.\n',
     )
     return
   }
-  for (const copy of wanted) await showDiff(copy, state, face, signal)
-  await attach(wanted, state, face, signal)
+  for (const copy of wanted) await showDiff(copy, state, surface, signal)
+  await attach(wanted, state, surface, signal)
 }
 
 /** `/detach <number | all>`: removes attached resources. They are neither sent nor watched any more. */
 export async function detach(
   [which, ...more]: readonly string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<void> {
   const { client, conversation } = state
   const copies = await copiesOf(state)
@@ -107,7 +107,7 @@ export async function detach(
     await client.call(method, { conversation: conversation.id, ref: { server, uri } })
     const rest = isWaiting ? 'it is not sent' : 'the model keeps what it was given before'
     const line = `- ${oneLine(copy.title)}  ${oneLine(copy.uri)}  is no longer attached; ${rest}.`
-    face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.dim(flowed(line, surface.columns(), 0, 2))}\n`)
   }
 }
 
@@ -128,7 +128,7 @@ function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy 
 async function showDiff(
   copy: AttachedCopy,
   { client, conversation }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const { server, uri } = copy
@@ -137,11 +137,11 @@ async function showDiff(
     { conversation: conversation.id, ref: { server, uri } },
     { signal },
   )
-  const { palette } = face
+  const { palette } = surface
   const head = `${palette.bold(oneLine(copy.title))}  ${palette.dim(oneLine(copy.uri))}`
-  face.write(`${flowed(head, face.columns(), 0, 2)}\n`)
-  const columns = face.columns()
-  face.write(`${flowed(changes(diff, palette), columns, columns === undefined ? 0 : 2)}\n`)
+  surface.write(`${flowed(head, surface.columns(), 0, 2)}\n`)
+  const columns = surface.columns()
+  surface.write(`${flowed(changes(diff, palette), columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): string {

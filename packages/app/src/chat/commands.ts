@@ -35,7 +35,7 @@ interface ChatCommand {
   run(
     words: string[],
     state: ChatState,
-    face: ChatSurface,
+    surface: ChatSurface,
     signal: AbortSignal,
   ): CommandOutcome | Promise<CommandOutcome>
 }
@@ -46,7 +46,7 @@ const maxActivities = 100_000
 
 /** A command without a result. */
 function plainly(
-  work: (words: string[], state: ChatState, face: ChatSurface, signal: AbortSignal) => unknown,
+  work: (words: string[], state: ChatState, surface: ChatSurface, signal: AbortSignal) => unknown,
 ): ChatCommand['run'] {
   return async (...given) => {
     await work(...given)
@@ -55,11 +55,11 @@ function plainly(
 }
 
 const commands: Readonly<Record<string, ChatCommand>> = {
-  help: { usage: '/help', help: 'this list', run: (_, state, face) => help(state, face) },
+  help: { usage: '/help', help: 'this list', run: (_, state, surface) => help(state, surface) },
   servers: {
     usage: '/servers',
     help: 'the state of each server',
-    run: (_, state, face) => servers(state, face),
+    run: (_, state, surface) => servers(state, surface),
   },
   tools: {
     usage: '/tools [text | on <name> | off <name>]',
@@ -69,12 +69,12 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   prompts: {
     usage: '/prompts',
     help: 'prompts of the servers',
-    run: (_, state, face) => prompts(state, face),
+    run: (_, state, surface) => prompts(state, surface),
   },
   resources: {
     usage: '/resources [text]',
     help: 'what can be read',
-    run: (words, state, face) => resources(words, state, face),
+    run: (words, state, surface) => resources(words, state, surface),
   },
   attach: {
     usage: '/attach [words | <server> <uri>]',
@@ -110,7 +110,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   activity: {
     usage: '/activity [count | #number]',
     help: 'what happened, newest last; #number shows one row in full',
-    run: (words, state, face) => activity(words, state, face),
+    run: (words, state, surface) => activity(words, state, surface),
   },
   log: {
     usage: '/log [view] [filter | #number]',
@@ -120,7 +120,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   inbox: {
     usage: '/inbox',
     help: 'questions that wait for an answer, those that were left for later too',
-    run: plainly((_, state, face) => inbox(state, face)),
+    run: plainly((_, state, surface) => inbox(state, surface)),
   },
   respond: {
     usage: '/respond <id>',
@@ -130,12 +130,12 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   remembered: {
     usage: '/remembered [forget <id>]',
     help: 'answers about tools that are remembered; forget one to be asked again',
-    run: (words, state, face) => remembered(words, state, face),
+    run: (words, state, surface) => remembered(words, state, surface),
   },
   model: {
     usage: '/model [name]',
     help: 'which model answers, or another one',
-    run: (words, state, face) => model(words, state, face),
+    run: (words, state, surface) => model(words, state, surface),
   },
   resume: {
     usage: '/resume [id or words]',
@@ -145,7 +145,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   new: {
     usage: '/new',
     help: 'begin another conversation',
-    run: plainly((_, state, face) => begin(state, face)),
+    run: plainly((_, state, surface) => begin(state, surface)),
   },
   fork: {
     usage: '/fork [turns]',
@@ -181,20 +181,20 @@ export async function runCommand(
   name: string,
   words: string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command !== undefined) return command.run(words, state, face, signal)
+  if (command !== undefined) return command.run(words, state, surface, signal)
   if ((await state.client.call('library.prompts', {})).some((entry) => entry.command === name))
-    return await usePrompt(name, words, state, face, signal)
+    return await usePrompt(name, words, state, surface, signal)
   throw usageError(`There is no command /${name}. /help lists what there is.`)
 }
 
-async function help({ client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
-  const options = { palette: face.palette, columns: face.columns() }
+async function help({ client }: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
+  const options = { palette: surface.palette, columns: surface.columns() }
   const rows = Object.values(commands).map((command) => [command.usage, command.help])
-  face.write(`${table(['COMMAND', 'DOES'], rows, options)}\n`)
+  surface.write(`${table(['COMMAND', 'DOES'], rows, options)}\n`)
   const own = (await client.call('library.prompts', {})).map((entry) => {
     const args = (entry.prompt.arguments ?? []).map((arg) =>
       arg.required === true ? `${arg.name}=…` : `[${arg.name}=…]`,
@@ -202,42 +202,46 @@ async function help({ client }: ChatState, face: ChatSurface): Promise<CommandOu
     const about = oneLine(entry.prompt.description ?? '', 80)
     return [`/${oneLine(entry.command)}`, `${about}\n${oneLine(args.join(' '))}`.trim()]
   })
-  if (own.length > 0) face.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
+  if (own.length > 0) surface.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
   const keys =
     'Ctrl+C stops the running turn. Tab completes, Up and Ctrl+R find what you typed before. Alt+Enter, Ctrl+J or a \\ before Enter begins a new line. What you send while an answer is written is queued. A question that appears while you type takes no keys until you stop typing for a second. Anything else you type goes to the model.'
-  face.write(`${face.palette.dim(flowed(keys, options.columns))}\n`)
+  surface.write(`${surface.palette.dim(flowed(keys, options.columns))}\n`)
   return done
 }
 
-async function servers({ client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
+async function servers({ client }: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
   const rows = (await client.call('servers.list', {})).map(({ name, connection, tools }) => [
     name,
-    stateText(connection, face.palette),
+    stateText(connection, surface.palette),
     since(connection.sinceMs),
     'revision' in connection ? connection.revision : '',
     String(tools),
     stateReason(connection),
   ])
-  face.write(
-    `${table(['SERVER', 'STATE', 'SINCE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: face.palette, columns: face.columns() })}\n`,
+  surface.write(
+    `${table(['SERVER', 'STATE', 'SINCE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
   return done
 }
 
-async function prompts({ client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
+async function prompts({ client }: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
   const rows = (await client.call('library.prompts', {})).map((entry) => [
     `/${oneLine(entry.command)}`,
     oneLine(entry.prompt.description ?? '', 90),
   ])
-  face.write(
+  surface.write(
     rows.length === 0
       ? 'No prompts.\n'
-      : `${table(['PROMPT', 'DESCRIPTION'], rows, { palette: face.palette, columns: face.columns() })}\n`,
+      : `${table(['PROMPT', 'DESCRIPTION'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
   return done
 }
 
-async function resources(words: string[], { client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
+async function resources(
+  words: string[],
+  { client }: ChatState,
+  surface: ChatSurface,
+): Promise<CommandOutcome> {
   const match = words.join(' ').toLowerCase()
   const [direct, templates] = await Promise.all([
     client.call('catalog.resources', {}),
@@ -253,10 +257,10 @@ async function resources(words: string[], { client }: ChatState, face: ChatSurfa
   ]
     .filter((row) => row.join(' ').toLowerCase().includes(match))
     .map((row) => row.map((cell) => oneLine(cell, 90)))
-  face.write(
+  surface.write(
     rows.length === 0
       ? 'No resources.\n'
-      : `${table(['SERVER', 'URI', 'TITLE'], rows, { palette: face.palette, columns: face.columns() })}\n`,
+      : `${table(['SERVER', 'URI', 'TITLE'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
   return done
 }
@@ -264,7 +268,7 @@ async function resources(words: string[], { client }: ChatState, face: ChatSurfa
 async function call(
   words: string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [name, ...rest] = words
@@ -288,48 +292,52 @@ async function call(
             : (notice({ type: 'progress', name: entry.tool.name, ...progress }) ?? '')
         if (line === shown) return
         shown = line
-        const notes = face.notes ?? face
+        const notes = surface.notes ?? surface
         notes.write(`${notes.palette.dim(line)}\n`)
       },
     },
   )
-  showText(toolResult(result, face.palette), face)
+  showText(toolResult(result, surface.palette), surface)
   return done
 }
 
 /** Prints text from a server, indented on a terminal. */
-function showText(text: string, face: ChatSurface): void {
-  const columns = face.columns()
-  face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
+function showText(text: string, surface: ChatSurface): void {
+  const columns = surface.columns()
+  surface.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
-async function activity(words: string[], { client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
+async function activity(
+  words: string[],
+  { client }: ChatState,
+  surface: ChatSurface,
+): Promise<CommandOutcome> {
   const [which = '20'] = words
   if (which.startsWith('#')) {
     const id = Number(which.slice(1))
     const [row] = Number.isInteger(id) && id >= 0 ? await client.call('activity.list', { id }) : []
     if (row === undefined) throw usageError(`There is no row ${which}.`)
-    face.write(`${pretty(row)}\n`)
+    surface.write(`${pretty(row)}\n`)
     return done
   }
   const limit = Number(which)
   if (!Number.isInteger(limit) || limit < 1) throw usageError('Usage: /activity [count | #number]')
   const rows = await client.call('activity.list', { limit: Math.min(limit, maxActivities) })
-  face.write(`${activityTable(rows, { palette: face.palette, columns: face.columns() })}\n`)
+  surface.write(`${activityTable(rows, { palette: surface.palette, columns: surface.columns() })}\n`)
   return done
 }
 
 async function remembered(
   words: string[],
   { client }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<CommandOutcome> {
   const [verb, id] = words
   if (verb !== undefined) {
     if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
     if (!(await client.call('policy.revoke', { id })))
       throw usageError(`No answer has the id "${id}". /remembered lists them.`)
-    face.write('Forgotten.\n')
+    surface.write('Forgotten.\n')
     return done
   }
   const grants = await client.call('policy.grants', {})
@@ -340,15 +348,15 @@ async function remembered(
     grant.at.slice(0, 10),
     aboutGrant(grant),
   ])
-  face.write(
+  surface.write(
     rows.length === 0
       ? 'Nothing is remembered.\n'
-      : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: face.palette, columns: face.columns() })}\n`,
+      : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
   return done
 }
 
-async function model(words: string[], state: ChatState, face: ChatSurface): Promise<CommandOutcome> {
+async function model(words: string[], state: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
   const [wanted] = words
   const { client, conversation, env } = state
   const [found, models] = await Promise.all([findOllama(env), client.call('models.list', {})])
@@ -356,13 +364,13 @@ async function model(words: string[], state: ChatState, face: ChatSurface): Prom
   if (wanted === undefined) {
     const local = (found?.models ?? []).map((name) => `ollama/${name}`)
     for (const id of new Set([current, ...models.map((one) => one.id), ...local]))
-      face.write(`${id === current ? '▸' : ' '} ${oneLine(id)}\n`)
+      surface.write(`${id === current ? '▸' : ' '} ${oneLine(id)}\n`)
     return done
   }
   const known = models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
   const reachable = found === undefined ? env : { ...env, OLLAMA_HOST: found.host }
   const chosen = known ?? modelsInUse(reachable, wanted, [])[0]
   await client.call('conversations.setModel', { id: conversation.id, model: known?.id ?? wanted })
-  face.write(`${oneLine(chosen.id)} answers from now on.\n`)
+  surface.write(`${oneLine(chosen.id)} answers from now on.\n`)
   return done
 }

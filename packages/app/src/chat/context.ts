@@ -18,17 +18,17 @@ const requestTimeoutMs = 5_000
  */
 export async function includeContext(
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { title, uri, tokens, because = '' } of await find(state, face, signal)) {
+  for (const { title, uri, tokens, because = '' } of await find(state, surface, signal)) {
     const line = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; included since ${oneLine(because)}. /context off leaves it out.`
-    face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.dim(flowed(line, surface.columns(), 0, 2))}\n`)
   }
 }
 
 /** Attaches them and returns the new ones. */
-async function find(state: ChatState, face: ChatSurface, signal: AbortSignal): Promise<AttachedCopy[]> {
+async function find(state: ChatState, surface: ChatSurface, signal: AbortSignal): Promise<AttachedCopy[]> {
   const { client, conversation, context } = state
   if (!context.on || !conversation.isEmpty) return []
   const patience = AbortSignal.timeout(requestTimeoutMs)
@@ -44,7 +44,7 @@ async function find(state: ChatState, face: ChatSurface, signal: AbortSignal): P
     signal.throwIfAborted()
     if (!patience.aborted) throw error
     const late = `! Resources that servers mark for a model were not read within ${requestTimeoutMs / 1_000} s and are not included.`
-    face.write(`${face.palette.yellow(flowed(late, face.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.yellow(flowed(late, surface.columns(), 0, 2))}\n`)
   }
   return (await copiesOf(state)).filter(
     (copy) =>
@@ -57,13 +57,13 @@ async function find(state: ChatState, face: ChatSurface, signal: AbortSignal): P
 export async function showContext(
   [verb, ...more]: readonly string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   if (more.length > 0 || (verb !== undefined && verb !== 'on' && verb !== 'off'))
     throw usageError('Usage: /context [on | off]')
   const { client, conversation, context } = state
-  const line = (text: string): void => face.write(`${flowed(text, face.columns(), 0, 2)}\n`)
+  const line = (text: string): void => surface.write(`${flowed(text, surface.columns(), 0, 2)}\n`)
   if (verb === 'off') {
     context.on = false
     for (const { server, uri, because } of await copiesOf(state))
@@ -74,10 +74,10 @@ export async function showContext(
     line(
       'Nothing is included unless you attach it, in this and later conversations. /context on changes that.',
     )
-    if (!conversation.isEmpty) line(face.palette.dim('The model keeps what it was given before.'))
+    if (!conversation.isEmpty) line(surface.palette.dim('The model keeps what it was given before.'))
     return
   }
-  await find(state, face, signal)
+  await find(state, surface, signal)
   const last = context.last?.conversation === conversation.id ? context.last.inclusion : undefined
   if (last === undefined) {
     line(
@@ -98,7 +98,7 @@ export async function showContext(
         entry.resource.annotations?.audience?.includes('assistant') === true,
     )
   for (const { uri, reason } of last.left.filter(isMeant))
-    line(face.palette.dim(`  not ${oneLine(uri)}: ${oneLine(reason)}`))
+    line(surface.palette.dim(`  not ${oneLine(uri)}: ${oneLine(reason)}`))
   const sum = `${count(last.tokens)} of ${count(last.budget)} tokens are included (${share * 100} % of the model's context). /context off leaves them out.`
-  line(face.palette.dim(sum))
+  line(surface.palette.dim(sum))
 }

@@ -24,13 +24,17 @@ const maxListed = 30
 const maxListedConversations = 1_000
 
 /** `/resume [id or words]`: lists conversations, filtered by title, or resumes one by id. */
-export async function resume(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
+export async function resume(
+  words: readonly string[],
+  state: ChatState,
+  surface: ChatSurface,
+): Promise<void> {
   const [first] = words
   const all = await state.client.call('conversations.list', { limit: maxListedConversations })
   if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first)))
-    return await openConversation(first, state, face)
+    return await openConversation(first, state, surface)
   if (all.length === 0) {
-    face.write('No conversation is stored yet.\n')
+    surface.write('No conversation is stored yet.\n')
     return
   }
   const fitting = all.filter(({ title }) =>
@@ -43,48 +47,48 @@ export async function resume(words: readonly string[], state: ChatState, face: C
   // Newest last, next to the prompt.
   const listed = fitting.slice(0, maxListed).toReversed()
   const rows = listed.map((facts) => rowOf(facts, state.conversation.id))
-  const columns = face.columns()
-  face.write(
-    `${table(['ID', 'LAST USED', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
+  const columns = surface.columns()
+  surface.write(
+    `${table(['ID', 'LAST USED', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: surface.palette, columns })}\n`,
   )
   const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
   const part =
     fitting.length > listed.length ? `${number}; the last ${listed.length} are shown.` : `${number}.`
   const ways = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
-  face.write(`${face.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
+  surface.write(`${surface.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
 }
 
 /** Resumes a stored conversation by its id or an id prefix, and shows its last turns. */
-export async function openConversation(which: string, state: ChatState, face: ChatSurface): Promise<void> {
+export async function openConversation(which: string, state: ChatState, surface: ChatSurface): Promise<void> {
   await state.open({ id: which })
-  await showTranscript(state, face)
+  await showTranscript(state, surface)
 }
 
 /** Title, a summary of the last turns, and what was lost. */
-export async function showTranscript(state: ChatState, face: ChatSurface): Promise<void> {
+export async function showTranscript(state: ChatState, surface: ChatSurface): Promise<void> {
   const { id } = state.conversation
   const [all, calls] = await Promise.all([
     state.client.call('conversations.list', { limit: maxListedConversations }),
     state.client.call('conversations.calls', { id }),
   ])
   const facts = all.find((one) => one.id === id)
-  if (facts !== undefined) writeConversation(facts, state, face)
-  recall(state.conversation.entries, calls, state, face)
+  if (facts !== undefined) writeConversation(facts, state, surface)
+  recall(state.conversation.entries, calls, state, surface)
   state.conversation.show()
 }
 
 /** `/new` */
-export async function begin(state: ChatState, face: ChatSurface): Promise<void> {
+export async function begin(state: ChatState, surface: ChatSurface): Promise<void> {
   await state.open()
   state.conversation.show()
-  face.write('A new conversation. The one before is kept: /resume.\n')
+  surface.write('A new conversation. The one before is kept: /resume.\n')
 }
 
 /** `/fork [turns]`: continues in a copy without the last turns. */
 export async function fork(
   [back = '0']: readonly string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<void> {
   const turns = Number(back)
   if (!Number.isInteger(turns) || turns < 0) throw usageError('Usage: /fork [turns to leave out]')
@@ -93,65 +97,65 @@ export async function fork(
   const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
   if (turns >= starts.length && turns > 0) throw usageError(`It has only ${starts.length} turns.`)
   const place = turns === 0 ? entries.length : (starts.at(-turns) ?? 0)
-  await openConversation(await state.client.call('conversations.fork', { id, place }), state, face)
+  await openConversation(await state.client.call('conversations.fork', { id, place }), state, surface)
 }
 
 /** `/title [words]` */
 export async function title(
   words: readonly string[],
   { client, conversation }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<void> {
   if (words.length > 0)
     await client.call('conversations.setTitle', { id: conversation.id, title: words.join(' ') })
-  face.write(`${oneLine(conversation.info.title) || 'It has no title yet.'}\n`)
+  surface.write(`${oneLine(conversation.info.title) || 'It has no title yet.'}\n`)
 }
 
 /** `/save <file>`: writes the whole conversation as Markdown, or as JSON for a `.json` file. */
-export async function save([file]: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
+export async function save([file]: readonly string[], state: ChatState, surface: ChatSurface): Promise<void> {
   if (file === undefined) throw usageError('Usage: /save <file.md | file.json>')
   const { id, title } = state.conversation.info
   const entries = await state.client.call('conversations.entries', { id })
   const text = file.endsWith('.json')
     ? `${JSON.stringify({ id, title, entries }, null, 2)}\n`
-    : markdown(title, entries, face)
+    : markdown(title, entries, surface)
   try {
     await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw usageError(`It was not saved: ${why}. Name a file that is not there yet.`)
   }
-  face.write(`Saved as ${oneLine(file)}.\n`)
+  surface.write(`Saved as ${oneLine(file)}.\n`)
 }
 
 /** `/compact [summary]`: replaces earlier messages with a summary, after the user confirmed it. */
 export async function compact(
   words: readonly string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  const { palette } = face
+  const { palette } = surface
   const { client, conversation } = state
   const { id } = conversation
   let summary = words.join(' ')
   if (summary === '') {
-    face.write(`${palette.dim(`${oneLine(conversation.info.model)} writes a summary …`)}\n`)
+    surface.write(`${palette.dim(`${oneLine(conversation.info.model)} writes a summary …`)}\n`)
     const stop = (): void => void client.call('conversations.stop', { id }).catch(() => {})
     signal.addEventListener('abort', stop, { once: true })
     summary = await client
       .call('conversations.summarize', { id })
       .finally(() => signal.removeEventListener('abort', stop))
     for (;;) {
-      writeModelText(summary, face)
-      const answer = await askUse('Go on with this in place of what was said?', face)
+      writeModelText(summary, surface)
+      const answer = await askUse('Go on with this in place of what was said?', surface)
       if (answer === 'yes') break
       const edited =
         answer === 'edit'
-          ? await face.readLine('summary › ', { draft: plain(summary).replace(/\s+/g, ' ') })
+          ? await surface.readLine('summary › ', { draft: plain(summary).replace(/\s+/g, ' ') })
           : undefined
       if (edited === undefined) {
-        face.write('Nothing was changed.\n')
+        surface.write('Nothing was changed.\n')
         return
       }
       if (edited.trim() !== '') summary = edited
@@ -160,15 +164,15 @@ export async function compact(
   await client.call('conversations.compact', { id, summary })
 }
 
-function writeConversation(facts: ConversationFacts, state: ChatState, face: ChatSurface): void {
-  if (face.emit !== undefined) {
+function writeConversation(facts: ConversationFacts, state: ChatState, surface: ChatSurface): void {
+  if (surface.emit !== undefined) {
     const { id, title, turns } = facts
-    face.emit({ type: 'conversation', id, title, turns, model: state.conversation.info.model })
+    surface.emit({ type: 'conversation', id, title, turns, model: state.conversation.info.model })
     return
   }
-  const { palette } = face
+  const { palette } = surface
   const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last used ${ago(facts.lastAt, Date.now())}`
-  face.write(`${palette.bold(oneLine(facts.title, 80) || 'Without a title')}  ${palette.dim(about)}\n`)
+  surface.write(`${palette.bold(oneLine(facts.title, 80) || 'Without a title')}  ${palette.dim(about)}\n`)
 }
 
 /** A summary of the last turns, and what was lost. */
@@ -176,26 +180,28 @@ function recall(
   entries: readonly ConversationEntry[],
   calls: readonly ConversationCall[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): void {
-  if (face.emit === undefined) {
+  if (surface.emit === undefined) {
     const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
     for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
       if (entry.kind !== 'message' || entry.by === 'host') continue
       const words = wordsOf(entry.message)
       if (words !== '') {
-        if (entry.by === 'person') face.write(`${face.palette.green('you')} › ${oneLine(words, 300)}\n`)
-        else writeModelText(words, face)
+        if (entry.by === 'person') surface.write(`${surface.palette.green('you')} › ${oneLine(words, 300)}\n`)
+        else writeModelText(words, surface)
       }
       for (const { id, name, input } of callsOf(entry.message)) {
         const number = calls.findLastIndex((call) => call.id === id) + 1 || undefined
-        face.write(`${describeCall({ type: 'start', id, name, arguments: input, number }, face.palette)}\n`)
+        surface.write(
+          `${describeCall({ type: 'start', id, name, arguments: input, number }, surface.palette)}\n`,
+        )
       }
     }
   }
   for (const name of state.conversation.info.unfinished ?? []) {
     const text = `! ${oneLine(name)} was running when the program ended. It has no result, and it is unknown whether it took effect; the model is informed.`
-    face.write(`${face.palette.yellow(flowed(text, face.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.yellow(flowed(text, surface.columns(), 0, 2))}\n`)
   }
 }
 
@@ -220,8 +226,8 @@ export function wordsOf({ content }: SamplingMessage): string {
     .trim()
 }
 
-function markdown(title: string, entries: readonly ConversationEntry[], face: ChatSurface): string {
-  const parts = entries.map((entry) => markdownOf(entry, face)).filter((part) => part !== '')
+function markdown(title: string, entries: readonly ConversationEntry[], surface: ChatSurface): string {
+  const parts = entries.map((entry) => markdownOf(entry, surface)).filter((part) => part !== '')
   return `# ${title}\n\n${parts.join('\n\n')}\n`
 }
 

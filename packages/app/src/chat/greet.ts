@@ -9,21 +9,21 @@ import { count } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
 /** The model that answers, printed before anything starts. */
-export function greet({ info }: ConversationView, servers: number, face: ChatSurface): void {
-  const { palette } = face
+export function greet({ info }: ConversationView, servers: number, surface: ChatSurface): void {
+  const { palette } = surface
   const model = info.isLanguageModel
     ? oneLine(info.model)
     : 'No language model is set up, so the offline planner answers: it plans trips by rules. ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST brings a model.'
-  face.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, face.columns(), 0, 2)}\n`)
-  if (face.live !== undefined && servers > 0) {
-    face.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)
+  surface.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, surface.columns(), 0, 2)}\n`)
+  if (surface.live !== undefined && servers > 0) {
+    surface.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)
   }
 }
 
 /** The server states and what to do next; with `all` false, only server problems. */
-export async function writeServers({ client }: ChatState, face: ChatSurface, all: boolean): Promise<void> {
-  const { palette } = face
-  const columns = face.columns()
+export async function writeServers({ client }: ChatState, surface: ChatSurface, all: boolean): Promise<void> {
+  const { palette } = surface
+  const columns = surface.columns()
   const servers = await client.call('servers.list', {})
   const lines: string[] = []
   if (all) {
@@ -43,7 +43,7 @@ export async function writeServers({ client }: ChatState, face: ChatSurface, all
     if ('fixes' in connection)
       lines.push(`${oneLine(name)}: ${stateText(connection, palette)}. ${inOneLine(connection)}`)
   }
-  for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
+  for (const line of lines) surface.write(`${flowed(line, columns, 0, 2)}\n`)
 }
 
 /** A suggestion for an empty conversation: a prompt of a server, else a question about its tools. */
@@ -59,7 +59,7 @@ export async function introduction({ client, conversation }: ChatState): Promise
 /** Prints where questions go that are still open when the user leaves. */
 export async function writeDeferred(
   { client, conversation, store, isShared }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<void> {
   const open = await client.call('inbox.list', {})
   const mine = open.filter(({ question, waits }) => waits && question.cause.conversation === conversation.id)
@@ -69,7 +69,7 @@ export async function writeDeferred(
       item.resumable || isShared
         ? `It stays in the inbox: ${answerWith(item.id, store)}`
         : 'It ends with this conversation, and its call with it.'
-    face.write(`${face.palette.yellow(flowed(`${head} ${then}`, face.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.yellow(flowed(`${head} ${then}`, surface.columns(), 0, 2))}\n`)
   }
 }
 

@@ -14,14 +14,14 @@ import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
 /** `/tools [text]`: the tools offered to the model and their token cost; `/tools on|off <name…>` changes the selection. */
-export async function tools(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
+export async function tools(words: readonly string[], state: ChatState, surface: ChatSurface): Promise<void> {
   const [verb, ...names] = words
   if (verb === 'on' || verb === 'off') {
-    await switchTools(verb === 'on', names, state, face)
+    await switchTools(verb === 'on', names, state, surface)
     return
   }
   const { client, conversation } = state
-  const { palette } = face
+  const { palette } = surface
   const match = words.join(' ').toLowerCase()
   const all = await client.call('catalog.tools', {})
   const off = all.filter((tool) => !conversation.isToolOn(tool))
@@ -39,15 +39,15 @@ export async function tools(words: readonly string[], state: ChatState, face: Ch
     conversation: conversation.id,
     ...(contextLimit !== undefined && { contextTokens: contextLimit }),
   })
-  const columns = face.columns()
+  const columns = surface.columns()
   const headings = ['TOOL', ...(off.length === 0 ? [] : ['STATE']), 'DESCRIPTION']
-  if (rows.length === 0) face.write('No tools.\n')
-  else face.write(`${table(headings, rows, { palette, columns })}\n`)
+  if (rows.length === 0) surface.write('No tools.\n')
+  else surface.write(`${table(headings, rows, { palette, columns })}\n`)
   const switched =
     off.length === 0
       ? ''
       : ` ${off.length} of ${all.length} tools ${off.length === 1 ? 'is' : 'are'} off in this conversation; /tools on <name> offers them again.`
-  face.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
+  surface.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
 }
 
 /** Tool names printed after a change of the selection. */
@@ -57,7 +57,7 @@ async function switchTools(
   on: boolean,
   names: readonly string[],
   { client, conversation }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<void> {
   if (names.length === 0)
     throw usageError(`Usage: /tools ${on ? 'on' : 'off'} <server | server.tool | pattern with *> …`)
@@ -72,14 +72,14 @@ async function switchTools(
     changed.length === 0
       ? `No tool changed: all that fit are ${on ? 'on' : 'off'} already.`
       : `${effect} ${changed.slice(0, maxNamed).join(', ')}${more} in this conversation.`
-  face.write(`${flowed(line, face.columns(), 0, 2)}\n`)
+  surface.write(`${flowed(line, surface.columns(), 0, 2)}\n`)
 }
 
 /** `/inbox`: lists open questions. */
-export async function inbox({ client, store }: ChatState, face: ChatSurface): Promise<void> {
+export async function inbox({ client, store }: ChatState, surface: ChatSurface): Promise<void> {
   const items = await client.call('inbox.list', { state: 'open' })
   if (items.length === 0) {
-    face.write('No question waits.\n')
+    surface.write('No question waits.\n')
     return
   }
   const rows = items.map((item) => [
@@ -89,12 +89,12 @@ export async function inbox({ client, store }: ChatState, face: ChatSurface): Pr
     stateText(item),
     whatIsAsked(item.question),
   ])
-  const columns = face.columns()
-  face.write(
-    `${table(['ID', 'ASKED', 'SERVER', 'STATE', 'QUESTION'], rows, { palette: face.palette, columns })}\n`,
+  const columns = surface.columns()
+  surface.write(
+    `${table(['ID', 'ASKED', 'SERVER', 'STATE', 'QUESTION'], rows, { palette: surface.palette, columns })}\n`,
   )
-  face.write(
-    `${face.palette.dim(`/respond <id> answers one here, ${answerWith('<id>', store)} in another window.`)}\n`,
+  surface.write(
+    `${surface.palette.dim(`/respond <id> answers one here, ${answerWith('<id>', store)} in another window.`)}\n`,
   )
 }
 
@@ -102,7 +102,7 @@ export async function inbox({ client, store }: ChatState, face: ChatSurface): Pr
 export async function respond(
   [id, ...more]: readonly string[],
   { client, person, store }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   if (id === undefined || more.length > 0) throw usageError('Usage: /respond <id>. /inbox lists what waits.')
@@ -121,12 +121,12 @@ export async function respond(
   await client.call('inbox.answer', { id: item.id, answer })
   const call = await client.call('inbox.resumed', { id: item.id }, { signal })
   if (call === null) {
-    face.write(`${face.palette.dim('Answered. The call continues.')}\n`)
+    surface.write(`${surface.palette.dim('Answered. The call continues.')}\n`)
     return
   }
   const { result } = call
-  const columns = face.columns()
-  face.write(`${flowed(toolResult(result, face.palette), columns, columns === undefined ? 0 : 2)}\n`)
+  const columns = surface.columns()
+  surface.write(`${flowed(toolResult(result, surface.palette), columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 const views = ['tree', 'timeline', 'stats', 'raw'] as const
@@ -134,11 +134,15 @@ const views = ['tree', 'timeline', 'stats', 'raw'] as const
 const rowsShown = 40
 
 /** `/log`: the message log, as in `jackfield log`. */
-export async function log(words: readonly string[], { client }: ChatState, face: ChatSurface): Promise<void> {
+export async function log(
+  words: readonly string[],
+  { client }: ChatState,
+  surface: ChatSurface,
+): Promise<void> {
   const wanted = views.filter((view) => words.includes(`--${view}`))
   const rest = words.filter((word) => !views.some((view) => word === `--${view}`))
-  const write = (text: string): void => face.write(`${text}\n`)
-  const columns = face.columns()
+  const write = (text: string): void => surface.write(`${text}\n`)
+  const columns = surface.columns()
   const shown = Object.fromEntries(wanted.map((view) => [view, true]))
   const limit = wanted.includes('stats') ? {} : { limit: wanted.includes('raw') ? 10 : rowsShown }
   await showLog(
@@ -147,7 +151,7 @@ export async function log(words: readonly string[], { client }: ChatState, face:
     { ...shown, ...limit },
     {
       json: false,
-      palette: face.palette,
+      palette: surface.palette,
       columns,
       result: (_, text) => write(text()),
       row: (_, text) => write(text),
@@ -160,12 +164,12 @@ export async function log(words: readonly string[], { client }: ChatState, face:
 export async function roots(
   [verb = 'show', ...words]: readonly string[],
   { client, servers, cwd }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<void> {
   const output = {
-    palette: face.palette,
-    columns: face.columns(),
-    result: (_: unknown, text: () => string) => face.write(`${text()}\n`),
+    palette: surface.palette,
+    columns: surface.columns(),
+    result: (_: unknown, text: () => string) => surface.write(`${text()}\n`),
   }
   if (!isRootsVerb(verb)) throw usageError(`"${oneLine(verb, 60)}" is unknown. Usage: ${rootsUsage}`)
   await rootsVerbs[verb](words, { client, servers, io: { cwd }, output, options: {} })

@@ -21,7 +21,7 @@ export async function usePrompt(
   name: string,
   words: string[],
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const { client, conversation } = state
@@ -29,10 +29,10 @@ export async function usePrompt(
   const entry = prompts.find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
   const left = (): CommandOutcome => {
-    face.write('Left unsent. Nothing was changed.\n')
+    surface.write('Left unsent. Nothing was changed.\n')
     return { kind: 'done' }
   }
-  const args = await askArguments(entry, textArguments(words), state, face)
+  const args = await askArguments(entry, textArguments(words), state, surface)
   if (args === undefined) return left()
   const preview = await client.call(
     'library.prompt',
@@ -41,14 +41,14 @@ export async function usePrompt(
   )
   await client.call('library.keepPromptValues', { prompt: name, arguments: args })
   let messages = [...preview.said]
-  show(promptResult({ messages: [...preview.messages] }, face.palette), face)
+  show(promptResult({ messages: [...preview.messages] }, surface.palette), surface)
   for (;;) {
-    const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, face)
+    const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, surface)
     if (answer === 'yes') return { kind: 'say', messages }
-    const changed = answer === 'edit' ? await edited(messages, state, face) : undefined
+    const changed = answer === 'edit' ? await edited(messages, state, surface) : undefined
     if (changed === undefined) return left()
     messages = changed
-    show(messages.map(wordsOf).join('\n\n'), face)
+    show(messages.map(wordsOf).join('\n\n'), surface)
   }
 }
 
@@ -57,7 +57,7 @@ async function askArguments(
   entry: LibraryPrompt,
   given: Record<string, string>,
   state: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<Record<string, string> | undefined> {
   const { client } = state
   const args = { ...given }
@@ -65,7 +65,7 @@ async function askArguments(
   const missing = (entry.prompt.arguments ?? []).filter(({ name }) => !Object.hasOwn(args, name))
   for (const { name, description } of missing.filter(({ required }) => required === true)) {
     const about = description === undefined ? '' : ` (${oneLine(description, 200)})`
-    const typed = await face.readLine(`  ${oneLine(name)}${about} › `, {
+    const typed = await surface.readLine(`  ${oneLine(name)}${about} › `, {
       draft: draftOf(before[name]),
       complete: async (line) => {
         const field = { server: entry.server, of: { prompt: entry.prompt.name }, argument: name }
@@ -80,8 +80,8 @@ async function askArguments(
   }
   const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
   // In a pipe the next lines are messages, so optional arguments are not prompted for.
-  if (others.length === 0 || face.live === undefined) return args
-  const more = await askOthers(entry, others, args, before, state, face)
+  if (others.length === 0 || surface.live === undefined) return args
+  const more = await askOthers(entry, others, args, before, state, surface)
   return more === undefined ? undefined : { ...args, ...more }
 }
 
@@ -92,7 +92,7 @@ async function askOthers(
   chosen: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,
   { client }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<Record<string, string> | undefined> {
   const draft = names
     .map((name) => ({ name, value: draftOf(before[name]) }))
@@ -104,9 +104,9 @@ async function askOthers(
     .map(([name, value]) => `${name}=${quoted(value)} `)
     .join('')}`
   const list = names.map((name) => `[${oneLine(name)}=…]`).join(' ')
-  face.write(`${face.palette.dim(flowed(`  ${list}`, face.columns(), 0, 2))}\n`)
+  surface.write(`${surface.palette.dim(flowed(`  ${list}`, surface.columns(), 0, 2))}\n`)
   for (;;) {
-    const typed = await face.readLine('  more, or nothing › ', {
+    const typed = await surface.readLine('  more, or nothing › ', {
       draft,
       complete: async (line) => {
         const ahead = await typeahead(head + line, client, [])
@@ -118,7 +118,7 @@ async function askOthers(
     const args = textArguments(splitWords(typed))
     const unknown = Object.keys(args).find((name) => !names.includes(name))
     if (unknown === undefined) return args
-    face.write(`${face.palette.yellow(`There is no argument ${oneLine(unknown)} to fill in.`)}\n`)
+    surface.write(`${surface.palette.yellow(`There is no argument ${oneLine(unknown)} to fill in.`)}\n`)
   }
 }
 
@@ -126,13 +126,13 @@ async function askOthers(
 async function edited(
   messages: readonly SamplingMessage[],
   { env }: ChatState,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<SamplingMessage[] | undefined> {
   let isLeft = false
   const onLine = {
-    say: (lines: string[]) => face.write(`${lines.join('\n')}\n`),
+    say: (lines: string[]) => surface.write(`${lines.join('\n')}\n`),
     text: async ({ initial = '' }: { initial?: string }) => {
-      const line = await face.readLine('  ⏎ is a new line › ', {
+      const line = await surface.readLine('  ⏎ is a new line › ', {
         draft: plain(initial).replaceAll('\n', '⏎'),
       })
       isLeft = line === undefined
@@ -142,7 +142,7 @@ async function edited(
   const change = async (block: SamplingContent): Promise<SamplingContent> => {
     if (block.type !== 'text') return block
     const edit = () => editText(block.text, { prompter: onLine, env, suffix: '.md' })
-    const text = await (hasEditor(env) && face.aside !== undefined ? face.aside(edit) : edit())
+    const text = await (hasEditor(env) && surface.aside !== undefined ? surface.aside(edit) : edit())
     return text === cancelled ? block : { ...block, text }
   }
   const changed: SamplingMessage[] = []
@@ -165,9 +165,9 @@ function wordsOf({ role, content }: SamplingMessage): string {
     .join('\n')
 }
 
-function show(text: string, face: ChatSurface): void {
-  const columns = face.columns()
-  face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
+function show(text: string, surface: ChatSurface): void {
+  const columns = surface.columns()
+  surface.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 /** A remembered value that fits on one line, else undefined. */

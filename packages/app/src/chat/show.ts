@@ -31,13 +31,14 @@ interface Shown {
 }
 
 /** `/show [number]`: the whole arguments and result of one call of this conversation. */
-export async function show(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
+export async function show(words: readonly string[], state: ChatState, surface: ChatSurface): Promise<void> {
   const { which, all, file, folder } = choicesOf(words)
   const shown = await callNumbered(which, state)
   const { call, result } = shown
-  const { palette } = face
-  const note = (text: string): void => face.write(`${palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
-  if (file === undefined && folder === undefined) return write(shown, all, face)
+  const { palette } = surface
+  const note = (text: string): void =>
+    surface.write(`${palette.dim(flowed(text, surface.columns(), 0, 2))}\n`)
+  if (file === undefined && folder === undefined) return write(shown, all, surface)
   if (result === undefined) throw usageError(`Call ${shown.number} has no result yet.`)
   if (file !== undefined) {
     const path = resolve(state.cwd, file)
@@ -49,7 +50,7 @@ export async function show(words: readonly string[], state: ChatState, face: Cha
     note(`The result of call ${shown.number} was written to ${oneLine(path)}`)
   }
   if (folder !== undefined) {
-    const output = { json: false, palette, columns: face.columns(), result() {}, row() {}, note }
+    const output = { json: false, palette, columns: surface.columns(), result() {}, row() {}, note }
     await saveMedia(mediaOf(result.content, call.name), folder, state.cwd, output)
   }
 }
@@ -124,20 +125,20 @@ function isResult(value: unknown): value is CallToolResult {
 function write(
   { number, call, outcome, durationMs, result, isWhole }: Shown,
   all: boolean,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): void {
-  const { palette } = face
-  const columns = face.columns()
+  const { palette } = surface
+  const columns = surface.columns()
   const indent = columns === undefined ? 0 : 2
   const facts = [
     outcome,
     ...(durationMs === null ? [] : [duration(durationMs)]),
     ...(call.activity === undefined ? [] : [`/log #${call.activity}`]),
   ]
-  const line = (text: string): void => face.write(`${flowed(text, columns, 0, 2)}\n`)
+  const line = (text: string): void => surface.write(`${flowed(text, columns, 0, 2)}\n`)
   const part = (text: string): void => {
     const { shown, left } = all ? { shown: text, left: '' } : beginningOf(text)
-    face.write(`${flowed(shown, columns, indent)}\n`)
+    surface.write(`${flowed(shown, columns, indent)}\n`)
     if (left === '') return
     line(
       palette.yellow(

@@ -84,20 +84,20 @@ export interface ChatSurface {
 }
 
 /** Writer for model text as it streams: rendered on a terminal, otherwise as written. Sanitizes its input. */
-export function modelText(face: ChatSurface): Flow {
-  if (face.markdown !== undefined) return face.markdown()
-  const indent = face.columns() === undefined ? 0 : 2
-  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+export function modelText(surface: ChatSurface): Flow {
+  if (surface.markdown !== undefined) return surface.markdown()
+  const indent = surface.columns() === undefined ? 0 : 2
+  const flow = createFlow({ write: (text) => surface.write(text), columns: () => surface.columns(), indent })
   return { push: (text) => flow.push(plain(text)), end: () => flow.end() }
 }
 
 /** Asks whether to use a text as it is, until the answer is valid; undefined when the user cancels. */
 export async function askUse(
   question: string,
-  face: ChatSurface,
+  surface: ChatSurface,
 ): Promise<'yes' | 'no' | 'edit' | undefined> {
   for (;;) {
-    const line = (await face.readLine(`${question} [Y/n/e(dit)] › `))?.trim().toLowerCase()
+    const line = (await surface.readLine(`${question} [Y/n/e(dit)] › `))?.trim().toLowerCase()
     if (line === undefined) return undefined
     if (['', 'y', 'yes'].includes(line)) return 'yes'
     if (['n', 'no'].includes(line)) return 'no'
@@ -106,13 +106,13 @@ export async function askUse(
     const text = line.startsWith('/')
       ? `Answer this question before a command: ${possible}`
       : `Possible: ${possible}`
-    face.write(`${face.palette.yellow(text)}\n`)
+    surface.write(`${surface.palette.yellow(text)}\n`)
   }
 }
 
 /** Writes a complete text of a model. */
-export function writeModelText(text: string, face: ChatSurface): void {
-  const flow = modelText(face)
+export function writeModelText(text: string, surface: ChatSurface): void {
+  const flow = modelText(surface)
   flow.push(text)
   if (flow.end()) flow.push('\n')
 }

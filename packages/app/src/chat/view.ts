@@ -36,13 +36,18 @@ function endingOf({ stopReason = '', callsNotRun }: TurnEnding): string | undefi
 }
 
 /** Creates the view of one turn. `model`: the id of the model that answers. */
-export function turnView(face: ChatSurface, model: string, now: () => number, signal: AbortSignal): TurnView {
-  return face.emit === undefined ? drawn(face, model, signal, now) : toEvent(face.emit)
+export function turnView(
+  surface: ChatSurface,
+  model: string,
+  now: () => number,
+  signal: AbortSignal,
+): TurnView {
+  return surface.emit === undefined ? drawn(surface, model, signal, now) : toEvent(surface.emit)
 }
 
-function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () => number): TurnView {
-  const { palette } = face
-  const flow = modelText(face)
+function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: () => number): TurnView {
+  const { palette } = surface
+  const flow = modelText(surface)
   let running: Start | undefined
   let open = false
   const endLine = (): void => {
@@ -50,7 +55,7 @@ function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () =>
     open = false
   }
   const columns = (): number | undefined => {
-    const all = face.columns()
+    const all = surface.columns()
     return all === undefined ? undefined : all - 1
   }
   let since = 0
@@ -58,30 +63,30 @@ function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () =>
   let isWaitShown = false
   /** Shows, after a second, that the model has not answered yet, and for how long. */
   const startWaiting = (): void => {
-    if (face.live === undefined) return
+    if (surface.live === undefined) return
     since = now()
     clearInterval(timer)
     timer = setInterval(() => {
       const waited = Math.round((now() - since) / 1_000)
       const line = `… waiting for ${oneLine(model, 40)}  ${waited} s · Ctrl+C stops`
-      face.live?.(palette.dim(fitting(line, columns())), false)
+      surface.live?.(palette.dim(fitting(line, columns())), false)
       isWaitShown = true
     }, 1_000).unref()
   }
   const stopWaiting = (): void => {
     clearInterval(timer)
-    if (isWaitShown) face.live?.('', false)
+    if (isWaitShown) surface.live?.('', false)
     isWaitShown = false
   }
   const underWay = (state: string): void => {
-    if (running !== undefined) face.live?.(callRunning(running, state, palette, columns()), false)
+    if (running !== undefined) surface.live?.(callRunning(running, state, palette, columns()), false)
   }
 
   function end(event: CallEnd): void {
     const ms = event.durationMs
-    if (running === undefined || face.live === undefined) {
-      face.write(`${describeEnd(event, ms, palette)}\n`)
-    } else face.live(callDone(running, event, ms, palette, columns(), signal.aborted), true)
+    if (running === undefined || surface.live === undefined) {
+      surface.write(`${describeEnd(event, ms, palette)}\n`)
+    } else surface.live(callDone(running, event, ms, palette, columns(), signal.aborted), true)
     running = undefined
     startWaiting()
   }
@@ -89,8 +94,8 @@ function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () =>
   function later(event: DeferredEvent): void {
     if (running === undefined) return
     const line = callDeferred(running, event, palette, columns())
-    if (face.live === undefined) face.write(`${line}\n`)
-    else face.live(line, true)
+    if (surface.live === undefined) surface.write(`${line}\n`)
+    else surface.live(line, true)
     running = undefined
     startWaiting()
   }
@@ -108,27 +113,28 @@ function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () =>
       if (event.type === 'end') return end(event)
       if (event.type === 'later' || event.type === 'task') return later(event)
       running = event
-      if (face.live === undefined) face.write(`${describeCall(running, palette)}\n`)
+      if (surface.live === undefined) surface.write(`${describeCall(running, palette)}\n`)
       else underWay('')
     },
     wait({ forMs, why, attempt, attempts }) {
       if (open) endLine()
       const again = `Asked again in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
-      face.write(`${palette.yellow(flowed(`${oneLine(why)} ${again}`, face.columns(), 0, 2))}\n`)
+      surface.write(`${palette.yellow(flowed(`${oneLine(why)} ${again}`, surface.columns(), 0, 2))}\n`)
     },
     underWay(state) {
-      if (running === undefined || face.live === undefined) return false
+      if (running === undefined || surface.live === undefined) return false
       underWay(state)
       return true
     },
     end(ending) {
       stopWaiting()
       // A call that never ended, such as one of a host process that stopped, keeps its line.
-      if (running !== undefined) face.live?.(callRunning(running, 'not finished', palette, columns()), true)
+      if (running !== undefined)
+        surface.live?.(callRunning(running, 'not finished', palette, columns()), true)
       running = undefined
       endLine()
       const words = ending === undefined ? undefined : endingOf(ending)
-      if (words !== undefined) face.write(`${palette.yellow(words)}\n`)
+      if (words !== undefined) surface.write(`${palette.yellow(words)}\n`)
     },
   }
 }
@@ -171,15 +177,15 @@ function resultEvent({
 }
 
 /** Shows the end of a call whose question was deferred. */
-export function writeLateResult(event: CallEnd, face: ChatSurface): void {
-  if (face.emit !== undefined) {
-    face.emit(resultEvent(event))
+export function writeLateResult(event: CallEnd, surface: ChatSurface): void {
+  if (surface.emit !== undefined) {
+    surface.emit(resultEvent(event))
     return
   }
-  const { palette } = face
+  const { palette } = surface
   const { id, name, number } = event
   const start: Start = { type: 'start', id, name, arguments: {}, number }
-  const columns = face.columns()
+  const columns = surface.columns()
   const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
-  face.write(`${line}\n${palette.dim('  The model gets it with your next message.')}\n`)
+  surface.write(`${line}\n${palette.dim('  The model gets it with your next message.')}\n`)
 }

@@ -13,7 +13,7 @@ function terminal() {
   const interrupts: (() => void)[] = []
   const floor = createTerminalLock()
   let left = 0
-  const face = terminalChatSurface(
+  const surface = terminalChatSurface(
     {
       stdin: stdin,
       stdout: stdout,
@@ -35,14 +35,14 @@ function terminal() {
     },
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
-  return { face, floor, interrupts, stdin, seen: () => seen, left: () => left, tick }
+  return { surface, floor, interrupts, stdin, seen: () => seen, left: () => left, tick }
 }
 
 describe('Ctrl+C between two lines', () => {
   test('explains how to leave, leaves on the second press, and is reset by the next line', async () => {
-    const { face, interrupts, stdin, seen, left, tick } = terminal()
+    const { surface, interrupts, stdin, seen, left, tick } = terminal()
     const read = async (): Promise<void> => {
-      const line = face.readLine('› ')
+      const line = surface.readLine('› ')
       await tick()
       stdin.write('hello\r')
       await line
@@ -59,12 +59,12 @@ describe('Ctrl+C between two lines', () => {
   })
 
   test('leaves on a second press while a stopped turn is ending', async () => {
-    const { face, interrupts, stdin, left, tick } = terminal()
-    const line = face.readLine('› ')
+    const { surface, interrupts, stdin, left, tick } = terminal()
+    const line = surface.readLine('› ')
     await tick()
     stdin.write('hello\r')
     await line
-    const { signal } = face.turn()
+    const { signal } = surface.turn()
     interrupts.at(-1)?.()
     expect([signal.aborted, left()]).toEqual([true, 0])
     interrupts.at(-1)?.()
@@ -74,21 +74,21 @@ describe('Ctrl+C between two lines', () => {
 
 describe('a line typed at a terminal', () => {
   test('is read, and so is the next one', async () => {
-    const { face, stdin, tick } = terminal()
-    const first = face.readLine('› ')
+    const { surface, stdin, tick } = terminal()
+    const first = surface.readLine('› ')
     await tick()
     stdin.write('hello\r')
     expect(await first).toBe('hello')
-    const second = face.readLine('› ')
+    const second = surface.readLine('› ')
     await tick()
     stdin.write('there\r')
     expect(await second).toBe('there')
   })
 
   test('is not requested while a second question follows immediately', async () => {
-    const { face, floor, stdin, seen, tick } = terminal()
+    const { surface, floor, stdin, seen, tick } = terminal()
     floor.asking(true)
-    const line = face.readLine('› ')
+    const line = surface.readLine('› ')
     floor.asking(false)
     floor.asking(true)
     await tick()
@@ -101,8 +101,8 @@ describe('a line typed at a terminal', () => {
   })
 
   test('is hidden for a question and restored afterwards', async () => {
-    const { face, floor, stdin, tick } = terminal()
-    const line = face.readLine('› ')
+    const { surface, floor, stdin, tick } = terminal()
+    const line = surface.readLine('› ')
     await tick()
     stdin.write('hel')
     await tick()
@@ -115,9 +115,9 @@ describe('a line typed at a terminal', () => {
   })
 
   test('waits until no question has the lock', async () => {
-    const { face, floor, stdin, seen, tick } = terminal()
+    const { surface, floor, stdin, seen, tick } = terminal()
     floor.asking(true)
-    const line = face.readLine('PROMPT ')
+    const line = surface.readLine('PROMPT ')
     await tick()
     expect(seen()).not.toContain('PROMPT')
     floor.asking(false)
@@ -128,8 +128,8 @@ describe('a line typed at a terminal', () => {
   })
 
   test('is completed with Tab if it starts like a command', async () => {
-    const { face, stdin, tick } = terminal()
-    const line = face.readLine('› ', { complete: async () => [['/travel.plan-vacation '], '/tra'] })
+    const { surface, stdin, tick } = terminal()
+    const line = surface.readLine('› ', { complete: async () => [['/travel.plan-vacation '], '/tra'] })
     await tick()
     stdin.write('/tra\t')
     await tick()
@@ -138,12 +138,12 @@ describe('a line typed at a terminal', () => {
   })
 
   test('stays below other output', async () => {
-    const { face, stdin, seen, tick } = terminal()
-    const line = face.readLine('› ')
+    const { surface, stdin, seen, tick } = terminal()
+    const line = surface.readLine('› ')
     await tick()
     stdin.write('hel')
     await tick()
-    face.write('files is reconnecting\n')
+    surface.write('files is reconnecting\n')
     stdin.write('lo\r')
     expect(await line).toBe('hello')
     expect(seen()).toContain('files is reconnecting\n')
@@ -151,12 +151,12 @@ describe('a line typed at a terminal', () => {
 
   test('ends with Ctrl+D, or with Ctrl+C twice', async () => {
     const one = terminal()
-    const left = one.face.readLine('› ')
+    const left = one.surface.readLine('› ')
     await one.tick()
     one.stdin.write('\u0004')
     expect(await left).toBeUndefined()
     const two = terminal()
-    const interrupted = two.face.readLine('› ', { isMessage: true })
+    const interrupted = two.surface.readLine('› ', { isMessage: true })
     await two.tick()
     two.stdin.write('\u0003')
     await two.tick()
@@ -167,8 +167,8 @@ describe('a line typed at a terminal', () => {
 })
 
 test('Ctrl+C during a turn stops only that turn', () => {
-  const { face, interrupts } = terminal()
-  const { signal, done } = face.turn()
+  const { surface, interrupts } = terminal()
+  const { signal, done } = surface.turn()
   interrupts.at(-1)?.()
   expect(signal.aborted).toBe(true)
   done()

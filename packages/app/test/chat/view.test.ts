@@ -19,8 +19,8 @@ const ended: CallEnd = {
   result: { content: [{ type: 'text', text: 'Bought\u001b[2J.' }] },
 }
 
-/** A face that keeps what it is given. */
-function face(more: Partial<ChatSurface> = {}) {
+/** A surface that keeps what it is given. */
+function surface(more: Partial<ChatSurface> = {}) {
   const written: string[] = []
   const made: ChatSurface = {
     palette: picocolors.createColors(false),
@@ -30,11 +30,11 @@ function face(more: Partial<ChatSurface> = {}) {
     turn: () => ({ signal: new AbortController().signal, done: () => {} }),
     ...more,
   }
-  return { face: made, written }
+  return { surface: made, written }
 }
 
 test('a call with a deferred question is one line that fits and says how to answer it, and so is its result', () => {
-  const { face: shown, written } = face({ live: (line, over) => written.push(over ? `${line}\n` : '') })
+  const { surface: shown, written } = surface({ live: (line, over) => written.push(over ? `${line}\n` : '') })
   const view = turnView(shown, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
@@ -50,7 +50,7 @@ test('a call with a deferred question is one line that fits and says how to answ
 
 test('a program receives the events of a deferred call and of its result', () => {
   const events: ChatEvent[] = []
-  const { face: told } = face({ emit: (event) => events.push(event) })
+  const { surface: told } = surface({ emit: (event) => events.push(event) })
   const view = turnView(told, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)

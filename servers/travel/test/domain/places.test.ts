@@ -82,7 +82,7 @@ describe('suggestions', () => {
 })
 
 describe('completion', () => {
-  test('goes on from the beginning of a name, or of a word in it', () => {
+  test('matches the start of a name, or of a word in it', () => {
     expect(completePlaces('Par')).toEqual(['Paris', 'Park City'])
     expect(completePlaces('york')).toEqual(['New York'])
     expect(completePlaces('sao')).toEqual(['São Paulo'])

@@ -39,7 +39,7 @@ describe('a search for flights', () => {
     expect(new Set(options.map(({ legs }) => legs[0]?.from)).size).toBeGreaterThan(1)
   })
 
-  test('gives the very same options every time', () => {
+  test('returns exactly the same options every time', () => {
     fc.assert(
       fc.property(anyPlace, anyPlace, anyDate, (from, to, date) => {
         expect(searchOptions(from, to, date)).toEqual(searchOptions(from, to, date))
@@ -83,7 +83,7 @@ describe('a search for flights', () => {
     )
   })
 
-  test('leaves on the date asked for across a change of clocks', () => {
+  test('departs on the requested date across a change of clocks', () => {
     for (const date of ['2027-03-14', '2027-03-28', '2027-10-31', '2027-11-07']) {
       for (const option of searchOptions(place('NYC'), place('London'), date)) {
         checkOption(option, place('NYC'), place('London'), date)

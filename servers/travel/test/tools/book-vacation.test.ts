@@ -74,7 +74,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     })
   })
 
-  test('takes the defaults for what the traveller left open', async () => {
+  test('uses the defaults for values the traveller left open', async () => {
     const client = await clientOf(era, filling({ confirmBooking: true }))
     const { structuredContent } = await client.call('bookVacation', wish)
     expect(structuredContent?.booking?.choices).toEqual({
@@ -98,7 +98,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     expect(await readJson(client, 'trips://history')).toMatchObject({ trips: [{}, {}, {}] })
   })
 
-  test('books nothing when the client cannot ask, and says what is missing', async () => {
+  test('books nothing when the client cannot ask, and reports what is missing', async () => {
     const client = await clientOf(era)
     const result = await client.call('bookVacation', wish)
     expect(result.isError).toBe(true)
@@ -116,7 +116,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     expect(await readJson(client, 'travel://bookings')).toEqual({ bookings: [] })
   })
 
-  test('takes the flights that were chosen from a search', async () => {
+  test('uses the flights that were chosen from a search', async () => {
     const client = await clientOf(era, filling({ confirmBooking: true }))
     const { structuredContent: found } = await client.call('searchFlights', {
       origin: 'NYC',
@@ -128,7 +128,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     expect(structuredContent?.booking?.outbound.id).toBe(outboundFlight)
   })
 
-  test('takes cheaper flights where the best ones are over the budget', async () => {
+  test('uses cheaper flights if the best ones exceed the budget', async () => {
     const client = await clientOf(era, filling({ confirmBooking: true }))
     const total = async (budget?: number): Promise<number> => {
       const { structuredContent } = await client.call('bookVacation', {
@@ -171,7 +171,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     expect(reports.every(({ total }) => total === 6)).toBe(true)
   })
 
-  test('tells watchers of the bookings and of the trips', async () => {
+  test('notifies subscribers of the bookings and of the trips', async () => {
     const server = travelServer()
     const watcher = await clientOf(era, {}, server)
     const seen: string[] = []

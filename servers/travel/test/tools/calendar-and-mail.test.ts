@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { clientOf, eras, readJson, textOf, travelServer } from '../fixture.ts'
 
 describe.each(eras)('createCalendarEvent on %s', (era) => {
-  test('enters the trip of the documentation and tells watchers of its year', async () => {
+  test('enters the trip of the documentation and notifies subscribers of its year', async () => {
     const server = travelServer()
     const client = await clientOf(era, {}, server)
     const seen: string[] = []
@@ -26,7 +26,7 @@ describe.each(eras)('createCalendarEvent on %s', (era) => {
     })
   })
 
-  test('tells what else is in the calendar then', async () => {
+  test('lists other events in the calendar at that time', async () => {
     const client = await clientOf(era)
     const result = await client.call('createCalendarEvent', {
       title: 'Trip',
@@ -73,7 +73,7 @@ describe.each(eras)('createCalendarEvent on %s', (era) => {
 describe.each(eras)('sendEmail on %s', (era) => {
   const mail = { to: 'team@work.com', subject: 'Out of Office', body: 'I am in Barcelona until June 22.' }
 
-  test('keeps the message and says that it was not sent where there is no mail server', async () => {
+  test('stores the message and reports that it was not sent without a mail server', async () => {
     const client = await clientOf(era)
     const result = await client.call('sendEmail', mail)
     expect(result.structuredContent).toMatchObject({ status: 'kept', to: mail.to })
@@ -95,7 +95,7 @@ describe.each(eras)('sendEmail on %s', (era) => {
     expect(await readJson(client, 'travel://outbox')).toMatchObject({ messages: [{ status: 'sent' }] })
   })
 
-  test('says so when the mail server refuses, and keeps the message', async () => {
+  test('reports a rejection of the mail server, and stores the message', async () => {
     const smtp = await smtpServer('refuse')
     const server = travelServer({ smtpUrl: smtp.url, smtpFrom: 'traveller@example.com' })
     const client = await clientOf(era, {}, server)

@@ -60,7 +60,7 @@ describe.each(eras)('findBestFlight on %s', (era) => {
     for (const option of options) expect(prompt).toContain(option.id)
   })
 
-  test('gives the three flights that the model chose, with its reasons', async () => {
+  test('returns the three flights that the model chose, with its reasons', async () => {
     const answer = {
       recommendations: [id(7), id(3), id(20)].map((name, i) => ({ id: name, reason: `Reason ${i}.` })),
     }
@@ -82,7 +82,7 @@ describe.each(eras)('findBestFlight on %s', (era) => {
     expect(textOf(result)).toContain('chosen by the model test-model')
   })
 
-  test('leaves out flights that the model made up, and says which were computed', async () => {
+  test('leaves out flights that the model made up, and marks computed ones', async () => {
     const client = await clientOf(
       era,
       answering(
@@ -100,7 +100,7 @@ describe.each(eras)('findBestFlight on %s', (era) => {
     expect(textOf(result)).not.toContain('ZZ999')
   })
 
-  test('ranks by score, and says so, when the model names no flight', async () => {
+  test('ranks by score, with a note, when the model names no flight', async () => {
     const client = await clientOf(era, answering('I would rather not say.'))
     const result = await client.call('findBestFlight', route)
     expect(result.structuredContent?.decidedBy).toBe('score')
@@ -108,7 +108,7 @@ describe.each(eras)('findBestFlight on %s', (era) => {
     expect(textOf(result)).toContain('computed without a model')
   })
 
-  test('ranks by score, and says so, when there is no model to ask', async () => {
+  test('ranks by score, with a note, when there is no model to ask', async () => {
     const client = await clientOf(era)
     const result = await client.call('findBestFlight', route)
     expect(result.isError).toBeFalsy()
@@ -155,7 +155,7 @@ describe('an answer of a model', () => {
     '"\\',
     '[1e999, -1, 0, 99999, null, {}]',
     '['.repeat(10_000),
-  ])('that is no answer gives nothing: %#', (text) => {
+  ])('that is invalid returns nothing: %#', (text) => {
     expect(readRecommendations(text, options)).toEqual([])
   })
 })

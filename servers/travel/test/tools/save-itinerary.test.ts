@@ -92,7 +92,7 @@ describe.each(eras)('saveItinerary on %s', (era) => {
     expect(textOf(wrong)).toContain('Open are root 1 and root 2')
   })
 
-  test('replaces a file only when told to', async () => {
+  test('replaces a file only on request', async () => {
     const { root } = folders()
     writeFileSync(join(root, 'barcelona-june.md'), 'mine')
     const client = await clientOf(era, rootsAt(root))
@@ -138,7 +138,7 @@ describe.each(eras)('saveItinerary on %s', (era) => {
     expect(readdirSync(outside)).toEqual(['diary.md'])
   })
 
-  test('takes a name of encoded dots as the name it is', async () => {
+  test('uses a name of encoded dots literally', async () => {
     const { root, outside } = folders()
     const client = await clientOf(era, rootsAt(root))
     const result = await client.call('saveItinerary', { ...plan, filename: '%2e%2e%2fplan.md' })
@@ -185,7 +185,7 @@ describe.each(eras)('saveItinerary on %s', (era) => {
     ['an empty list of roots', { onRoots: [] }, 'opened no folder'],
     ['a root on another host', { onRoots: [{ uri: 'file://server/share' }] }, 'opened no folder'],
     ['a root that is gone', rootsAt(join(tmpdir(), 'travel-never-there')), 'does not exist'],
-  ])('writes nothing where the client has %s, and says why', async (_what, options, message) => {
+  ])('writes nothing if the client has %s, and reports why', async (_what, options, message) => {
     const client = await clientOf(era, options)
     const result = await client.call('saveItinerary', plan)
     expect(result.isError).toBe(true)
@@ -196,7 +196,7 @@ describe.each(eras)('saveItinerary on %s', (era) => {
     ['neither booking nor title', {}, 'reference of a booking'],
     ['a booking that is none', { booking: 'JF-NOTHING' }, 'Nothing is booked yet'],
     ['a trip that is none', { title: 'Mars 2031' }, 'Give the content'],
-  ])('says what is missing from %s', async (_what, args, message) => {
+  ])('reports what is missing from %s', async (_what, args, message) => {
     const { root } = folders()
     const client = await clientOf(era, rootsAt(root))
     const result = await client.call('saveItinerary', args)

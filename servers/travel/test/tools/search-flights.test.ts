@@ -22,7 +22,7 @@ describe.each(eras)('searchFlights on %s', (era) => {
     for (const { id, priceUsd } of found?.options ?? []) expect(text).toContain(`${id} | $${priceUsd}`)
   })
 
-  test('takes names and codes in any case', async () => {
+  test('accepts names and codes in any case', async () => {
     const client = await clientOf(era)
     const byName = await client.call('searchFlights', {
       origin: 'new york',
@@ -47,14 +47,14 @@ describe.each(eras)('searchFlights on %s', (era) => {
     [{ origin: 'Queenstown', destination: 'Barcelona', date: '2027-06-15' }, 'that meet in'],
     [{ origin: 'NYC', destination: 'Barcelona', date: '2027-02-29' }, 'a date that exists'],
     [{ origin: 'NYC', destination: 'Barcelona', date: 'tomorrow' }, 'a date that exists'],
-  ])('says what is wrong with %j', async (args, message) => {
+  ])('reports what is wrong with %j', async (args, message) => {
     const client = await clientOf(era)
     const result = await client.call('searchFlights', args)
     expect(result.isError).toBe(true)
     expect(textOf(result)).toContain(message)
   })
 
-  test('says honestly what each tool does', async () => {
+  test('has correct annotations for each tool', async () => {
     const client = await clientOf(era)
     const tools = await client.tools()
     expect(tools.map(({ name }) => name)).toEqual([

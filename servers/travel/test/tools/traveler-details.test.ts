@@ -90,7 +90,7 @@ describe.each(eras)('details of the travellers on %s', (era) => {
     ])
   })
 
-  test('are not asked for if the traveller wants that', async () => {
+  test('are not requested if the traveller does not want that', async () => {
     const asked: Question[] = []
     const client = await clientOf(era, filling({ confirmBooking: true }, asked))
     await client.call('bookVacation', { ...wish, travelerDetails: 'skip' })
@@ -238,7 +238,7 @@ describe.each(eras)('files in the folders of the client on %s', (era) => {
     expect(readdirSync(planning)).not.toContain('x.md')
   })
 
-  test('without roots there is nothing to look at, and the error says so', async () => {
+  test('without roots cannot be found, and the error says so', async () => {
     const client = await clientOf(era)
     const result = await client.call('findTravelFiles', {})
     expect(result.isError).toBe(true)
