@@ -5,8 +5,11 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../../jsonrpc/message.ts'
-import { isRequestId } from '../../../jsonrpc/parse.ts'
+import { isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
+import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
+import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
+import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Takeover } from '../../../server/definitions.ts'
@@ -17,7 +20,6 @@ import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerEvent } from './observer.ts'
 import { eventOf, eventsKey, eventText } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
-import { recordOf, type SessionRecord, unreadable } from './session-record.ts'
 import {
   type HttpSession,
   interruption,
@@ -37,6 +39,26 @@ import {
   storedCaller,
 } from './shared-call.ts'
 import { SseInboxes } from './sse-inboxes.ts'
+
+/**
+ * A session in the backplane, read with every request: so another principal, the end of the session and its log level have an
+ * effect on all nodes at once.
+ */
+interface SessionRecord {
+  readonly v: 1
+  readonly principal: string | null
+  readonly version: string
+  readonly capabilities: ClientCapabilities
+  readonly info: Implementation | undefined
+  readonly level: LoggingLevel | undefined
+  /** The resources the client subscribed to, and its URL elicitations without a completion. */
+  readonly uris: readonly string[]
+  readonly elicitations: readonly string[]
+  /** When the record was last renewed, in milliseconds since 1970. */
+  readonly renewed: number
+  /** Until when the client was notified of changes, in milliseconds since 1970 by the clock of this node. */
+  readonly notified: { readonly at: number; readonly node: string }
+}
 
 interface KnownRecord {
   text: string
@@ -531,4 +553,33 @@ export class SharedSessions {
   }
 
   readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
+}
+
+const isRecordShape = shape(
+  {
+    v: (value) => value === 1,
+    principal: (value) => value === null || typeof value === 'string',
+    version: text,
+    capabilities: isCapabilities,
+    uris: listOf(text),
+    elicitations: listOf(text),
+    renewed: number,
+    notified: shape({ at: number, node: text }),
+  },
+  { info: isImplementation, level: isLoggingLevel },
+)
+
+function isRecord(value: unknown): value is SessionRecord {
+  return isRecordShape(value, () => {})
+}
+
+/** @throws McpError 'PROTOCOL' for a record of a version that this one cannot read */
+function recordOf(text: string): SessionRecord {
+  const value = parseJson(text)
+  if (!isRecord(value)) throw unreadable()
+  return value
+}
+
+function unreadable(): McpError {
+  return new McpError('PROTOCOL', 'The record of a session in the backplane was written by another version')
 }
