@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { type Backplane, type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 import { limits } from '../request/limits.ts'
+import { openSqlite } from './open-sqlite.ts'
 
 /** A backplane in an SQLite file. */
 export interface SqliteBackplane extends Backplane {
@@ -170,19 +171,4 @@ function openDatabase(path: string): DatabaseSync {
       { cause },
     )
   }
-}
-
-/**
- * Opens an SQLite file with the runtime's own driver, which is looked up here because importing it fails on older versions.
- * @param what what needs it, for the error
- * @throws McpError 'CONNECT_FAILED' where the runtime has no SQLite
- */
-export function openSqlite(what: string, path: string): DatabaseSync {
-  const found =
-    typeof process.getBuiltinModule === 'function' ? process.getBuiltinModule('node:sqlite') : undefined
-  if (found !== undefined) return new found.DatabaseSync(path)
-  throw new McpError(
-    'CONNECT_FAILED',
-    `${what} needs node:sqlite, which Node ${process.versions.node} does not have: it needs Node 22.13 or later`,
-  )
 }

@@ -12,9 +12,7 @@ import type { ClientTransport, ClientTransportFactory } from '../transports/clie
 
 export { type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 export { memory } from '../transports/client/memory.ts'
-export { backplaneContract } from './backplane-contract.ts'
-export type { ContractRule } from './contract.ts'
-export { taskStoreContract } from './task-store-contract.ts'
+export { backplaneContract, type ContractRule, taskStoreContract } from './store-contracts.ts'
 
 /** The difference between two snapshots of effects: the new items of a list, the increase of a number, each member of an object. */
 function effectsBetween(before: unknown, after: unknown): unknown {

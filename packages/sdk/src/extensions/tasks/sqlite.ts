@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { openSqlite } from '../../backplane/sqlite.ts'
+import { openSqlite } from '../../backplane/open-sqlite.ts'
 import type { TaskRow, TaskStore } from './store.ts'
 
 const schema = `
