@@ -57,6 +57,15 @@ function shop(node: string, ledger: Ledger) {
           return 'paid'
         },
       }),
+      asks: tool({
+        takeover: 'always',
+        run: async (_args, ctx) => {
+          ledger.runs.push(node)
+          ctx.progress(1)
+          const { action } = await ctx.elicit({ message: 'Book?', schema: yes })
+          return `${action} on ${node}`
+        },
+      }),
       poison: tool({
         takeover: 'always',
         run: async (_args, ctx) => {
@@ -75,14 +84,23 @@ function shop(node: string, ledger: Ledger) {
 async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k'.repeat(32)]) {
   const memory = memoryBackplane()
   const stored: string[] = []
+  /** How often the record of a call cannot be replaced, and whether messages with answers are lost. */
+  const outage = { writes: 0, answers: false }
   const backplane: Backplane = {
     ...memory,
     spansProcesses: true,
+    publish: async (topic, message) => {
+      if (!outage.answers || !message.includes('"response"')) await memory.publish(topic, message)
+    },
     set: (key, value, ...rest) => {
       stored.push(`${key} ${value}`)
       return memory.set(key, value, ...rest)
     },
-    swap: (key, expected, value, ttlMs) => {
+    swap: async (key, expected, value, ttlMs) => {
+      if (key.startsWith('requests:') && outage.writes > 0) {
+        outage.writes -= 1
+        throw new Error('The store is not there')
+      }
       stored.push(`${key} ${value}`)
       return memory.swap(key, expected, value, ttlMs)
     },
@@ -113,7 +131,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
     get: (last: string | undefined) =>
       node.send({ method: 'GET', headers: { ...headers, 'last-event-id': last } }),
   })
-  return { a, b, c, nodes, on, ledger, stored }
+  return { a, b, c, nodes, on, ledger, stored, outage, backplane, id: begun.id }
 }
 
 const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
@@ -160,6 +178,33 @@ it('an answer that arrives while no node runs the call is used when one does', a
   const resumed = await on(b).get(last(call))
   await resumed.text()
   expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, accept, on b') }])
+})
+
+it('an answer is accepted once a run on another node would have it, also after an outage of the store', async () => {
+  const { a, b, on, outage } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  outage.writes = 2
+  expect((await on(a).post(accept(idOf(first)))).status).toBe(202)
+  expect(outage.writes).toBe(0)
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  const [second] = await messages(resumed, 1)
+  expect(second).toMatchObject({ method: 'elicitation/create', params: { message: 'Pay?' } })
+})
+
+it('a question that the store lost is answered after the call was taken over', async () => {
+  const { a, b, c, on, ledger, backplane, id, outage } = await cluster()
+  outage.answers = true
+  const call = await on(a).call(1, 'asks')
+  const [, first] = await messages(call, 2)
+  await backplane.delete(`question:${id}:${idOf(first)}`)
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  await vi.waitFor(() => expect(ledger.runs).toEqual(['a', 'b']), watchdog)
+  await on(c).post(accept(idOf(first)))
+  await resumed.text()
+  expect(resumed.messages().at(-1)).toMatchObject({ id: 1, ...text('accept on b') })
 })
 
 it('a stream is resumed from any of its events on any node, with each later event once', async () => {

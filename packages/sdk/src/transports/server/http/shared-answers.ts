@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
 import type { JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, parseJson } from '../../../jsonrpc/parse.ts'
 import { unref } from '../options.ts'
@@ -18,7 +19,7 @@ const lookMs = 10_000
 /** Milliseconds that accepted responses are kept, in case the store loses them. */
 const keptAnswersMs = 30_000
 /** Milliseconds between the messages about an answer whose question the store did not have. */
-const repeatedAfterMs = [1_000, 3_000, 9_000]
+const repeatedAfterMs = [1_000, 3_000, 9_000, 27_000]
 /** Most answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
 const maxRepeatedChars = 65_536
@@ -33,6 +34,8 @@ export class SharedAnswers {
   readonly #report: (error: unknown) => void
   /** Sent and unanswered questions of this node, with their sessions. */
   readonly #questions = new Map<string, string>()
+  /** Questions of this node whose responses arrived and are not with their handlers yet. */
+  readonly #arrived = new Map<string, Deferred<void>>()
   /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
   readonly #accepted = new Map<string, AcceptedAnswer>()
   #repeated = 0
@@ -57,16 +60,27 @@ export class SharedAnswers {
 
   /** Expects no more answers to questions here: another node may take their call over. */
   leave(questions: readonly RequestId[]): void {
-    for (const question of questions) this.#questions.delete(String(question))
+    for (const question of questions) this.#forget(String(question))
+  }
+
+  /** Whether the question was expected here. */
+  #forget(question: string): boolean {
+    this.#arrived.get(question)?.resolve()
+    this.#arrived.delete(question)
+    return this.#questions.delete(question)
   }
 
   /** Forgets a question that was answered or withdrawn. */
   end(session: string, question: RequestId): void {
-    if (this.#questions.delete(String(question)))
+    if (this.#forget(String(question)))
       this.#state.backplane.delete(questionKey(session, question)).catch(this.#report)
   }
 
-  /** Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. */
+  /**
+   * Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. Resolves once
+   * another run of the call would have the response, too, or that could not be stored for a while: a client that is told of
+   * success does not send it again.
+   */
   async receive(session: HttpSession, message: JsonRpcResponse): Promise<void> {
     const { id } = message
     const node = typeof id === 'string' ? nodeOf(id) : undefined
@@ -75,7 +89,9 @@ export class SharedAnswers {
     const isOwn = isHere || node === this.#nodes.id
     this.#state.observer?.event({ type: 'answer', arrived: isOwn ? 'here' : 'elsewhere' })
     if (isHere) {
+      const arrived = typeof id === 'string' && this.#questions.has(id) ? this.#arrive(id) : undefined
       session.session.response(message)
+      await arrived?.promise
       return
     }
     const answer = { session: session.id, message, at: performance.now() }
@@ -83,6 +99,12 @@ export class SharedAnswers {
     this.#state.observer?.event({ type: 'writeRefused', what: 'answer' })
     if (this.#repeated < maxRepeated && JSON.stringify(message).length <= maxRepeatedChars)
       this.#repeat(id, node, answer)
+  }
+
+  #arrive(question: string): Deferred<void> {
+    const arrived = this.#arrived.get(question) ?? deferred()
+    this.#arrived.set(question, arrived)
+    return arrived
   }
 
   /** Stores a response and announces it to the node that asked; whether it is the first one. Rejects if the backplane fails. */
@@ -136,6 +158,14 @@ export class SharedAnswers {
   expect(question: string, session: string): void {
     this.#questions.set(question, session)
     this.#looking ??= unref(setInterval(() => this.look(), lookMs))
+  }
+
+  /** Waits for the answer to a question of an earlier run of a call, which the store may have lost. */
+  async expectAgain(question: string, session: string): Promise<void> {
+    this.expect(question, session)
+    const { storedEventsMs } = this.#state.bounds
+    await this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
+    this.take(session, question)
   }
 
   /** Looks at the store for the answers to all questions of this node. */

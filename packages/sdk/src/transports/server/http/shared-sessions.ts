@@ -142,8 +142,7 @@ export class SharedSessions {
           return question
         },
         again: (question) => {
-          this.#answers.expect(question, id)
-          this.#answers.take(id, question)
+          this.#answers.expectAgain(question, id).catch(this.#report)
         },
         leave: (questions) => this.#answers.leave(questions),
         over: (question) => {
