@@ -9,7 +9,7 @@ export type Fix =
   | { readonly action: 'approve'; readonly server: string }
   /** Diagnose the connection step by step. */
   | { readonly action: 'diagnose'; readonly server: string }
-  /** Review definitions of a server that are new or changed, and out of use until they are accepted. */
+  /** Review definitions of a server that are new or changed, and disabled until they are accepted. */
   | { readonly action: 'review'; readonly server: string }
   /** Correct a setting of a server in its configuration. */
   | {

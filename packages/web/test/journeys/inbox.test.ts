@@ -138,7 +138,7 @@ describe.skipIf(missing !== undefined)(
       expect(files.map((uri) => said.includes(`\\"${uri}\\"`))).toEqual(files.map((_, n) => n === 0))
     })
 
-    test('12 things that a server changed about itself are rows, and out of use until the person accepts them', async () => {
+    test('12 changed definitions of a server are rows, and disabled until the user accepts them', async () => {
       const shop = saying(shopTexts)
       const served = await serveHost({ servers: { demo: shop.config }, rules })
       const tab = await openTab(served, '/inbox')
