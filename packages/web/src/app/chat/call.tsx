@@ -18,11 +18,12 @@ import { useAct, useHost, useNow, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
+import { ErrorNote } from '../text/fixes.tsx'
 import { ExactJson, Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Tokens } from '../text/tokens.tsx'
-import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
 export type CallRow = Extract<Wire<ConversationRow>, { kind: 'call' }>
@@ -229,11 +230,7 @@ function Running({
       >
         <Square size={12} aria-hidden="true" /> {t('call.cancel')}
       </Button>
-      {cancel.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(cancel.error.message)} />
-        </Note>
-      )}
+      {cancel.error !== undefined && <ErrorNote error={cancel.error} />}
     </div>
   )
 }

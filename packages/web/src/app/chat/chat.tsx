@@ -4,9 +4,8 @@ import { useLocation } from 'wouter'
 import { useAct, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
-import { Button, Empty, Note } from '../ui/ui.tsx'
+import { ErrorNote } from '../text/fixes.tsx'
+import { Button, Empty } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { Opened } from './conversation.tsx'
 import { ConversationList } from './conversation-list.tsx'
@@ -28,11 +27,7 @@ export default function Chat({ conversation }: { conversation?: string }): React
         <Button look="primary" isOff={begin.isRunning} onClick={() => begin.run()} data-act="new">
           <Plus size={16} aria-hidden="true" /> {t('chat.new')}
         </Button>
-        {begin.error !== undefined && (
-          <Note tone="danger" live>
-            <Foreign text={foreign(begin.error.message)} />
-          </Note>
-        )}
+        {begin.error !== undefined && <ErrorNote error={begin.error} />}
         <ConversationList here={conversation} />
       </section>
       {conversation === undefined ? (

@@ -8,10 +8,11 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { isText, useDraft } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { plainText, type Wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Button, Key, Note } from '../ui/ui.tsx'
+import { Button, Key } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { commandIn, useCommands } from './commands.ts'
 import type { ConversationDialogKind } from './conversation-acts.tsx'
@@ -124,11 +125,7 @@ export function Composer({
   const isSuggesting = suggestions.length > 0
   return (
     <div className={style.composer}>
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       {queued.map(({ id: message, said }) => (
         <div key={message} className={style.queued}>
           <span>{t('chat.queued')}</span>

@@ -4,10 +4,11 @@ import { useLocation } from 'wouter'
 import { useAct, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { Menu } from '../ui/menu.tsx'
-import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Field, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
 /** What is asked before an act on a conversation. */
@@ -132,11 +133,7 @@ export function ConversationDialog({
           {t('chat.deleteMeans')} <Foreign text={foreign(title)} most={80} inline />
         </p>
       )}
-      {error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
+      {error !== undefined && <ErrorNote error={error} />}
       <div className={style.choices}>
         <Button
           small

@@ -1,10 +1,11 @@
 import { type ReactNode, useCallback } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Note } from '../ui/ui.tsx'
+import { Button } from '../ui/ui.tsx'
 import style from './permissions.module.css'
 import { VerdictLamp } from './rule-text.tsx'
 
@@ -69,11 +70,7 @@ function Grants(): ReactNode {
           </li>
         ))}
       </ul>
-      {revoke.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(revoke.error.message)} />
-        </Note>
-      )}
+      {revoke.error !== undefined && <ErrorNote error={revoke.error} />}
     </>
   )
 }
@@ -139,11 +136,7 @@ function Apps(): ReactNode {
           )
         })}
       </ul>
-      {forget.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(forget.error.message)} />
-        </Note>
-      )}
+      {forget.error !== undefined && <ErrorNote error={forget.error} />}
     </>
   )
 }

@@ -1,3 +1,4 @@
+import { ErrorNote } from '../text/fixes.tsx'
 import { type ReactNode, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useConnection, useHost, useNow, useRead } from '../data/host.tsx'
@@ -105,9 +106,7 @@ export function Card(props: CardProps): ReactNode {
               {!isConnected && <Problem text={t('card.offline')} />}
               {answering.state === 'unknown' && <Problem text={t('card.unknown')} />}
               {answering.state === 'open' && answering.error !== undefined && (
-                <Note tone="danger" live>
-                  <Foreign text={foreign(answering.error.message)} />
-                </Note>
+                <ErrorNote error={answering.error} />
               )}
               {deferFailed && <Problem text={t('card.notDeferred')} />}
             </footer>

@@ -6,8 +6,9 @@ import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks } from '../text/blocks.tsx'
+import { ErrorNote } from '../text/fixes.tsx'
 import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import style from './tasks.module.css'
@@ -86,11 +87,7 @@ export function Acts({ task }: { task: Task }): ReactNode {
           {t('task.cancel')}
         </Button>
       )}
-      {cancel.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(cancel.error.message)} />
-        </Note>
-      )}
+      {cancel.error !== undefined && <ErrorNote error={cancel.error} />}
     </div>
   )
 }
