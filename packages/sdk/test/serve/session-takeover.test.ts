@@ -193,6 +193,20 @@ it('an answer is accepted once a run on another node would have it, also after a
   expect(second).toMatchObject({ method: 'elicitation/create', params: { message: 'Pay?' } })
 })
 
+it('an answer of another session gets its response at once, and has no effect', async () => {
+  const { a, on } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  const other = await session(a, revision, {}, { elicitation: { form: {} } })
+  const headers = { 'mcp-session-id': other.id, 'mcp-protocol-version': revision }
+  expect((await a.send({ body: accept(idOf(first), 'cancel'), headers })).status).toBe(202)
+  await on(a).post(accept(idOf(first)))
+  const [, , second] = await messages(call, 3)
+  await on(a).post(accept(idOf(second), 'decline'))
+  await call.text()
+  expect(call.messages().at(-1)).toMatchObject(text('12A from a: accept, decline, on a'))
+})
+
 it('a question that the store lost is answered after the call was taken over', async () => {
   const { a, b, c, on, ledger, backplane, id, outage } = await cluster()
   outage.answers = true

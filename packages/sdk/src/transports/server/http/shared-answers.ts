@@ -89,7 +89,8 @@ export class SharedAnswers {
     const isOwn = isHere || node === this.#nodes.id
     this.#state.observer?.event({ type: 'answer', arrived: isOwn ? 'here' : 'elsewhere' })
     if (isHere) {
-      const arrived = typeof id === 'string' && this.#questions.has(id) ? this.#arrive(id) : undefined
+      const isOfSession = typeof id === 'string' && this.#questions.get(id) === session.id
+      const arrived = isOfSession ? this.#arrive(id) : undefined
       session.session.response(message)
       await arrived?.promise
       return
