@@ -49,7 +49,7 @@ export async function editRequest(
     const changes = await editJson(editable(params), { ...editing, read: (value) => readAll(value, most) })
     return changes === cancelled ? cancelled : withChanges(params, changes)
   }
-  // Null stands for an omitted part, since JSON has no undefined.
+  // Null means an omitted part, since JSON has no undefined.
   const value: unknown = params[part] ?? null
   const changed = await editJson(value, {
     ...editing,

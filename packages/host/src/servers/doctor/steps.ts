@@ -29,9 +29,9 @@ export class DoctorSteps {
   readonly #report: (step: DoctorStep) => void
   #failed = false
 
-  /** `told` is called with every finished step. */
-  constructor(told: (step: DoctorStep) => void) {
-    this.#report = told
+  /** `onStep` is called with every finished step. */
+  constructor(onStep: (step: DoctorStep) => void) {
+    this.#report = onStep
   }
 
   /** Runs one step and returns the value that `work` returned with its finding; undefined if it failed or was skipped. */

@@ -81,7 +81,7 @@ export class Logins implements LoginService {
       network,
       ask: async (page, signal) => {
         if ((await this.#ask(server, page, signal)) !== otherWindow) return
-        // Nobody agreed to a page in this program.
+        // The login was completed elsewhere, so no page was approved here.
         throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
       },
       agreedTo: (page) => this.#agreedTo(server, page),
@@ -196,7 +196,7 @@ export class Logins implements LoginService {
     }
   }
 
-  /** Asks, and returns who agreed. @throws McpError 'UNAUTHORIZED' if nobody did */
+  /** Asks, and returns who agreed. @throws McpError 'UNAUTHORIZED' if the question was declined or cancelled */
   async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<string> {
     const { questions, recorder } = this.#deps
     const { issuer, scopes } = page

@@ -14,7 +14,7 @@ interface AcceptedAnswer {
   readonly at: number
 }
 
-/** Milliseconds between two looks at the store for responses that a lost message would have announced. */
+/** Interval in milliseconds of reading responses from the store whose announcement was lost. */
 const lookMs = 10_000
 /** Milliseconds that accepted responses are kept, in case the store loses them. */
 const keptAnswersMs = 30_000
@@ -78,8 +78,8 @@ export class SharedAnswers {
 
   /**
    * Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. Resolves once
-   * another run of the call would have the response, too, or that could not be stored for a while: a client that is told of
-   * success does not send it again.
+   * another run of the call would have the response, too, or that could not be stored for a while: a client that gets 202
+   * does not send it again.
    */
   async receive(session: HttpSession, message: JsonRpcResponse): Promise<void> {
     const { id } = message
@@ -169,7 +169,7 @@ export class SharedAnswers {
     this.take(session, question)
   }
 
-  /** Looks at the store for the answers to all questions of this node. */
+  /** Reads the answers to all questions of this node from the store. */
   look(): void {
     for (const [id, session] of this.#questions) this.take(session, id)
     if (this.#questions.size > 0) return
