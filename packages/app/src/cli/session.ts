@@ -154,7 +154,6 @@ async function ownSession(
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
     ...(given !== undefined && { surface: given }),
     ...(isNobodyThere && { surface: { name: 'nobody', show: {} } }),
-    ...(asked === undefined && person !== undefined && { askInput: person.askInput }),
     connect: {
       lists,
       follow: false,

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { InboxItem } from '@jackfield/host'
+import { createHost, type InboxItem, memorySecrets } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
@@ -274,5 +274,57 @@ describe('inbox --server', () => {
     expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No open questions.') })
     call.child.kill('SIGINT')
     await call.ended
+  })
+})
+
+describe('a value that a server needs', () => {
+  it('is given by another command: a secret from stdin, any other on the command line', async () => {
+    const store = join(tempFolder(), 'store.db')
+    const [command, ...args] = eras.session
+    const inputs = [
+      { id: 'token', description: 'Your token' },
+      { id: 'region', options: ['eu', 'us'] },
+    ]
+    const env = { TOKEN: `\${input:token}`, REGION: `\${input:region}` }
+    const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
+    const secrets = memorySecrets()
+    await using host = createHost({
+      servers: { booking: { command: command ?? '', args, env, from } },
+      ...{ models: [], store, secrets },
+      surface: { name: 'a window', show: { input: async () => undefined } },
+    })
+    const started = host.start()
+    const open = async (): Promise<string> => {
+      await expect.poll(() => host.inbox.list().length).toBe(1)
+      return host.inbox.list()[0]?.id ?? ''
+    }
+    const respond = (id: string, words: string[], stdin?: string) =>
+      run(['respond', id, ...words, '--store', store], stdin === undefined ? {} : { stdin })
+    const token = await open()
+    const listed = await run(['inbox', '--store', store])
+    expect(listed.stdout).toMatch(/booking +input +waits +A value is needed: Your token/)
+    const refused = await respond(token, ['--accept', 'value=canary-5f2c1e'])
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('does not belong on the command line'),
+    })
+    expect(await respond(token, ['--allow'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('answer with --accept or --deny'),
+    })
+    expect(await respond(token, ['--accept'], 'canary-5f2c1e\n')).toMatchObject({ code: 0 })
+    await expect.poll(() => host.inbox.get(token)?.state).toBe('answered')
+    const region = await open()
+    expect(await respond(region, ['--accept', 'value=mars'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The value is one of: eu, us'),
+    })
+    expect(await respond(region, ['--accept', 'value=eu'])).toMatchObject({ code: 0 })
+    await started
+    expect(host.connections.get('booking')?.state).toBe('ready')
+    expect(await secrets.get('input token of /none/mcp.json')).toBe('canary-5f2c1e')
+    const shown = await run(['inbox', token, '--store', store])
+    expect(shown.stdout).toContain('by jackfield respond')
+    expect(shown.stdout).not.toContain('canary')
   })
 })

@@ -125,21 +125,7 @@ export class InstallService {
     const change = await configuration.planServer(plan.name, plan.config(given(plan, values)), typed, unpack)
     if (change.hash !== hash)
       throw new McpError('INVALID', `${change.file} changed since it was shown. Look at the change again.`)
-    host.record({
-      kind: 'install',
-      server: plan.name,
-      summary: `${plan.name} is to be installed`,
-      outcome: 'allowed',
-      durationMs: null,
-      cause: null,
-      detail: {
-        command: plan.command,
-        findings: [...plan.findings],
-        by,
-        ...(plan.publisher !== undefined && { publisher: plan.publisher }),
-        ...(plan.version !== undefined && { version: plan.version }),
-      },
-    })
+    await host.approveInstallation({ plan, file: change.file, starts: true }, { by })
     await configuration.write(change.id)
     this.#reviews.delete(id)
     return plan.name

@@ -34,7 +34,6 @@ import type {
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
 import { Downloads } from './downloads.ts'
-import { Inputs } from './inputs.ts'
 import { InstallService } from './installs.ts'
 import { type RunOptions, Runs } from './runs.ts'
 import { Surfaces } from './surfaces.ts'
@@ -89,7 +88,6 @@ export class HostService {
   readonly runs: Runs
   readonly conversations: ConversationService
   readonly surfaces: Surfaces
-  readonly inputs: Inputs
   readonly downloads: Downloads = new Downloads()
   /** Names of connected clients, set by the peer server. */
   clients: () => readonly string[] = () => []
@@ -139,16 +137,9 @@ export class HostService {
         return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
       },
     )
-    this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
-    this.#ends.push(
-      this.surfaces.onChange(() => {
-        if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
-        this.#askForApproval()
-      }),
-    )
+    this.#ends.push(this.surfaces.onChange(() => this.#askForApproval()))
     this.#models = [...options.models]
-    const surface = { surface: this.surfaces.surface, askInput: this.inputs.ask }
-    this.host = createHost({ ...surface, ...given, models: this.#models })
+    this.host = createHost({ surface: this.surfaces.surface, ...given, models: this.#models })
     this.runs = new Runs(this.host)
     this.conversations = new ConversationService({
       host: this.host,
@@ -395,7 +386,6 @@ export class HostService {
   async close(): Promise<void> {
     for (const end of this.#ends.splice(0)) end()
     this.conversations.close()
-    this.inputs.giveUp()
     for (const topic of this.#topics.values()) topic.close()
     await this.host.close()
   }
@@ -411,7 +401,6 @@ export class HostService {
         ['connection', 'catalog', 'trust'],
       ),
       inbox: this.#inboxSource(),
-      inputs: this.inputs.topic,
       runs: this.runs.topic,
       tasks: this.#refreshed(() => host.tasks.list().map((task) => [task.id, task] as const), ['task'], true),
       conversations: this.#conversationsSource(),

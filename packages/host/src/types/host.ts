@@ -25,11 +25,11 @@ import type { Library } from './library.ts'
 import type { LoginService } from './login.ts'
 import type { Model } from './model.ts'
 import type { Caller, Decision, PolicyRule, PolicyService, Verdict } from './policy.ts'
-import type { Surface } from './questions.ts'
+import type { Installation, Surface } from './questions.ts'
 import type { Results } from './results.ts'
 import type { RootsService } from './roots.ts'
 import type { SamplingService, SamplingSettings } from './sampling.ts'
-import type { AskInput, SecretStore, Secrets } from './secrets.ts'
+import type { SecretStore, Secrets } from './secrets.ts'
 import type { ConnectionState, Failure, ServerConfig, ServerDetails } from './server.ts'
 import type { TaskService } from './task.ts'
 import type { ToolSearchService } from './tool-search.ts'
@@ -150,8 +150,6 @@ export interface HostOptions {
   credentials?: CredentialStore
   /** Opens a page that the user accepted: a login, or a URL elicitation. Default: the system's browser. */
   openPage?: (url: URL) => Promise<void>
-  /** Asks for values of `${input:…}`. Default: not asked, and a server that needs one fails. */
-  askInput?: AskInput
   /**
    * The environment: for variables in configurations when a server is started, and for the proxy of its connections
    * (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Default `process.env`.
@@ -334,6 +332,15 @@ export interface Host extends AsyncDisposable {
    * @throws McpError 'INVALID' if `before` is not a time
    */
   pruneActivity(before: string): number
+  /**
+   * Asks on every surface whether to install a server, and records the decision. `by`: the surface on which the user agreed
+   * already, so that nobody is asked. Nothing is installed.
+   * @throws McpError 'INVALID' if no surface can show the question, 'CANCELLED' if the host is closed, and the reason of the signal
+   */
+  approveInstallation(
+    installation: Installation,
+    options?: { by?: string; signal?: AbortSignal },
+  ): Promise<boolean>
   /** Writes a row for an action of a surface, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
   close(): Promise<void>

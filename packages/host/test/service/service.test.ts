@@ -279,6 +279,43 @@ describe('a question', () => {
     expect(inbox.view().get(row.id)?.deferred).toBeUndefined()
   })
 
+  test('about a value that a server needs fails the start when no client can show it any more', async () => {
+    const { config, ran } = session()
+    const inputs = [{ id: 'region' }]
+    const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
+    const env = { ...('env' in config ? config.env : {}), REGION: `\${input:region}` }
+    const { client, service } = await rig({ servers: { s: { ...config, env, from } } })
+    const state = () => service.host.connections.get('s')?.state
+    expect(state()).toBe('failed')
+    const [one, other] = [await client('one'), await client('other')]
+    for (const surface of [one, other])
+      await surface.call('surface.attach', { name: 'test', kinds: ['input', 'approval'] })
+    const inbox = inboxOf(other)
+    const reconnected = service.host.reconnect('s')
+    const open = (): InboxRow | undefined => inbox.rows().find((row) => row.state === 'open')
+    await until(() => open() !== undefined, 'the question')
+    one.close()
+    await until(() => service.surfaces.attached.length === 1, 'the end of one client')
+    expect(open()?.question).toMatchObject({ kind: 'input', input: { id: 'region' } })
+    other.close()
+    await reconnected
+    expect({ state: state(), ran: ran() }).toEqual({ state: 'failed', ran: [] })
+    const last = await client('last')
+    await last.call('surface.attach', { name: 'test', kinds: ['input'] })
+    const rows = inboxOf(last)
+    const again = service.host.reconnect('s')
+    await until(() => rows.rows().some((row) => row.state === 'open'), 'the question again')
+    const [row] = rows.rows().filter((one) => one.state === 'open')
+    if (row === undefined) throw new Error('no question')
+    await last.call('inbox.answer', {
+      id: row.id,
+      answer: { verdict: 'allow', value: 'eu' },
+      seen: row.digest,
+    })
+    await again
+    expect(state()).toBe('ready')
+  })
+
   test("is shown according to the client's last capabilities", async () => {
     const { client } = await rig({ servers: { s: asking } })
     const [one, other] = [await client('one'), await client('other')]

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { InboxItem } from '@jackfield/host'
+import { type InboxItem, planForServer } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { changed, saying, shop as shopTexts } from '../../../host/test/trust/saying.ts'
 import { asking, type Served, serveHost, stateless } from '../fixtures/harness.ts'
@@ -26,6 +26,11 @@ function ask(
 function start(served: Served, tool: string, params?: Record<string, unknown>): string {
   const request = { kind: 'call' as const, tool: `demo__${tool}`, arguments: params ? { params } : {} }
   return served.service.startRun(request, { by: 'test', asks: true })
+}
+
+function install({ service }: Served): Promise<boolean> {
+  const { config: _, ...plan } = planForServer('shop', { command: 'npx', args: ['-y', '@ann/shop@1.0.0'] })
+  return service.host.approveInstallation({ plan, file: '/home/ann/config.json', starts: true })
 }
 
 const open = (served: Served): InboxItem[] => served.service.host.inbox.list()
@@ -69,7 +74,12 @@ describe.skipIf(missing !== undefined)(
   { timeout: 90_000 },
   () => {
     test('every answer to every kind of question arrives as it was given', async () => {
-      const served = await serveHost({ servers: { demo: asking }, rules })
+      const inputs = [{ id: 'key', description: 'The key of the shop' }]
+      const needing = {
+        env: { KEY: `\${input:key}` },
+        from: { file: '/none/mcp.json', layer: 'user' as const, inputs },
+      }
+      const served = await serveHost({ servers: { demo: asking, needing: { ...asking, ...needing } }, rules })
       const tab = await openTab(served, '/inbox')
       const answers: [kind: string, begin: () => unknown, acts: readonly string[], value: unknown][] = [
         ['approval', () => ask(served, { text: 'x' }), ['allow'], { verdict: 'allow' }],
@@ -90,16 +100,23 @@ describe.skipIf(missing !== undefined)(
         ['sampling-request', () => start(served, 'sample', request), ['allow'], { verdict: 'allow' }],
         ['sampling-result', () => undefined, ['deny-once'], { verdict: 'deny' }],
         ['roots', () => start(served, 'roots'), ['deny-once'], { verdict: 'deny' }],
+        ['installation', () => install(served), ['deny-once'], { verdict: 'deny' }],
+        ['installation', () => install(served), ['allow'], { verdict: 'allow' }],
+        ['input', () => served.service.host.reconnect('needing'), ['deny-once'], { verdict: 'deny' }],
+        ['input', () => served.service.host.reconnect('needing'), ['=secret', 'allow'], { verdict: 'allow' }],
       ]
       for (const [kind, begin, acts, value] of answers) {
         begin()
         const id = await look(served, tab, kind)
         expect(served.service.host.inbox.get(id)?.question.kind).toBe(kind)
         for (const act of acts)
-          if (act.startsWith('+')) await tab.click(`[data-act=${act.slice(1)}]`)
+          if (act.startsWith('='))
+            await tab.page.locator('[data-card] input[type=password]').fill(act.slice(1))
+          else if (act.startsWith('+')) await tab.click(`[data-act=${act.slice(1)}]`)
           else await press(tab, act)
         expect([kind, acts, await answered(served, id)]).toEqual([kind, acts, expect.objectContaining(value)])
       }
+      await expect.poll(() => served.service.host.connections.get('needing')?.state).toBe('ready')
       await tab.check()
     })
 

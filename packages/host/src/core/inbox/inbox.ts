@@ -328,7 +328,8 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const open = this.#open.get(id)
     const why = `${reasonOf(error)}. ${advice[fault.fault]}`
     const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
-    const isNow = isRefusal(question, answer) || (question.kind === 'elicitation' && suspended === undefined)
+    const isInput = question.kind === 'input' || (question.kind === 'elicitation' && suspended === undefined)
+    const isNow = isRefusal(question, answer) || isInput
     if (open !== undefined && isNow) {
       const { value, ...sealed } = kept
       const now: InboxRow = {
@@ -386,6 +387,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     if (answer === undefined) return undefined
     const { value, by } = answer
     const whole = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
+    if (asked.kind === 'input') this.#redaction.forget(id)
     if (whole === undefined || !isAnswerTo(asked, whole.value)) return undefined
     if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.isClaimed(id)
     return { answer: this.#redaction.withSecrets(asked, whole.value), by }
