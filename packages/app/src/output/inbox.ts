@@ -89,7 +89,7 @@ export function answerCommands(question: HostQuestion): string[] {
 export function stateText({ state, waits, resumable }: InboxItem): string {
   if (state !== 'open') return state
   if (waits) return 'waits'
-  return resumable ? 'parked' : 'open'
+  return resumable ? 'suspended' : 'open'
 }
 
 /** Questions, oldest first, with their count and what to do next. */
@@ -108,10 +108,10 @@ export function inboxTable(
     whatIsAsked(item.question),
   ])
   const open = items.filter(({ state }) => state === 'open')
-  const parked = open.filter(({ waits }) => !waits).length
-  const told = `${count(open.length, 'question')} open: ${open.length - parked} with a program that waits, ${parked} parked.`
+  const suspended = open.filter(({ waits }) => !waits).length
+  const counts = `${count(open.length, 'question')} open: ${open.length - suspended} with a program that waits, ${suspended} suspended.`
   const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
-  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(told + next)}`
+  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(counts + next)}`
 }
 
 function count(number: number, word: string): string {

@@ -179,7 +179,7 @@ export class Broker {
     const more = {
       ...edited,
       ...(error !== undefined && { error }),
-      ...(outcome === 'parked' && { suspended: true }),
+      ...(outcome === 'suspended' && { suspended: true }),
     }
     if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined)) return finish(outcome, result, more)
     const passed = await this.#pass(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)

@@ -168,7 +168,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     if (ended.lost !== undefined) store.inbox.markLost(call, round, ended.lost)
     if (ended.again) store.suspendedCalls.release(call, me)
     const left = suspension.end() && signal.aborted
-    const done = finish(left ? 'parked' : ended.outcome, errorResult(ended.text), ended.error)
+    const done = finish(left ? 'suspended' : ended.outcome, errorResult(ended.text), ended.error)
     return left ? { ...done, suspended: true } : done
   } finally {
     over(failed)

@@ -152,7 +152,7 @@ describe('a task', () => {
     expect((await result).result.content).toEqual([{ type: 'text', text: 'it is done' }])
     expect(second.tasks.list()).toMatchObject([{ status: 'completed', conversation: 'c' }])
     const rows = second.activity({ kind: 'call' })
-    expect(rows.map(({ outcome }) => outcome)).toEqual(['parked', 'ok'])
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['suspended', 'ok'])
     expect(rows[1]?.cause).toBe(rows[0]?.id)
   })
 

@@ -472,7 +472,7 @@ export function createConversation(options: ConversationOptions): Conversation {
 function ended(
   id: string,
   name: string,
-  { activity, suspended: _parked, calls: _calls, ...outcome }: ToolOutcome,
+  { activity, suspended: _suspended, calls: _calls, ...outcome }: ToolOutcome,
 ): LateResult {
   return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
 }
