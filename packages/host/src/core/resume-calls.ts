@@ -80,7 +80,7 @@ async function run(suspension: SuspendedCall, deps: ResumeDeps): Promise<Brokere
   const { call, request } = suspension
   owners.lock()
   if (!suspended.claim(call, owners.me)) {
-    throw new McpError('INVALID', `Another program has resumed the call of ${oneLine(request.tool)} already`)
+    throw new McpError('CONFLICT', `Another program has resumed the call of ${oneLine(request.tool)} already`)
   }
   if (request.holes === undefined) return continueCall(suspension, deps)
   const whole = await deps.suspendedSecrets.restore(suspension).catch((error: unknown) => {

@@ -271,7 +271,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
 /** A prompt by its command or its qualified name. */
 function promptNamed(name: string, { library }: Host): LibraryPrompt {
   const found = library.prompts().find((prompt) => prompt.command === name || prompt.name === name)
-  if (found === undefined) throw new McpError('INVALID', `There is no prompt "${name}".`)
+  if (found === undefined) throw new McpError('NOT_FOUND', `There is no prompt "${name}".`)
   return found
 }
 

@@ -199,12 +199,12 @@ export interface Reconfigured {
 export interface Host extends AsyncDisposable {
   /**
    * Connects all enabled servers, or those named, in parallel; resolves when each is ready or failed.
-   * @throws McpError 'INVALID' for an unknown name
+   * @throws McpError 'NOT_FOUND' for an unknown name
    */
   start(servers?: readonly string[]): Promise<void>
   /**
    * Reconnects one server immediately, whatever its state; resolves when it is ready or failed.
-   * @throws McpError 'INVALID' for a server that is unknown or disabled
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' for a disabled one
    */
   reconnect(server: string): Promise<void>
   /**
@@ -220,7 +220,7 @@ export interface Host extends AsyncDisposable {
   ): Promise<Reconfigured>
   /**
    * Diagnoses a server step by step, on connections of its own.
-   * @throws McpError 'INVALID' for an unknown server
+   * @throws McpError 'NOT_FOUND' for an unknown server
    */
   diagnose(
     server: string,
@@ -260,21 +260,21 @@ export interface Host extends AsyncDisposable {
   /** Sampling: usage by servers, grants, and model preferences. */
   readonly sampling: SamplingService
   readonly connections: ReadonlyMap<string, ConnectionState>
-  /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
+  /** The command line or URL of a server. @throws McpError 'NOT_FOUND' for an unknown server */
   origin(server: string): string
-  /** A connected server's information; undefined while it is not connected. @throws McpError 'INVALID' for an unknown server */
+  /** A connected server's information; undefined while it is not connected. @throws McpError 'NOT_FOUND' for an unknown server */
   details(server: string): ServerDetails | undefined
   /**
    * Sends a ping and returns the milliseconds until its response.
-   * @throws McpError 'INVALID' for an unknown server, or the error if it does not respond
+   * @throws McpError 'NOT_FOUND' for an unknown server, or the error if it does not respond
    */
   ping(server: string, options?: { signal?: AbortSignal }): Promise<number>
   /**
    * Sets the minimum level of a server's log messages, until it is connected again.
-   * @throws McpError 'INVALID' for an unknown server, 'CAPABILITY' if it does not support logging
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'CAPABILITY' if it does not support logging
    */
   setLogLevel(server: string, level: LoggingLevel): Promise<void>
-  /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
+  /** The configured data labels of a server. @throws McpError 'NOT_FOUND' for an unknown server */
   labels(server: string): readonly string[]
   /** The tools that models may call, without those visible only to their server's app. */
   tools(): CatalogTool[]

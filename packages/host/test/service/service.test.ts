@@ -248,11 +248,14 @@ describe('a question', () => {
     await expect(
       other.call('inbox.answer', { id: question.id, answer, seen: 'something else' }),
     ).rejects.toMatchObject({
-      code: 'INVALID',
+      code: 'CONFLICT',
       message: expect.stringContaining('changed since it was shown'),
     })
     await other.call('inbox.answer', { id: question.id, answer, seen: question.digest })
-    await expect(one.call('inbox.answer', { id: question.id, answer })).rejects.toThrow(/other/)
+    await expect(one.call('inbox.answer', { id: question.id, answer })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('other'),
+    })
     await until(() => here.view().get(question.id)?.state === 'answered', 'the answer in the other client')
     expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
   })
@@ -611,7 +614,7 @@ describe('a connection', () => {
   test('rejects unreadable frames and invalid calls', async () => {
     const { client, peers } = await rig()
     const one = await client('one')
-    await expect(one.call('runs.get', { id: 'none' })).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(one.call('runs.get', { id: 'none' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     // @ts-expect-error There is no such method.
     await expect(one.call('runs.make', {})).rejects.toThrow('There is no method "runs.make".')
     // @ts-expect-error The id is missing.

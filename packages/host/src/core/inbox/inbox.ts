@@ -211,7 +211,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void {
     this.#sweep()
     const row = this.#row(id)
-    if (row === undefined) throw new McpError('INVALID', `There is no question ${id}`)
+    if (row === undefined) throw new McpError('NOT_FOUND', `There is no question ${id}`)
     if (row.state !== 'open') throw notOpen(row)
     const fault = problemWithAnswer(row.question, answer)
     if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
@@ -502,7 +502,7 @@ function outcomeOf({ state, answer, reason }: InboxRow): string {
 
 function notOpen({ id, state, answer, reason }: InboxRow): McpError {
   if (answer !== undefined && state === 'answered') {
-    return new McpError('INVALID', `Question ${id} was already answered by ${answer.by} at ${answer.at}`)
+    return new McpError('CONFLICT', `Question ${id} was already answered by ${answer.by} at ${answer.at}`)
   }
-  return new McpError('INVALID', `Question ${id} is ${state}${reason === undefined ? '' : `: ${reason}`}`)
+  return new McpError('CONFLICT', `Question ${id} is ${state}${reason === undefined ? '' : `: ${reason}`}`)
 }
