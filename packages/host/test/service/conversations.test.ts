@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scripted, session, until } from '../fixtures/hosts.ts'
-import { allow, calling, conversationOf, rig, saying } from './rig.ts'
+import { calling, conversationOf, rig, saying } from './rig.ts'
 
 describe('a conversation', () => {
   test('is the same for all subscribers, during an answer and afterwards', async () => {

@@ -13,7 +13,7 @@ import {
   type RunRow,
   type View,
 } from '@jackfield/host/service'
-import { onTestFinished, test } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { scripted } from '../fixtures/hosts.ts'
 

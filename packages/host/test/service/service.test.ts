@@ -21,7 +21,7 @@ import { serveHttp } from '@jackfield/sdk/http'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scripted, session, until } from '../fixtures/hosts.ts'
-import { allow, asking, everyKind, inboxOf, rig, runsOf, watched } from './rig.ts'
+import { asking, everyKind, inboxOf, rig, runsOf, watched } from './rig.ts'
 
 describe('a failure', () => {
   test('reaches a client with what the person can do about it', async () => {
