@@ -6,10 +6,10 @@ import type { Change } from './view.ts'
 /** Maximum rows of the topic. */
 const maxStored = 500
 
-/** A notice without its time. */
-type NoticeEvent = Extract<HostEvent, { type: Notice['type'] }> | ConfigurationNotice
+/** An event of the host that is a notice. */
+type HostNotice = Extract<HostEvent, { type: Notice['type'] }>
 
-export const noticeTypes = [
+export const noticeTypes: readonly HostNotice['type'][] = [
   'log',
   'stderr',
   'warning',
@@ -19,11 +19,9 @@ export const noticeTypes = [
   'roots',
   'trust',
   'resource-updated',
-] as const satisfies readonly HostEvent['type'][]
+]
 
-export function isNotice(
-  event: HostEvent,
-): event is Extract<HostEvent, { type: (typeof noticeTypes)[number] }> {
+export function isNotice(event: HostEvent): event is HostNotice {
   return noticeTypes.some((type) => type === event.type)
 }
 
@@ -41,7 +39,8 @@ export class Notices {
     },
   }
 
-  add(event: NoticeEvent): void {
+  /** `event`: without its time. */
+  add(event: HostNotice | ConfigurationNotice): void {
     const notice: Notice = { ...event, at: new Date().toISOString() }
     const changes: Change<Notice>[] = [{ set: String(this.#count), row: notice }]
     this.#notices.push(notice)
