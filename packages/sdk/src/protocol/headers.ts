@@ -1,3 +1,4 @@
+import { toBase64, utf8 } from '../jsonrpc/bytes.ts'
 import { invalid } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from './definitions.ts'
@@ -89,9 +90,7 @@ function countAnnotations(schema: unknown, depth: number): number {
 export function encodeHeaderValue(value: string | number | boolean): string {
   const text = String(value)
   if (text === '' || (plainForm.test(text) && !encodedForm.test(text))) return text
-  let binary = ''
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte)
-  return `=?base64?${btoa(binary)}?=`
+  return `=?base64?${toBase64(utf8(text))}?=`
 }
 
 /**

@@ -120,7 +120,7 @@ function faultOfToJson(object: object, path: string): JsonFault | undefined {
 }
 
 /** Whether an object is made by a literal: its class is `Object`, of this realm or another, or none. */
-function isPlain(object: object): boolean {
+export function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }

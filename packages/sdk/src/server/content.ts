@@ -1,3 +1,4 @@
+import { toBase64 } from '../jsonrpc/bytes.ts'
 import { invalid, kindOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type {
@@ -8,13 +9,6 @@ import type {
   ResourceContents,
 } from '../protocol/content.ts'
 import { faultInJson } from '../request/json-value.ts'
-
-export function toBase64(bytes: Uint8Array): string {
-  let binary = ''
-  for (let i = 0; i < bytes.length; i += 0x8000)
-    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
-  return btoa(binary)
-}
 
 const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/

@@ -1,3 +1,4 @@
+import { toBase64 } from '../jsonrpc/bytes.ts'
 import { ErrorCode, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -11,7 +12,6 @@ import {
   isContents,
   requireSerializable,
   requireSerializableBlock,
-  toBase64,
   withJsonPath,
 } from './content.ts'
 import type { Context } from './context.ts'
@@ -165,7 +165,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   }
   requireMembers(what, value, templateMembers, { name: 'read', does: 'serves a read' })
   const { uriTemplate, mimeType, annotations, cache, list } = value
-  const template = attempt(what, 'uriTemplate', () => parseTemplate(uriTemplate))
+  const template = attempt(`${what}: uriTemplate`, () => parseTemplate(uriTemplate))
   requireHints(what, cache)
   // Declared as a method: the type of the variables is inferred from this template.
   const handler: {

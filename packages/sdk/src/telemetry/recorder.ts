@@ -15,7 +15,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { clipped, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -65,8 +65,7 @@ function nameAndTarget(
 
 /** A text from outside, shortened. */
 export function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
-  if (typeof value !== 'string') return undefined
-  return value.length > max ? `${value.slice(0, max)}…` : value
+  return typeof value === 'string' ? clipped(value, max) : undefined
 }
 
 /** A value as an attribute, shortened. */
