@@ -4,7 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from './definitions.ts'
 
 /** A tool argument that is sent as an `Mcp-Param-*` header. */
-export interface MirroredParam {
+interface MirroredParam {
   /** The full header name, such as `Mcp-Param-Region`. */
   readonly header: string
   /** Property names from the arguments to the value. */

@@ -35,7 +35,7 @@ export const latestLegacy: ProtocolVersion = '2025-11-25'
 export const assumedHttpVersion: ProtocolVersion = '2025-03-26'
 
 /** Something only some revisions have that is neither a method nor a field. */
-export type Feature =
+type Feature =
   | 'apps'
   | 'batches'
   | 'completionsCapability'

@@ -13,7 +13,7 @@ import { ForwardingServer } from './forwarding-server.ts'
 import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
 import { MergedChanges, type MergedList, mergedPage } from './merged.ts'
 
-export const maxNameChars = 128
+const maxNameChars = 128
 
 const prefixForm = /^[A-Za-z0-9_.-]{1,64}$/
 const separatorForm = /^[A-Za-z0-9_.-]{1,8}$/
@@ -60,7 +60,7 @@ export class Prefixes {
 }
 
 /** The union of several servers' capabilities. For conflicting settings the first server wins. */
-export function mergeCapabilities(all: readonly ServerCapabilities[]): ServerCapabilities {
+function mergeCapabilities(all: readonly ServerCapabilities[]): ServerCapabilities {
   const result = new Map<string, object>()
   for (const capabilities of all) {
     for (const [name, value] of Object.entries(capabilities)) {

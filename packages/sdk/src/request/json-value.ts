@@ -18,7 +18,7 @@ export type JsonOf<T> = T extends string | number | boolean | null
         : T
 
 /** A part of a value that JSON cannot carry. */
-export interface JsonFault {
+interface JsonFault {
   /** Where it is, such as `items[2].at`; empty for the value itself. */
   readonly path: string
   /** What it is, such as `a BigInt`. */

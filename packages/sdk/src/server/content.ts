@@ -77,7 +77,7 @@ export function faultOfContents(value: unknown): string | undefined {
 }
 
 /** A value of a handler that cannot be serialized. `withJsonPath` finds the member when the error is reported. */
-export class UnserializableValue extends TypeError {
+class UnserializableValue extends TypeError {
   readonly place: string
   readonly value: unknown
 

@@ -18,7 +18,7 @@ export const listNames = ['tools', 'resources', 'prompts'] as const
 export type ListName = (typeof listNames)[number]
 
 /** Names of definitions, by list. */
-export type Names = { [L in ListName]?: string[] }
+type Names = { [L in ListName]?: string[] }
 
 /** The rows of the lists, cached until the next change. */
 interface Rows {

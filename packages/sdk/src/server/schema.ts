@@ -16,9 +16,7 @@ export type DescribedSchema<In = unknown, Out = In> = {
 export type SchemaShape = { readonly [member: string]: DescribedSchema }
 
 /** A validated value, or why it is invalid. */
-export type Checked =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly why: string }
+type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string }
 
 type Result = StandardSchemaV1.Result<unknown>
 
@@ -257,7 +255,7 @@ export interface Prepared {
  * Prepares a schema for validating input or output.
  * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is no valid JSON Schema
  */
-export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
+function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
   const described = describedOf(schema)
   if (described === undefined) {
     requireJson(schema, '')

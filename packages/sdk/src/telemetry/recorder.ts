@@ -64,12 +64,12 @@ function nameAndTarget(
 }
 
 /** A text from outside, shortened. */
-export function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
+function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
   return typeof value === 'string' ? clipped(value, max) : undefined
 }
 
 /** A value as an attribute, shortened. */
-export function contentOf(value: unknown): string | undefined {
+function contentOf(value: unknown): string | undefined {
   try {
     return truncate(JSON.stringify(value), maxContentChars)
   } catch {
@@ -116,7 +116,7 @@ interface Beginning {
 }
 
 /** How a request failed: the JSON-RPC error code, or else the local error. */
-export interface Failure {
+interface Failure {
   readonly type: string
   readonly status?: string
   readonly message?: string

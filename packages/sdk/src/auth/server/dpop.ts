@@ -13,7 +13,7 @@ const secretBytes = 32
  * Stateless nonces, derived from a secret: each is valid in its period of 2 minutes and the next. Nodes with the same secret
  * accept each other's.
  */
-export class NonceIssuer {
+class NonceIssuer {
   readonly #secret: string | Uint8Array | undefined
   #key: Promise<CryptoKey> | undefined
   readonly #byPeriod = new Map<number, Promise<string>>()

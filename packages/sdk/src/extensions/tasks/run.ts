@@ -25,7 +25,7 @@ import {
 /** Runs a request's handler. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
 
-export interface RunParts {
+interface RunParts {
   readonly server: Server
   /** Bypasses middleware: it ran when the request became a task. */
   readonly serve: Serve
