@@ -84,13 +84,17 @@ function shop(node: string, ledger: Ledger) {
 async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k'.repeat(32)]) {
   const memory = memoryBackplane()
   const stored: string[] = []
-  /** How often the record of a call cannot be replaced, and whether messages with answers are lost. */
-  const outage = { writes: 0, answers: false }
+  /** How often the record of a call cannot be replaced, and whether messages with answers are lost and events are not stored. */
+  const outage = { writes: 0, answers: false, events: false }
   const backplane: Backplane = {
     ...memory,
     spansProcesses: true,
     publish: async (topic, message) => {
       if (!outage.answers || !message.includes('"response"')) await memory.publish(topic, message)
+    },
+    append: async (...event) => {
+      if (outage.events) throw new Error('The store is not there')
+      return memory.append(...event)
     },
     set: (key, value, ...rest) => {
       stored.push(`${key} ${value}`)
@@ -146,7 +150,7 @@ const accept = (id: unknown, action = 'accept'): JsonObject => ({
 })
 const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 const idOf = (message: JsonObject | undefined): unknown => message?.['id']
-const last = (answer: Answer): string | undefined => answer.events.at(-1)?.id
+const last = (answer: Answer): string | undefined => answer.events.findLast(({ id }) => id)?.id
 
 it('a call that waits for an answer runs on another node, which repeats no finished step and asks nothing twice', async () => {
   const { a, b, c, on, ledger } = await cluster()
@@ -219,6 +223,39 @@ it('a question that the store lost is answered after the call was taken over', a
   await on(c).post(accept(idOf(first)))
   await resumed.text()
   expect(resumed.messages().at(-1)).toMatchObject({ id: 1, ...text('accept on b') })
+})
+
+it('a question that was sent while events could not be stored is sent again with the same id', async () => {
+  const { a, b, c, on, ledger, outage } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  outage.events = true
+  await on(a).post(accept(idOf(first)))
+  const [, , second] = await messages(call, 3)
+  outage.events = false
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  const [again] = await messages(resumed, 1)
+  expect(again).toEqual(second)
+  expect((await on(c).post(accept(idOf(second), 'decline'))).status).toBe(202)
+  await resumed.text()
+  expect(resumed.messages().slice(1)).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
+it('a question that was sent while events could not be stored is not sent again once it has an answer', async () => {
+  const { a, b, c, on, outage } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  outage.events = true
+  await on(a).post(accept(idOf(first)))
+  const [, , second] = await messages(call, 3)
+  outage.events = false
+  await a.close()
+  await on(c).post(accept(idOf(second), 'decline'))
+  const resumed = await on(b).get(last(call))
+  await resumed.text()
+  expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
 })
 
 it('a stream is resumed from any of its events on any node, with each later event once', async () => {

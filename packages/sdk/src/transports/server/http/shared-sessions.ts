@@ -142,6 +142,7 @@ export class SharedSessions {
           return question
         },
         again: (question) => {
+          open.add(question)
           this.#answers.expectAgain(question, id).catch(this.#report)
         },
         leave: (questions) => this.#answers.leave(questions),
