@@ -86,15 +86,24 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
   const stored: string[] = []
   /** How often the record of a call cannot be replaced, and whether messages with answers are lost and events are not stored. */
   const outage = { writes: 0, answers: false, events: false }
+  /** What a failover of the store does: it loses events, and the messages about them. */
+  const failover = { loses: false, lost: 0, reconnected: new Set<() => void>() }
   const backplane: Backplane = {
     ...memory,
     spansProcesses: true,
     publish: async (topic, message) => {
-      if (!outage.answers || !message.includes('"response"')) await memory.publish(topic, message)
+      if (outage.answers && message.includes('"response"')) return
+      if (!failover.loses || !message.includes('"stored"')) await memory.publish(topic, message)
+    },
+    subscribe: (topic, listener, missed) => {
+      if (missed !== undefined) failover.reconnected.add(missed)
+      return memory.subscribe(topic, listener, missed)
     },
     append: async (...event) => {
       if (outage.events) throw new Error('The store is not there')
-      return memory.append(...event)
+      if (!failover.loses) return memory.append(...event)
+      failover.lost++
+      return '1000'
     },
     set: (key, value, ...rest) => {
       stored.push(`${key} ${value}`)
@@ -135,7 +144,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
     get: (last: string | undefined) =>
       node.send({ method: 'GET', headers: { ...headers, 'last-event-id': last } }),
   })
-  return { a, b, c, nodes, on, ledger, stored, outage, backplane, id: begun.id }
+  return { a, b, c, nodes, on, ledger, stored, outage, failover, backplane, id: begun.id }
 }
 
 const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
@@ -256,6 +265,22 @@ it('a question that was sent while events could not be stored is not sent again 
   const resumed = await on(b).get(last(call))
   await resumed.text()
   expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+})
+
+it('a stream that another node sends ends where the store lost its events, and is not resumed', async () => {
+  const { a, b, c, on, failover } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  call.drop()
+  const resumed = await on(b).get(last(call))
+  failover.loses = true
+  await on(c).post(accept(idOf(first)))
+  await vi.waitFor(() => expect(failover.lost).toBe(1), watchdog)
+  failover.loses = false
+  for (const reconnected of failover.reconnected) reconnected()
+  await resumed.text()
+  expect(resumed.messages()).toEqual([])
+  expect((await on(b).get(last(call))).status).toBe(400)
 })
 
 it('a stream is resumed from any of its events on any node, with each later event once', async () => {

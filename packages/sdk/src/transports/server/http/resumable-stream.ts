@@ -77,10 +77,13 @@ export class ResumableStream {
       this.#unsent = 0
       if (this.#follower?.node !== follower.node) this.#follower?.replaced()
       this.#follower = follower
-      await this.#log.verify().catch(this.#report)
-      await this.#storeGap()
-      if (this.#log.newest !== undefined) follower.stored(this.#log.newest)
+      await this.#verifyLog()
     })
+  }
+
+  /** Looks whether the store lost events, as a failover may: a client on another node must not wait for them. */
+  verify(): void {
+    this.#then(() => this.#verifyLog())
   }
 
   /** Does something after what was sent so far is stored, and before anything later is. A failure is reported. */
@@ -249,6 +252,12 @@ export class ResumableStream {
     this.#unstored -= data.length
     if (this.#connection === undefined) this.#unsent += this.#follower === undefined ? data.length : 0
     else this.#connection.send(text, droppable)
+  }
+
+  async #verifyLog(): Promise<void> {
+    await this.#log.verify().catch(this.#report)
+    await this.#storeGap()
+    if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
   }
 
   /** Starts the log anew where an event could not be stored: a client on another node must not wait for what is lost. */

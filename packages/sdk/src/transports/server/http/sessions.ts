@@ -213,6 +213,11 @@ export class HttpSession {
     await Promise.all(this.posts.values().map((post) => post.verify()))
   }
 
+  /** Looks whether the store lost events of streams whose requests run. */
+  verifyStreams(): void {
+    for (const stream of this.#streams.values()) if (stream !== this.standalone) stream.verify()
+  }
+
   /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */
   #isForListener({ method, params }: JsonRpcNotification): boolean {
     if (method !== 'notifications/resources/updated') return true
