@@ -267,9 +267,12 @@ it('a question that was sent while events could not be stored is not sent again 
   expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
 })
 
-it('a stream that another node sends ends where the store lost its events, and is not resumed', async () => {
+it.each([
+  ['a question', 'book'],
+  ['its response', 'asks'],
+])('a stream that another node sends ends where the store lost %s, and is not resumed', async (_, name) => {
   const { a, b, c, on, failover } = await cluster()
-  const call = await on(a).call(1, 'book')
+  const call = await on(a).call(1, name)
   const [, first] = await messages(call, 2)
   call.drop()
   const resumed = await on(b).get(last(call))

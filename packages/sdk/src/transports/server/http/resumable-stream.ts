@@ -345,6 +345,7 @@ export class EventLog {
   #bytes = 0
   /** The position of the newest event. */
   #newest: string | undefined
+  #newestAt = Number.NEGATIVE_INFINITY
   /** The last event that is being stored. */
   #appending: Promise<void> | undefined
   #state: 'unused' | 'used' | 'dropped' = 'unused'
@@ -360,6 +361,11 @@ export class EventLog {
 
   get newest(): string | undefined {
     return this.#newest
+  }
+
+  /** Milliseconds since the newest event was stored. */
+  get ageMs(): number {
+    return performance.now() - this.#newestAt
   }
 
   /** Looks whether the store still has the newest event: a failover may lose it. Rejects if the store fails. */
@@ -404,6 +410,7 @@ export class EventLog {
     const stored = this.#appending === undefined ? append() : this.#appending.then(append)
     const settled = (position: string): void => {
       this.#newest = position
+      this.#newestAt = performance.now()
       if (this.#appending === appending) this.#appending = undefined
     }
     const appending = stored.then(settled, () => settled(noPosition))

@@ -37,6 +37,8 @@ export interface CallStart {
 }
 
 /** The stream for messages outside of requests has this number on each node. */
+/** A failover of the store loses its newest events: older ones are not looked at. */
+const verifiedMs = 60_000
 const standaloneSuffix = '-0'
 
 /** Whether this is the id of a stream for messages outside of requests. */
@@ -213,9 +215,9 @@ export class HttpSession {
     await Promise.all(this.posts.values().map((post) => post.verify()))
   }
 
-  /** Looks whether the store lost events of streams whose requests run. */
-  verifyStreams(): void {
-    for (const stream of this.#streams.values()) if (stream !== this.standalone) stream.verify()
+  /** Looks whether the store lost events of the last minute, also of streams that have ended. */
+  verifyLog(): void {
+    if (this.log.ageMs < verifiedMs) this.standalone.verify()
   }
 
   /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */

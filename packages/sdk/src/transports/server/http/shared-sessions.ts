@@ -451,7 +451,7 @@ export class SharedSessions {
     this.#answers.look()
     for (const session of this.#sessions.values()) {
       session.verifyCalls().catch(this.#report)
-      session.verifyStreams()
+      session.verifyLog()
     }
     for (const followed of this.#followed.values()) followed.wake()
     this.inboxes.readAll()
