@@ -8,13 +8,13 @@ import type { JsonObject } from '@jackfield/sdk'
 import { describe, expect, onTestFinished } from 'vitest'
 import { isInstalled, note, PostgresServer } from '../../../packages/postgres/test/support/postgres-server.ts'
 import {
-import { programFile } from '../../setup/program-file.ts'
   forgetsNothing,
   isThere,
   left,
   RedisServer,
 } from '../../../packages/redis/test/support/redis-server.ts'
 import { idIn, modern, type Raw, textIn } from '../../../packages/sdk/test/extensions/tasks/support.ts'
+import { programFile } from '../../setup/program-file.ts'
 import { type Course, campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { building, maxRunning, type StoreOf, steps, storeOf } from './building.ts'

@@ -1,4 +1,4 @@
-import type { JsonRpcRequest, JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
+import type { JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
 import { flag, listOf, object, oneOf, type Shape, shape, text } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
