@@ -437,7 +437,7 @@ export function Address({ url }: { url: string }): ReactNode {
   const from = href.indexOf(hostname, Math.max(href.indexOf('//') + 2, credentials))
   return (
     <div className={style.foreign}>
-      <div className={style.site}>
+      <div className={style.site} data-site>
         <Foreign text={foreign(parsed.host)} />
       </div>
       <div className={style.address}>
