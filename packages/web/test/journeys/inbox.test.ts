@@ -72,7 +72,7 @@ const page = { mode: 'url', elicitationId: 'u', message: 'Pay', url: 'https://pa
 
 describe.skipIf(missing !== undefined)(
   `the inbox in the browser${missing === undefined ? '' : ` (${missing})`}`,
-  { timeout: 90_000 },
+  { timeout: isLong ? 600_000 : 90_000 },
   () => {
     test('a page is agreed to, opened by the person, and confirmed; nothing of it is fetched before', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
