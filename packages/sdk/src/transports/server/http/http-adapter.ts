@@ -60,7 +60,7 @@ export interface Pipe {
   onDrained: (() => void) | undefined
   write(text: string): void
   end(): void
-  cut(): void
+  disconnect(): void
 }
 
 /** Sends an error response, without an id if that of the request is unknown. */
