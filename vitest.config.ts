@@ -12,14 +12,20 @@ const alone = [
   'packages/host/test/connections/chaos.test.ts',
   'packages/host/test/inbox/interleavings.test.ts',
   'packages/sdk/test/links/stdio.test.ts',
-  'test/interop/{git,official-v1,official-v2,others,ours,servers,tmcp,travel}.test.ts',
-  'test/runtimes/{adapters,clients,installed,servers}.test.ts',
   'servers/*/test/torture/**/*.test.ts',
   'test/torture/{limits,nodes,order,processes}/**/*.test.ts',
   'test/torture/recovery/gateway.test.ts',
 ]
 
-/** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. */
+/** Files that run the packages against other implementations and in other runtimes. `npm test` leaves them out. */
+const withPeers = [
+  'test/interop/**/*.test.ts',
+  'test/runtimes/**/*.test.ts',
+  'test/features/peers.test.ts',
+  'packages/create-jackfield/test/first-hour.test.ts',
+]
+
+/** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. `npm test` leaves them out. */
 const inBrowser = ['packages/web/test/journeys/**/*.test.ts']
 
 /** Every entry of every package of the workspace, by its source file. */
@@ -79,10 +85,14 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'peers', include: withPeers },
+      },
+      {
+        extends: true,
         test: {
           name: 'together',
           include: tests,
-          exclude: [...configDefaults.exclude, ...alone, ...inBrowser],
+          exclude: [...configDefaults.exclude, ...alone, ...withPeers, ...inBrowser],
           isolate: false,
           // Files that share a process leave much to collect: a larger young generation takes an eighth of the CPU less.
           execArgv: ['--max-semi-space-size=64'],

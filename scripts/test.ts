@@ -18,6 +18,13 @@ interface Step {
 /** Failed test files up to which a second run tells a race on a busy machine from a fault. */
 const failedFilesRunAgain = 3
 
+const { values } = parseArgs({
+  options: { from: { type: 'string' }, all: { type: 'boolean', default: false } },
+})
+
+/** The test projects of vitest.config.ts that `npm test` runs. */
+const projects = values.all ? [] : ['--project=alone', '--project=together']
+
 const results = mkdtempSync(join(tmpdir(), 'jackfield-tests-'))
 process.once('exit', () => rmSync(results, { recursive: true, force: true }))
 const report = join(results, 'report.json')
@@ -33,7 +40,14 @@ const steps: Step[] = [
   { title: 'types of tests and tools', command: ['tsc', '-p', 'tsconfig.checks.json'], limit: 120 },
   {
     title: 'tests',
-    command: ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
+    command: [
+      'vitest',
+      'run',
+      ...projects,
+      '--reporter=dot',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+    ],
     limit: 2400,
     fact: (output) => /Tests\s+(.*)/.exec(plain(output))?.[1],
     again: () => {
@@ -43,21 +57,23 @@ const steps: Step[] = [
         : ['vitest', 'run', '--reporter=dot', ...files]
     },
   },
-  {
-    title: 'packages',
-    command: ['node', 'scripts/packages.ts'],
-    limit: 300,
-    fact: (output) => output.trimEnd().split('\n').at(-1),
-  },
-  {
-    title: 'official conformance suites',
-    command: ['node', 'conformance/run.ts'],
-    limit: 400,
-    fact: (output) => output.trimEnd().split('\n').at(-1),
-  },
 ]
+if (values.all)
+  steps.push(
+    {
+      title: 'packages',
+      command: ['node', 'scripts/packages.ts'],
+      limit: 300,
+      fact: (output) => output.trimEnd().split('\n').at(-1),
+    },
+    {
+      title: 'official conformance suites',
+      command: ['node', 'conformance/run.ts'],
+      limit: 400,
+      fact: (output) => output.trimEnd().split('\n').at(-1),
+    },
+  )
 
-const { values } = parseArgs({ options: { from: { type: 'string' } } })
 const first =
   values.from === undefined ? 0 : steps.findIndex(({ title }) => title.startsWith(values.from ?? ''))
 if (first < 0) {
