@@ -85,8 +85,8 @@ export class ClientHandlers {
         JSON.stringify(answer)
         return answer
       } catch (error) {
-        const { unsent } = await import('../request/json-value.ts')
-        throw unsent(`The result of ${method}`, answer, error) ?? error
+        const { notSentError } = await import('../request/json-value.ts')
+        throw notSentError(`The result of ${method}`, answer, error) ?? error
       }
     }
     const span = this.#options.telemetry?.begin({
