@@ -89,7 +89,7 @@ export class MemoryAccount {
     return full
   }
 
-  /** The limit that so many bytes would exceed. */
+  /** The limit that more bytes would exceed; undefined if they fit. */
   exceeded(bytes: number, use: keyof typeof parts): FullBudget | undefined {
     return this.#budget.exceeded(bytes, use, this.#principal, this.#connection)
   }

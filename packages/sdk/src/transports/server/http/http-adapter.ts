@@ -74,7 +74,7 @@ export function sendError(
   reply.send(status, JSON.stringify(failure(id, error)), headers)
 }
 
-/** Sends the error for a request that exceeds a limit, which the client may retry after so many seconds. */
+/** Sends the error for a request that exceeds a limit, which the client may retry after some seconds. */
 export function sendBusy(
   reply: HttpReply,
   status: 429 | 503,
