@@ -59,10 +59,12 @@ function verdict(store: string, told: ActivityVerification, { palette }: Output)
     )
   }
   if (told.sound) {
-    lines.push(palette.green(`✓ ${checked} links are as they were written.`))
-    lines.push(`The log ends at link ${head.position} with ${head.hash}`)
+    lines.push(palette.green(`✓ ${checked} entries are unchanged.`))
+    lines.push(`The last entry is ${head.position}, with the hash ${head.hash}`)
     lines.push(
-      palette.dim('Keep that hash elsewhere: --head <hash> later proves that nothing up to it was changed.'),
+      palette.dim(
+        'Store this hash elsewhere: --head <hash> later verifies that no entry up to it was changed.',
+      ),
     )
     return lines.join('\n')
   }
@@ -94,7 +96,7 @@ export async function prune(options: PruneOptions, io: Io, output: Output): Prom
   const { head } = host.verifyActivity()
   output.result({ store, rows, head }, () => {
     const what = rows === 1 ? 'row was' : 'rows were'
-    return `${output.palette.dim(store)}\n${rows} ${what} taken away. The log ends at link ${head.position} with ${head.hash}`
+    return `${output.palette.dim(store)}\n${rows} ${what} taken away. The last entry is ${head.position}, with the hash ${head.hash}`
   })
   return ExitCode.done
 }
