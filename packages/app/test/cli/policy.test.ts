@@ -136,7 +136,7 @@ test('the activity log can be verified and pruned, and alterations are detected'
 
   const pruned = await run(['activity', 'prune', '--store', log, '--before', '2099-01-01', '--json'])
   expect(JSON.parse(pruned.stdout)).toMatchObject({ rows: 2, head: { position: 5 } })
-  expect((await verify('--head', head)).stdout).toMatch(/Pruned up to link 4 \(2 rows before 2099-01-01\)/)
+  expect((await verify('--head', head)).stdout).toMatch(/Pruned up to entry 4 \(2 rows before 2099-01-01\)/)
   const never = await run(['activity', 'prune', '--store', log, '--before', 'never'])
   expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('such as 2027-01-31')])
 
@@ -147,7 +147,7 @@ test('the activity log can be verified and pruned, and alterations are detected'
   const changed = await verify()
   expect(changed.code).toBe(1)
   expect(changed.stdout).toMatch(
-    /✗ The log is not as it was written: 1 fault in 5 links\.\n +link \d: Row \d+ is not as it was/,
+    /✗ The log was changed: 1 fault in 5 entries\.\n +entry \d: Row \d+, or an entry before it, was changed/,
   )
   expect((await run(['activity', 'verify', '--store', join(folder, 'none.db')])).stderr).toContain(
     'no activity log',
