@@ -21,7 +21,7 @@ export const log: Scene = {
     ])
     await studio.shows(
       'log-tree',
-      'Every message under what caused it',
+      'Every message below its cause',
       'jackfield log --tree kind:call,read',
     )
     await studio.shows('log-timeline', 'Servers side by side', 'jackfield log --timeline')
@@ -31,10 +31,10 @@ export const log: Scene = {
     studio.write('trip/wishes.md', '# Wishes\n\n- Aisle seat\n- Sea view\n')
     await studio.shows(
       'replay',
-      'A call again, and where its result is another one',
+      'A repeated call, and the differences of its result',
       `jackfield replay ${id}`,
     )
-    await studio.shows('activity', 'The rows of calls, and proof that they are as they were written', [
+    await studio.shows('activity', 'The rows of calls, verified', [
       'jackfield activity',
       'jackfield activity verify',
     ])
