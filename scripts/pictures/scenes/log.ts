@@ -19,11 +19,7 @@ export const log: Scene = {
       'jackfield log -kind:http --limit 16',
       'jackfield log kind:call status:error',
     ])
-    await studio.shows(
-      'log-tree',
-      'Every message below its cause',
-      'jackfield log --tree kind:call,read',
-    )
+    await studio.shows('log-tree', 'Every message below its cause', 'jackfield log --tree kind:call,read')
     await studio.shows('log-timeline', 'Servers side by side', 'jackfield log --timeline')
     await studio.shows('log-stats', 'Counts, failures and durations', 'jackfield log --stats')
     const listed = await studio.quietly('jackfield log kind:call tool:read_text_file status:ok')
