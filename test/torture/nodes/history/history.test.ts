@@ -10,7 +10,7 @@ import {
 import { isThere, left } from '../../../../packages/redis/test/support/redis-server.ts'
 import { type Course, campaign } from '../../campaign.ts'
 import { Random } from '../../random.ts'
-import { check } from './checker.ts'
+import { check, mayBeUsedAgain } from './checker.ts'
 import { run } from './load.ts'
 import { type Mistake, mistakes } from './mistakes.ts'
 import type { History } from './records.ts'
@@ -265,8 +265,18 @@ function kept(history: History, seed: number, part: number): string {
 }
 
 /** Outcomes of calls, and faults, with how often there were. */
-function counts({ clients, nodes, faults }: History): Map<string, number> {
+function counts(history: History): Map<string, number> {
+  const { clients, nodes, faults } = history
+  const used = new Set<string>()
+  const again = nodes.filter((one) => {
+    if (one.type !== 'used') return false
+    const question = `${one.nth} ${one.op}`
+    if (used.has(question)) return mayBeUsedAgain(history, one.op)
+    used.add(question)
+    return false
+  })
   const names = [
+    ...again.map(() => 'answers that were used again after a failover lost the newest writes'),
     ...clients.flatMap((one) => (one.type === 'completed' ? [`outcome: ${one.outcome}`] : [])),
     ...clients.flatMap((one) => (one.type === 'event' ? ['events'] : [])),
     ...nodes.flatMap((one) => (one.type === 'effect' ? ['effects'] : [])),
