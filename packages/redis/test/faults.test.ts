@@ -238,7 +238,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error.message).toMatch(/^Redis at 127\.0\.0\.1:\d+ refused SET: OOM command not allowed/)
   })
 
-  it('refuses values it could not give back, and none larger than 64 MiB', async () => {
+  it('refuses values that it could not return unchanged, and values larger than 64 MiB', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     expect((await failure(plane.set('k', '\ud800', hour))).code).toBe('INVALID')
@@ -247,7 +247,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
   })
 
-  it('finishes running operations when it is closed, and accepts nothing more', async () => {
+  it('finishes running operations when it is closed, and rejects later ones', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     await plane.subscribe('topic', () => {})
@@ -267,7 +267,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     }, watchdog)
   })
 
-  it('leaves the client alone whose options it uses', async () => {
+  it('does not use or close the client whose options it copies', async () => {
     const server = await RedisServer.start()
     const client = createClient({ url: server.url })
     await client.connect()
@@ -298,7 +298,7 @@ describe.runIf(isThere)(`a Redis that may evict keys${left}`, () => {
     }
   })
 
-  it('is warned of where it hides its policy', async () => {
+  it('is warned of if its policy cannot be read', async () => {
     const server = await RedisServer.start(...noCommand('CONFIG'), ...noCommand('INFO'))
     const { plane, warnings } = await open({ url: server.url })
     expect(warnings).toEqual([

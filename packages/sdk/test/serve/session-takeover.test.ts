@@ -409,7 +409,7 @@ it('a call that was taken over is cancelled from any node', async () => {
   expect(ledger.runs).toEqual(['a', 'b'])
 })
 
-it('a node that drains gives calls that wait up at once', async () => {
+it('a node that drains releases waiting calls at once', async () => {
   const { a, b, on } = await cluster()
   const call = await on(a).call(1, 'book')
   const [, question] = await messages(call, 2)
@@ -434,7 +434,7 @@ it('a call cannot be read in the backplane, and runs on no node with other keys'
   expect(records.filter((entry) => entry.includes('private'))).toEqual([])
 })
 
-it('a tool names nothing else as its takeover', () => {
+it('a tool with another value of takeover is refused', () => {
   // @ts-expect-error not one of the three
   const tools = { t: tool({ takeover: 'now', run: () => '' }) }
   expect(() => defineServer({ name: 's', version: '1', tools })).toThrow(
