@@ -67,11 +67,11 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     const { plane, warnings } = await open()
     await plane.set('kept', 'value', hour)
     expect(await plane.add('used', 'yes', hour)).toBe(true)
-    const heard: string[] = []
+    const received: string[] = []
     await plane.subscribe(
       'topic',
-      (message) => heard.push(message),
-      () => heard.push('lost'),
+      (message) => received.push(message),
+      () => received.push('lost'),
     )
     await server.kill()
     const { code } = await failure(plane.publish('topic', 'never'))
@@ -79,9 +79,9 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await server.restart()
     await vi.waitFor(async () => expect(await plane.get('kept')).toBe('value'), watchdog)
     expect(await plane.add('used', 'again', hour)).toBe(false)
-    await vi.waitFor(() => expect(heard).toEqual(['lost']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost']), watchdog)
     await plane.publish('topic', 'hello')
-    await vi.waitFor(() => expect(heard).toEqual(['lost', 'hello']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost', 'hello']), watchdog)
     expect(warnings.join('\n')).toMatch(/was lost for messages.*is back for messages after \d+ ms/s)
   })
 
@@ -136,13 +136,13 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
 
   it('continues after a listener that throws', async () => {
     const { plane, warnings } = await open()
-    const heard: string[] = []
+    const received: string[] = []
     await plane.subscribe('topic', () => {
       throw new Error('my fault')
     })
-    await plane.subscribe('topic', (message) => heard.push(message))
+    await plane.subscribe('topic', (message) => received.push(message))
     await plane.publish('topic', 'hello')
-    await vi.waitFor(() => expect(heard).toEqual(['hello']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['hello']), watchdog)
     expect(warnings).toEqual([expect.stringContaining('whose listener failed: my fault')])
   })
 

@@ -174,25 +174,25 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
   it('notifies subscribers that messages may be lost, and resubscribes exactly to the remaining topics', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 2000 })
-    const told: string[] = []
+    const received: string[] = []
     await plane.subscribe(
       'kept',
-      (message) => told.push(message),
-      () => told.push('lost'),
+      (message) => received.push(message),
+      () => received.push('lost'),
     )
-    await plane.subscribe('kept', (message) => told.push(`second ${message}`))
+    await plane.subscribe('kept', (message) => received.push(`second ${message}`))
     const leave = await plane.subscribe(
       'left',
-      () => told.push('never'),
-      () => told.push('never lost'),
+      () => received.push('never'),
+      () => received.push('never lost'),
     )
     await server.kill()
     leave()
     await server.restart()
-    await vi.waitFor(() => expect(told).toEqual(['lost']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost']), watchdog)
     await plane.publish('left', 'x')
     await plane.publish('kept', 'again')
-    await vi.waitFor(() => expect(told).toEqual(['lost', 'again', 'second again']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost', 'again', 'second again']), watchdog)
     const channels = await server.ask('PUBSUB', 'CHANNELS')
     expect(channels).toEqual(['jackfield:t:kept'])
   })
@@ -201,12 +201,12 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 20_000 })
     await server.kill()
-    const heard: string[] = []
-    const coming = plane.subscribe('topic', (message) => heard.push(message))
+    const received: string[] = []
+    const coming = plane.subscribe('topic', (message) => received.push(message))
     await server.restart()
     await coming
     await plane.publish('topic', 'here')
-    await vi.waitFor(() => expect(heard).toEqual(['here']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['here']), watchdog)
   })
 
   it('refuses a listener in time while Redis is away', async () => {
@@ -220,13 +220,13 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
   it('continues after a listener that throws', async () => {
     const server = await RedisServer.start()
     const { plane, warnings } = await open({ url: server.url })
-    const heard: string[] = []
+    const received: string[] = []
     await plane.subscribe('topic', () => {
       throw new Error('my fault')
     })
-    await plane.subscribe('topic', (message) => heard.push(message))
+    await plane.subscribe('topic', (message) => received.push(message))
     await plane.publish('topic', 'hello')
-    await vi.waitFor(() => expect(heard).toEqual(['hello']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['hello']), watchdog)
     expect(warnings).toEqual(['A listener of messages failed: my fault'])
   })
 
