@@ -160,7 +160,7 @@ describe('a page', () => {
         await client.ping()
         pings++
         // A pause between pings: the conversion gets the processor.
-        await setTimeout(5)
+        await setTimeout(20)
       }
       expect(await fetched).toContain(expected)
       expect(pings).toBeGreaterThan(1)
