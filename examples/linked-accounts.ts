@@ -9,7 +9,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
  *   MCP client --(token for this MCP server)--> MCP server --(token for the upstream API)--> upstream API
  *
  * The client's token is issued for the MCP server and never leaves it; the upstream would have to accept tokens that were meant for
- * another audience. The upstream's token is issued to the MCP server for one user and never reaches the client.
+ * another audience. The upstream's token is issued to the MCP server for one user and is never sent to the client.
  *
  * The second sign-in is a page that the user opens (URL elicitation). Whoever opens it could be another person, who was sent the
  * link by the caller and would connect their own account to the caller's. So the page first has the visitor sign in where MCP

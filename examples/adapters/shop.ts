@@ -4,9 +4,9 @@ import { defineServer, tool } from '@jackfield/sdk'
 import { connect, type Fetch, http } from '@jackfield/sdk/client'
 import { z } from 'zod'
 
-// What every example beside this one serves, and how each proves that it works.
+// The server that every example of this folder serves, and the check that each of them runs.
 
-/** A server with a tool that tells how far it is and asks before it acts. */
+/** A server with a tool that reports progress and asks before it acts. */
 export const server = defineServer({
   name: 'shop',
   version: '1.0.0',
@@ -23,7 +23,7 @@ export const server = defineServer({
   },
 })
 
-/** Seals what clients carry between two requests. Take yours from where you keep secrets, the same on every node. */
+/** Encrypts `requestState`. Load your key from your secret store; it is the same on every node. */
 export const keys: readonly Uint8Array[] = [crypto.getRandomValues(new Uint8Array(32))]
 
 /** Calls the tool on both eras. */
@@ -46,7 +46,7 @@ export async function check(url: string, fetch?: Fetch): Promise<void> {
   }
 }
 
-/** The same for a server that listens; ends it afterwards. */
+/** The same for a listening server, which is closed afterwards. */
 export async function checkListening(listening: HttpServer, path: string): Promise<void> {
   const address = listening.address()
   assert.ok(typeof address === 'object' && address !== null)

@@ -37,7 +37,7 @@ const forecast = tool({
   run: ({ place }) => reply({ content: 'Sun, then rain.', structured: weekIn(place, 0) }),
 })
 let refreshed = 0
-/** The board's own button: no model sees this tool, and no host without apps. */
+/** The board's own button: models, and hosts without apps, do not get this tool. */
 const refresh = tool({
   annotations: { readOnlyHint: true },
   meta: shownIn(board, { visibility: ['app'] }),

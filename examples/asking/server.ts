@@ -12,7 +12,7 @@ const order = tool({
       schema: z.object({ size: z.enum(['small', 'large']) }),
     })
     if (size.action !== 'accept') return 'Nothing was ordered.'
-    // Runs once, however often the handler is entered again for an answer.
+    // Runs once, even though the handler runs again for every answer.
     const number = await ctx.step('charge', () => ++charges)
     const sure = await ctx.elicit({
       message: `A ${size.content.size} pizza is paid. Ring the bell when it is there?`,

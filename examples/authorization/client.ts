@@ -8,7 +8,7 @@ const as = await startAuthorizationServer()
 const notes = await startNotes(as.issuer)
 as.addResource(notes.url, { scopes: ['notes:read', 'notes:write'] })
 
-// Stands in for a browser: this authorization server signs everybody in at once.
+// Instead of a browser: this authorization server signs in every user immediately.
 const redirect = manual({
   redirectUri: 'http://127.0.0.1/callback',
   async ask(loginUrl) {

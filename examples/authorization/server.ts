@@ -27,7 +27,7 @@ const server = defineServer({
   },
 })
 
-/** Serves notes on a free port to whoever has a token of this authorization server. */
+/** Serves notes on a free port to callers with a token of this authorization server. */
 export async function startNotes(issuer: string): Promise<{ url: string; close(): Promise<void> }> {
   const web = createServer()
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))

@@ -121,7 +121,7 @@ match(await failureOf(bob.client, 'list_channels'), /Try again in 60 s/)
 chat.next.push({ status: 200, headers: {}, body: { ok: false, error: 'fatal_error' } })
 match(await failureOf(bob.client, 'list_channels'), /The chat service refused: fatal_error/)
 
-// What is no answer of the API, and a call that is cancelled while it waits for a rate limit.
+// An invalid response of the API, and a call that is cancelled while it waits for a rate limit.
 chat.next.push({ status: 502, headers: {}, body: {} })
 match(await failureOf(bob.client, 'list_channels'), /status 502/)
 chat.next.push({ status: 200, headers: {}, body: { ok: true } })
@@ -145,7 +145,7 @@ chat.tokenSeconds = 3600
 await Promise.all([1, 2, 3].map(() => resultOf(carol.client, 'list_channels')))
 deepEqual([carol.links.length, chat.renewals], [1, 2])
 
-// A connection that was revoked, or lacks a permission, is made anew.
+// A connection that was revoked, or lacks a permission, is renewed.
 chat.revoke('U-carol')
 match(await failureOf(carol.client, 'list_channels'), /Try again to connect it anew/)
 chat.agreedScopes = ['channels:read']

@@ -19,7 +19,7 @@ const desk = defineServer({
 })
 const shop = await proxy(stdio({ command: 'node', args: ['examples/quickstart/server.ts'] }))
 
-// One server of two: `desk__note` is made here, `shop__refund` in another process.
+// One server of two: `desk__note` is defined here, `shop__refund` runs in another process.
 const { closed } = serveStdio(compose({ name: 'office', version: '1.0.0', servers: { desk, shop } }))
 await closed
 await shop.close()

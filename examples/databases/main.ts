@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createConversation, createHost, scriptModel } from '@jackfield/host'
 import { isInstalled, PostgresServer } from '../../packages/postgres/test/support/postgres-server.ts'
 
-// A conversation about two databases: orders in SQLite, customers in PostgreSQL where it is installed, else in SQLite too.
+// A conversation about two databases: orders in SQLite, customers in PostgreSQL if it is installed, otherwise in SQLite, too.
 // The model is a script, so this runs without a network.
 
 const customers = `
@@ -53,7 +53,7 @@ try {
       name: 'example',
       show: {
         approval: async () => ({ verdict: 'allow' }),
-        // What the statement would change, which the server found out before it asks.
+        // What the statement would change, which the server determines before it asks.
         elicitation: async ({ params: { message } }) => {
           seen.push(message)
           return { action: 'accept', content: { commit: true } }
@@ -89,7 +89,7 @@ try {
   )
   database.close()
 
-  /** The text that the model received for its call at this place. */
+  /** The text that the model received for the call with this index. */
   function resultOf(place: number): string {
     const blocks = conversation.calls[place]?.result?.content ?? []
     return blocks.map((block) => (block.type === 'text' ? block.text : '')).join('')

@@ -91,7 +91,7 @@ const read = await alice.client.call('get_issue', { ...app, number: 36 })
 deepEqual(Object(read.structuredContent).comments[0].author, 'bob-at-forge')
 deepEqual([alice.links.length, bob.links.length], [1, 1])
 
-// What one user may see, another may not.
+// Each user sees only what they may see.
 const secret = { repository: 'octo/secret', number: 1 }
 equal(Object((await alice.client.call('get_issue', secret)).structuredContent).issue.title, 'Hidden fault')
 match(await failureOf(bob.client, 'get_issue', secret), /you may not see it/)
@@ -142,7 +142,7 @@ match(await failureOf(alice.client, 'list_issues', app), /The repository has mov
 forge.next.push({ status: 410, body: { message: 'Issues are disabled for this repo' }, headers: {} })
 match(await failureOf(alice.client, 'list_issues', app), /Issues are disabled/)
 
-// A page without a body that can be used, and a name that would lead to another endpoint.
+// A response with an invalid body, and a name that would lead to another endpoint.
 forge.next.push({ status: 200, body: { unexpected: true }, headers: {} })
 match(await failureOf(alice.client, 'list_issues', app), /something unexpected/)
 const before = forge.requests.length
@@ -165,7 +165,7 @@ for (const answer of [
 }
 await until(() => forge.aborted === 1)
 
-// Pull requests are no issues.
+// Pull requests are not listed as issues.
 forge.addRepository('octo/pulls', { issues: ['A fault'], pullRequests: ['A fix', 'Another fix'] })
 const pulls = await alice.client.call('list_issues', { repository: 'octo/pulls' })
 deepEqual(
@@ -173,7 +173,7 @@ deepEqual(
   ['A fault'],
 )
 
-// A revoked connection is made anew.
+// A revoked connection is renewed.
 forge.revoke('alice-at-forge')
 match(await failureOf(alice.client, 'list_issues', app), /Try again to connect it anew/)
 equal((await alice.client.call('list_issues', app)).isError ?? false, false)

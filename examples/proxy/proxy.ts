@@ -2,7 +2,7 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { proxy } from '@jackfield/sdk/compose'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// A server that only speaks stdio, for clients of every revision over HTTP; what it asks reaches them.
+// Serves a stdio server over HTTP to clients of every revision, and forwards its questions to them.
 const shop = await proxy(stdio({ command: 'node', args: ['examples/quickstart/server.ts'] }), {
   name: 'shop-over-http',
   use: [

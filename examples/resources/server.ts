@@ -20,7 +20,7 @@ const server = defineServer({
       uriTemplate: 'wiki://pages/{name}',
       mimeType: 'text/plain',
       complete: { name: (typed) => [...pages.keys()].filter((name) => name.startsWith(typed)) },
-      // Undefined says that there is no such page.
+      // `undefined` means that the resource does not exist.
       read: ({ name }) => pages.get(name),
     }),
   },

@@ -11,13 +11,13 @@ const [notes, onCall] = await skills.list(handbook)
 if (notes === undefined || onCall === undefined) throw new Error('The handbook has two skills')
 deepEqual([notes.frontmatter.name, onCall.frontmatter.name], ['release-notes', 'on-call'])
 
-// Nothing was read until now. What comes is held to the entry: digest, size and frontmatter.
+// The files are only read here, and verified against the entry: digest, size and frontmatter.
 const loaded = await skills.load(handbook, notes)
 match(loaded.text, /templates\/notes\.md/)
 const { text } = await loaded.read('templates/notes.md')
 match(text ?? '', /What is new/)
 
-// Nobody can tell whether generated content is what somebody approved, so it takes a decision to load it.
+// Generated content has no digest that a person could have approved, so loading it must be allowed explicitly.
 await rejects(skills.load(handbook, onCall), { code: 'UNVERIFIED' })
 const taken = await skills.load(handbook, onCall, { acceptUnverifiableContent: true })
 match(taken.text, /the team of the week/)

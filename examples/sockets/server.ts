@@ -8,7 +8,7 @@ const counter = defineServer({
   tools: { visit: tool({ description: 'Counts a visit', run: () => `Visit ${++visits}` }) },
 })
 
-/** Serves one process's state to every program of this user, through a file only they can open. */
+/** Serves the state of a process to all programs of this user, through a socket file that only they can open. */
 export function startCounter(path: string): Promise<SocketServer> {
   return serveSocket(counter, { path })
 }

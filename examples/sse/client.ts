@@ -5,7 +5,7 @@ import { startGreeter } from './server.ts'
 const { url, close } = await startGreeter()
 
 const old = await connect(sse(new URL('/sse', url)))
-// A URL is tried as Streamable HTTP first. One that only speaks HTTP+SSE is found out by itself.
+// Streamable HTTP is tried first, with an automatic fallback to HTTP+SSE.
 const found = await connect(new URL('/sse', url))
 const recent = await connect(url)
 

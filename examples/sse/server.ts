@@ -10,7 +10,7 @@ const greeter = defineServer({
   },
 })
 
-/** Streamable HTTP at `/mcp`, and HTTP+SSE at `/sse` for clients that know nothing newer. */
+/** Streamable HTTP at `/mcp`, and HTTP+SSE at `/sse` for clients that support nothing newer. */
 export function startGreeter(): Promise<HttpListener> {
   return serveHttp(greeter, { sse: '/sse', keys: [crypto.getRandomValues(new Uint8Array(32))] }).listen()
 }

@@ -1,7 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 
-/** A server whose type tells its clients what its tools take and give. */
+/** A server whose type describes the arguments and results of its tools to clients. */
 export const weather = defineServer({
   name: 'weather',
   version: '1.0.0',

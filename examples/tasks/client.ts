@@ -9,7 +9,7 @@ import { tasksClient } from '@jackfield/sdk/client/tasks'
 const folder = await mkdtemp(join(tmpdir(), 'bakery-'))
 const tasks = tasksClient()
 
-/** Each time in a process of its own, all on one file. */
+/** Each server is a separate process; they share one file. */
 function enter(): Promise<Client> {
   const args = ['--no-warnings', 'examples/tasks/server.ts', join(folder, 'tasks.db')]
   return connect(stdio({ command: 'node', args }), {
@@ -18,7 +18,7 @@ function enter(): Promise<Client> {
   })
 }
 
-// Somebody orders, is asked, gets a handle, and leaves. The process ends with its client.
+// The client calls the tool, answers its question, gets a task and disconnects. The server process ends with it.
 const morning = await enter()
 const started = await tasks.start(morning, 'bake', { cake: 'plum' })
 if (!('task' in started)) throw new Error('It was no task')
@@ -26,13 +26,13 @@ const { id } = started.task
 equal((await started.task.state()).status, 'working')
 await morning.close()
 
-// Another process takes the task over and keeps what its steps gave.
+// Another process takes the task over. Finished steps do not run again.
 const evening = await enter()
 const { content } = await tasks.resume(evening, id).result()
 const [first] = content
 match(first?.type === 'text' ? first.text : '', /^A plum cake, dough of process \d+$/)
 
-// Where nobody asks for the handle, a call follows its task by itself.
+// `client.call` follows the task to its result.
 const direct = await evening.call('bake', { cake: 'cherry' })
 match(JSON.stringify(direct.content), /A cherry cake/)
 await evening.close()

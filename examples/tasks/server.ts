@@ -14,7 +14,7 @@ const bake = tool({
   async run({ cake }, ctx) {
     const sure = await ctx.elicit({ message: `Bake a ${cake} cake?`, schema: z.object({ ok: z.boolean() }) })
     if (sure.action !== 'accept' || !sure.content.ok) return 'The oven stays cold.'
-    // From here on it is a task, for clients that can follow one.
+    // From here on the call is a task, if the client supports tasks.
     await ctx.task()
     const dough = await ctx.step('mix', () => `dough of process ${process.pid}`)
     ctx.progress(1, 2, 'in the oven')

@@ -3,12 +3,12 @@ import { connect } from '@jackfield/sdk/client'
 import { memory, runTwice } from '@jackfield/sdk/testing'
 import { mail, sent } from './server.ts'
 
-// A client in memory: no process, no port, and every message as it would cross a wire.
+// A client in memory: no process and no port, with the same messages as on a network.
 const client = await connect(memory(mail), { onElicit: () => ({ action: 'decline' }) })
 deepEqual((await client.call('careful')).content, [{ type: 'text', text: 'decline' }])
 await client.close()
 
-// Both eras, and an extra entry for every answer: what happens twice shows itself.
+// Calls the tool in both eras, with an additional run for every answer, and reports repeated effects.
 const answers = {
   effects: () => sent,
   onElicit: () => ({ action: 'accept' as const, content: { ok: true } }),

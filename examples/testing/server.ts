@@ -1,7 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 
-/** What was sent, for tests to look at. */
+/** The sent messages, for tests. */
 export const sent: string[] = []
 
 const sure = { message: 'Send it?', schema: z.object({ ok: z.boolean() }) }
@@ -10,7 +10,7 @@ export const mail = defineServer({
   name: 'mail',
   version: '1.0.0',
   tools: {
-    // Sends before it asks: entered again for the answer, it sends again.
+    // A mistake: it sends before it asks, so the run after the answer sends again.
     hasty: tool({
       async run(_args, ctx) {
         sent.push('draft')

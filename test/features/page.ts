@@ -26,7 +26,7 @@ export function pageOf(groups: readonly Group[]): string {
   return [
     head(groups),
     ...groups.map(tableOf),
-    '## How the others’ cells are known\n',
+    '## Evidence for the other packages\n',
     'Only `docs` is not verified. A test searches for every text and its absence, runs every probe, and checks that every case',
     'ran.\n',
     ...groups.map(evidenceOf),

@@ -9,12 +9,12 @@ export const templates: Readonly<Record<string, string>> = {
   host: 'a program that uses a server through @jackfield/host, with policy and questions',
 }
 
-/** What a person can correct: arguments, names and folders. Its message is printed without a stack. */
+/** An error in arguments, names or folders. Its message is printed without a stack. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** A project to be written. */
+/** A project to create. */
 export interface Project {
   /** The absolute path of its folder. */
   readonly folder: string
@@ -37,7 +37,7 @@ export function ownVersion(): string {
 }
 
 /**
- * Checks what a project is to be made of. Writes nothing.
+ * Validates the options of a project. Writes nothing.
  * @param name the package name; the name of the folder unless given
  * @throws UsageError if the template is unknown, the name is not a package name, or the folder cannot be used
  */
@@ -122,7 +122,7 @@ export function writeProject({ folder, name, template }: Project): string[] {
   const files = readdirSync(from, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1))
-    // What a test run of the template in this repository leaves.
+    // Files of test runs of the template in this repository.
     .filter((file) => !/(?:^|[\\/])(?:node_modules|dist)[\\/]/.test(file))
     .sort()
   const written: string[] = []

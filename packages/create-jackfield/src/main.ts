@@ -33,7 +33,7 @@ Exit codes: 0 created; 1 created, but installing failed; 2 wrong usage; 130 canc
 
 const exitCode = { installFailed: 1, usage: 2, cancelled: 130 }
 
-/** The person ended the questions. */
+/** The person cancelled the questions. */
 class Cancelled extends Error {}
 
 try {
@@ -100,11 +100,11 @@ function read(args: string[]) {
   }
 }
 
-/** What has to be given where nothing can be asked. */
+/** The options that are required without a terminal. */
 function missing(folder: string | undefined, template: string | undefined): string {
   const lacking = [folder === undefined ? 'a folder' : [], template === undefined ? '--template' : []].flat()
   const line = `npm create jackfield ${folder ?? 'my-server'} -- --template ${template ?? 'stdio'}`
-  // npm takes options before "--" for itself, and passes them on as variables only.
+  // npm uses options before "--" itself, and passes them on as environment variables only.
   const kept = template === undefined && process.env['npm_config_template'] !== undefined
   const why = kept
     ? 'npm took --template for itself, because there is no "--" before it'
@@ -148,7 +148,7 @@ function packageManager(): string {
   return name
 }
 
-/** Installs the dependencies of a project; what the package manager prints is shown. */
+/** Installs the dependencies of a project and shows the output of the package manager. */
 function install(manager: string, folder: string): Promise<boolean> {
   const args = manager === 'npm' ? ['install', '--no-audit', '--no-fund'] : ['install']
   return new Promise((resolve) => {

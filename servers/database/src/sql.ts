@@ -99,7 +99,7 @@ export function bindParameters(sql: string, parameters: readonly Parameter[]): B
   return bound
 }
 
-/** An identifier as SQL: quoted unless it is a plain lower-case name that is no keyword. */
+/** An identifier as SQL: quoted unless it is a plain lower-case name that is not a keyword. */
 export function identifier(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !keywords.has(name) ? name : `"${name.replaceAll('"', '""')}"`
 }

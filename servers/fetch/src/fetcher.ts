@@ -98,7 +98,7 @@ export class Fetcher {
   }
 }
 
-/** @throws ToolError for a text that is no absolute URL */
+/** @throws ToolError if the text is not an absolute URL */
 function parseUrl(text: string): URL {
   const url = URL.parse(text.trim())
   if (url === null) {

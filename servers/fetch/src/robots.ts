@@ -14,7 +14,7 @@ interface Rule {
   readonly pattern: string
 }
 
-/** What robots.txt of one origin says to this server, and until when that is used. */
+/** The rules of one origin's robots.txt for this server, and when they expire. */
 interface Entry {
   readonly rules: readonly Rule[] | 'unreachable'
   readonly until: number

@@ -213,7 +213,7 @@ class KeptPages {
   }
 }
 
-/** Principals share no copies: whether one exists would tell what another fetched. */
+/** Principals share no copies: the existence of a copy would reveal what another principal fetched. */
 function keyOf({ peer }: Context, url: string, format: Format): string {
   return JSON.stringify([peer.principal, format, url])
 }

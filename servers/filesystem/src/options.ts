@@ -9,7 +9,7 @@ export const confirmations: readonly Confirm[] = ['always', 'overwrite', 'never'
 
 /** Bounds on what one call reads, writes and returns. Each can be overridden. */
 export const defaultLimits = {
-  /** Bytes of text that one call returns; of a longer file the result is a part, and says where the next one starts. */
+  /** Bytes of text that one call returns; a longer file is returned in parts, each with the start of the next one. */
   readBytes: 900_000,
   /** Bytes of an image, sound or other binary file that one call returns. */
   mediaBytes: 2_900_000,

@@ -124,7 +124,7 @@ class Watch {
     const watcher = await directory.use('.', async (path) => watch(path, { persistent: false }))
     watcher.on('change', (event, changed) => {
       const isOwn = name === undefined || changed === null || changed === name
-      // Another name may be that of the directory itself, which is moved or removed: then the watch begins anew.
+      // Another name may be that of the directory itself, which is moved or removed: then the watch is restarted.
       if (isOwn) this.#schedule(combineMs, true)
       else if (event === 'rename') this.#schedule(combineMs, false)
     })

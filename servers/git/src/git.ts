@@ -267,7 +267,7 @@ async function findProgram(given: string | undefined): Promise<string> {
   return program
 }
 
-/** The absolute folders of PATH. A relative one would depend on the repository that is looked at. */
+/** The absolute folders of PATH. A relative one would depend on the current repository. */
 export function searchFolders(): string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute)
 }

@@ -66,7 +66,7 @@ const fixedVariables: Readonly<Record<string, string>> = {
   LC_ALL: 'C.UTF-8',
   PAGER: 'cat',
   GIT_PAGER: 'cat',
-  // The editor ":" is git's own way to say that nothing is edited.
+  // With the editor ":" git edits nothing.
   GIT_EDITOR: ':',
   GIT_SEQUENCE_EDITOR: ':',
   GIT_TERMINAL_PROMPT: '0',

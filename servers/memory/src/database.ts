@@ -63,7 +63,7 @@ export type Row = Record<string, SQLOutputValue>
 /**
  * Opens the database, and creates its tables on first use.
  * @param file a path, or `:memory:`
- * @throws Error if the file is no database of this server, or of a newer one
+ * @throws Error if the file is not a database of this server, or is of a newer version
  */
 export function openDatabase(file: string): DatabaseSync {
   if (file !== ':memory:') {

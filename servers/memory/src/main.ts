@@ -117,7 +117,7 @@ async function persistentState(file: string): Promise<Pick<ServeStdioOptions, 'k
   return { keys: [keyIn(`${file}.key`)], backplane: sqliteBackplane(`${file}.state`) }
 }
 
-/** The key in a file that only its owner can read; a new one if there is no file yet. */
+/** The key in a file that only its owner can read; created if it does not exist. */
 function keyIn(file: string): string {
   if (!existsSync(file)) {
     // Written under another name first, since another process may read the file at the same time.

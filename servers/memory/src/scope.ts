@@ -7,7 +7,7 @@ import { type GraphKey, limits } from './types.ts'
  * the shared graph, or in the scope `conversation` the graph of its session, which is deleted when the session ends.
  */
 
-/** Where memory without a named conversation belongs. */
+/** The memory of requests that name no conversation. */
 export type Scope = 'shared' | 'conversation'
 
 type Session = NonNullable<Exchange['session']>

@@ -21,7 +21,7 @@ Usage: jackfield-travel [--db FILE] [--provider URL] [--http PORT]
 
 Environment: TRAVEL_DB; TRAVEL_PROVIDER, and TRAVEL_PROVIDER_TOKEN for its bearer token; SMTP_URL (smtps://user:password@host) and SMTP_FROM to send mail.`
 
-/** Where this user's data belongs on this system. */
+/** The folder for this user's data on this system. */
 function dataFile(): string {
   const { LOCALAPPDATA, XDG_DATA_HOME } = process.env
   const home = homedir()
@@ -93,7 +93,7 @@ async function lastingState(database: string): Promise<Pick<ServeStdioOptions, '
   return { keys: [keyIn(`${database}.key`)], backplane: sqliteBackplane(`${database}.state`) }
 }
 
-/** The key in a file that only its owner can read; a new one where there is no file yet. */
+/** The key in a file that only its owner can read; created if it does not exist. */
 function keyIn(file: string): string {
   if (!existsSync(file)) {
     // Written whole under another name first, since another process may read the file at once.

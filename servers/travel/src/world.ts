@@ -12,8 +12,8 @@ export interface World {
   /** Absent where no mail server is set. */
   readonly mailer: Mailer | undefined
   now(): Date
-  /** Tells watchers that these resources have new contents. */
+  /** Notifies subscribed clients that these resources changed. */
   changed(...uris: string[]): void
-  /** Tells watchers that there are more resources than before. */
+  /** Notifies subscribed clients that the list of resources changed. */
   listed(): void
 }

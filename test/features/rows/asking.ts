@@ -34,10 +34,13 @@ export const asking: Group = {
     inMatrix(
       'several questions in one call, with effects that happen once',
       all(yes(ran('answers one question after the other')), {
-        v2: part('effects are the handler’s care', ran('answers one question after the other')),
+        v2: part('the handler must prevent repeated effects', ran('answers one question after the other')),
       }),
     ),
-    inMatrix('a client that cannot be asked', all(yes(ran('gets no request that it cannot answer')))),
+    inMatrix(
+      'a client without the required capability',
+      all(yes(ran('gets no request that it cannot answer'))),
+    ),
     {
       title: 'one handler that asks with `await` works in both eras',
       ours: ours(
@@ -57,7 +60,7 @@ export const asking: Group = {
       peers: newest(yes(source('_legacyInputRequiredShim'))),
     },
     {
-      title: 'effects run once and are remembered over the rounds',
+      title: 'side effects run once per request',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request and waits for a running one before it ends the round',
@@ -65,22 +68,22 @@ export const asking: Group = {
       peers: newest(no(lacks('idempotencyKey'))),
     },
     {
-      title: 'questions of one turn travel together',
+      title: 'concurrent questions are sent together',
       since: '2026-07-28',
       ours: ours('packages/sdk/test/core/asking.test.ts > sends all questions of one turn in one round'),
       peers: newest(yes(ran('answers a person, a model and a list of folders in one turn'))),
     },
     {
-      title: 'state is sealed by default: hidden, bound to caller and request, in time',
+      title: 'requestState is encrypted by default, bound to caller and request, and expires',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/core/sealed-state.test.ts > is encrypted',
         'packages/sdk/test/core/sealed-state.test.ts > is rejected with the same message for any change, and the reason is only logged',
       ),
-      peers: newest(part('signed, where asked for', source('Create an opt-in HMAC-SHA256 codec'))),
+      peers: newest(part('signed, if enabled', source('Create an opt-in HMAC-SHA256 codec'))),
     },
     {
-      title: 'state is good once',
+      title: 'requestState is accepted once',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/core/sealed-state.test.ts > can be used once: the same retry sent twice runs once',
@@ -88,7 +91,7 @@ export const asking: Group = {
       peers: newest(unknown),
     },
     {
-      title: 'keys are replaced without losing what is open',
+      title: 'key rotation that keeps open requests valid',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/core/sealed-state.test.ts > opens with an older key of the ring, and not for another audience',

@@ -13,39 +13,39 @@ export const authorization: Group = {
       peers: all(yes(source('oauth-protected-resource')), { lite: no(lacks('oauth-protected-resource')) }),
     },
     {
-      title: 'server: tokens are verified by the issuer’s keys',
+      title: 'server: tokens are verified with the issuer’s keys (JWT)',
       ours: ours(`${server}/verifiers.test.ts > finds the keys of an issuer at "%s" in its metadata, once`),
       peers: {
-        v2: no(source('verifyAccessToken'), 'a verifier of one’s own'),
-        v1: no(source('verifyAccessToken'), 'a verifier of one’s own'),
+        v2: no(source('verifyAccessToken'), 'with a custom verifier'),
+        v1: no(source('verifyAccessToken'), 'with a custom verifier'),
         fastmcp: yes(source('JWKSVerifier')),
         lite: no(lacks('[jJ][wW][kK][sS]')),
       },
     },
     {
-      title: 'server: tokens are looked up (introspection)',
+      title: 'server: token introspection',
       ours: ours(
         `${server}/verifiers.test.ts > asks the authorization server, with its own client credentials`,
       ),
       peers: {
-        v2: no(source('verifyAccessToken'), 'a verifier of one’s own'),
-        v1: no(source('verifyAccessToken'), 'a verifier of one’s own'),
+        v2: no(source('verifyAccessToken'), 'with a custom verifier'),
+        v1: no(source('verifyAccessToken'), 'with a custom verifier'),
         fastmcp: no(lacks('introspect\\(|introspectToken')),
         lite: no(lacks('introspect')),
       },
     },
     {
-      title: 'server: a token must be for this server',
+      title: 'server: the audience of tokens is validated',
       ours: ours(`${server}/bearer.test.ts > the audience check is disabled only by an explicit option`),
       peers: {
-        v2: part('where asked for', source('expectedResource')),
-        v1: part('where asked for', source('expectedResource')),
+        v2: part('if enabled', source('expectedResource')),
+        v1: part('if enabled', source('expectedResource')),
         fastmcp: unknown,
         lite: no(lacks('\\baud\\b')),
       },
     },
     {
-      title: 'server: scopes of single definitions, in lists and calls',
+      title: 'server: scopes per definition, for lists and calls',
       ours: ours(`${server}/scopes.test.ts > %s returns what its caller may use`),
       peers: {
         v2: part('a challenge for calls', source('scopeChallenge')),
@@ -68,7 +68,7 @@ export const authorization: Group = {
       title: 'an authorization server',
       ours: { has: 'no', note: 'any that issues tokens' },
       peers: {
-        v2: part('a frozen package of its own', docs('server-legacy, in its migration guide')),
+        v2: part('in a separate, frozen package', docs('server-legacy, in its migration guide')),
         v1: yes(source('mcpAuthRouter')),
         fastmcp: part('in front of another one', source('class OAuthProxy')),
         lite: no(lacks('authorization_endpoint')),
@@ -87,7 +87,7 @@ export const authorization: Group = {
       peers: clients(yes(source('clientMetadataUrl')), yes(source('clientMetadataUrl'))),
     },
     {
-      title: 'client: the issuer of an answer is checked (RFC 9207)',
+      title: 'client: the issuer of an authorization response is validated (RFC 9207)',
       ours: ours(`${client}/login.test.ts > is checked for its issuer: %s`),
       peers: clients(
         yes(source('validateAuthorizationResponseIssuer')),
@@ -95,13 +95,13 @@ export const authorization: Group = {
       ),
     },
     {
-      title: 'client: more scopes when a call needs them',
+      title: 'client: more scopes are requested when a call needs them',
       since: '2025-11-25',
       ours: ours(`${client}/step-up.test.ts > gets them in addition to the existing ones`),
       peers: clients(yes(source('insufficient_scope')), yes(source('insufficient_scope'))),
     },
     {
-      title: 'client: one renewal for many calls, clients and processes',
+      title: 'client: one token refresh for concurrent calls, clients and processes',
       ours: ours(
         `${client}/refresh.test.ts > that expired is refreshed once for 50 concurrent calls, before any is sent`,
         `${client}/refresh.test.ts > refresh once between them, without a login`,
@@ -109,7 +109,7 @@ export const authorization: Group = {
       peers: clients(unknown, unknown),
     },
     {
-      title: 'client: programs without a person (client credentials, private_key_jwt)',
+      title: 'client: grants without a user (client credentials, private_key_jwt)',
       ours: ours(`${client}/machine.test.ts > authenticate with a signing key given as %s`),
       peers: clients(yes(source('PrivateKeyJwtProvider')), yes(source('PrivateKeyJwtProvider'))),
     },

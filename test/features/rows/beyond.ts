@@ -7,7 +7,7 @@ export const beyond: Group = {
   title: 'Extensions, composition and tools',
   features: [
     {
-      title: 'an extension is declared, negotiated and refused where it is not',
+      title: 'extensions are declared and negotiated, and rejected without a declaration',
       ours: ours(
         'packages/sdk/test/extensions/negotiation.test.ts > is declared by its identifier with its settings, and used if both sides declare it',
       ),
@@ -50,13 +50,13 @@ export const beyond: Group = {
       },
     },
     {
-      title: 'apps: pages a host shows for results',
+      title: 'apps: pages that a host shows with results',
       since: '2025-06-18',
       ours: ours('packages/sdk/test/extensions/ui/ui.test.ts > gets the app of a tool, and its visibility'),
       peers: {
-        v2: no(lacks('io\\.modelcontextprotocol/ui'), 'a package of its own, ext-apps'),
-        v1: no(lacks('io\\.modelcontextprotocol/ui'), 'a package of its own, ext-apps'),
-        fastmcp: part('hands `_meta.ui` on', source('MCP ext-apps metadata')),
+        v2: no(lacks('io\\.modelcontextprotocol/ui'), 'separate package ext-apps'),
+        v1: no(lacks('io\\.modelcontextprotocol/ui'), 'separate package ext-apps'),
+        fastmcp: part('passes `_meta.ui` on', source('MCP ext-apps metadata')),
         lite: no(lacks('io\\.modelcontextprotocol/ui')),
       },
     },
@@ -86,7 +86,7 @@ export const beyond: Group = {
       },
     },
     {
-      title: 'a proxy that joins the eras, with questions passed on',
+      title: 'a proxy between sessions and 2026-07-28 that forwards questions',
       ours: ours(`${compose}/relay.test.ts > forwards round after round, with every effect once`),
       peers: {
         v2: no(lacks('proxyServer')),
@@ -101,7 +101,7 @@ export const beyond: Group = {
         'packages/sdk/test/telemetry/trace.test.ts > one trace over %s',
         'packages/sdk/test/telemetry/recording.test.ts > are measured on both sides in seconds, without names a peer made up',
       ),
-      peers: all(no(lacks('traceparent')), { v2: part('names of keys', source('TRACEPARENT_META_KEY')) }),
+      peers: all(no(lacks('traceparent')), { v2: part('key names only', source('TRACEPARENT_META_KEY')) }),
     },
     {
       title: 'a host: many servers, policy, approval, activity log',
@@ -114,9 +114,9 @@ export const beyond: Group = {
       title: 'a command line client and inspector',
       ours: ours('test/docs/commands.test.ts > $page: $line'),
       peers: {
-        v2: no(docs('a program of its own, the Inspector')),
-        v1: no(docs('a program of its own, the Inspector')),
-        fastmcp: part('starts others', source('DEV_SERVER_NAME')),
+        v2: no(docs('a separate program, the Inspector')),
+        v1: no(docs('a separate program, the Inspector')),
+        fastmcp: part('starts other tools', source('DEV_SERVER_NAME')),
         lite: no(lacks('process\\.argv')),
       },
     },

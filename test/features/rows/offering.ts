@@ -20,14 +20,14 @@ export const offering: Group = {
     inMatrix(
       'a failed tool, and invalid arguments',
       all(yes(ran("sees a tool's failure as a result")), {
-        fastmcp: part('wrong arguments: an error', ran('is refused the arguments {"a":1} for add')),
-        lite: part('wrong arguments: an error', ran('is refused the arguments {"a":1} for add')),
+        fastmcp: part('invalid arguments: an error', ran('is refused the arguments {"a":1} for add')),
+        lite: part('invalid arguments: an error', ran('is refused the arguments {"a":1} for add')),
       }),
     ),
     inMatrix('unknown tools and prompts', {
       v2: yes(ran('gets an error for an unknown tool, and for a name of an object prototype')),
       v1: part(
-        'a tool: in a result',
+        'a tool: as a result',
         ran('gets an error for an unknown tool, and for a name of an object prototype'),
       ),
       fastmcp: part(
@@ -66,11 +66,8 @@ export const offering: Group = {
       all(yes(ran('is notified of changed tools, and lists the new ones'))),
     ),
     inMatrix('notifications of a changed resource', {
-      v2: part(
-        'on sessions by a handler of one’s own',
-        ran('is notified that a subscribed resource changed'),
-      ),
-      v1: part('by a handler of one’s own', ran('is notified that a subscribed resource changed')),
+      v2: part('on sessions, with a custom handler', ran('is notified that a subscribed resource changed')),
+      v1: part('with a custom handler', ran('is notified that a subscribed resource changed')),
       fastmcp: yes(ran('is notified that a subscribed resource changed')),
       lite: no(source('[METHODS.RESOURCES.SUBSCRIBE]: this.handleNotImplemented')),
     }),
@@ -88,17 +85,17 @@ export const offering: Group = {
       },
     },
     {
-      title: 'layers around every request',
+      title: 'middleware',
       ours: ours('packages/sdk/test/server/lists.test.ts > middleware wraps every request, outermost first'),
       peers: {
         v2: no(lacks('\\bserver\\.use\\(')),
         v1: no(lacks('\\bserver\\.use\\(')),
-        fastmcp: part('a look at tool calls', source('onToolCall')),
+        fastmcp: part('observes tool calls', source('onToolCall')),
         lite: yes(source('use(middleware')),
       },
     },
     {
-      title: 'a limit on how often one caller is served',
+      title: 'rate limits per caller',
       ours: ours(
         'packages/sdk/test/server/rate-limit.test.ts > rejects calls of a caller beyond the burst, with a retry time, and serves them then',
       ),
@@ -110,7 +107,7 @@ export const offering: Group = {
       },
     },
     {
-      title: 'a server made of an OpenAPI document',
+      title: 'a server generated from an OpenAPI document',
       ours: { has: 'no', note: '' },
       peers: {
         v2: no(lacks('fromOpenAPI')),

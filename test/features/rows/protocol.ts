@@ -60,11 +60,11 @@ export const protocol: Group = {
         'packages/sdk/test/serve/http-modern.test.ts > get one JSON text with a length, without a session',
       ),
       peers: all(no(probed('serves 2026-07-28')), {
-        v2: yes(probed('serves 2026-07-28'), 'its client where asked for'),
+        v2: yes(probed('serves 2026-07-28'), 'its client, if enabled'),
       }),
     },
     {
-      title: 'members and content a revision lacks are left out for it',
+      title: 'members and content that a revision does not have are left out',
       ours: ours(
         'packages/sdk/test/protocol/revisions.test.ts > %s lists a tool with its members',
         'packages/sdk/test/protocol/revisions.test.ts > describe content that a revision does not support as text',
@@ -72,17 +72,17 @@ export const protocol: Group = {
       peers: all(no(probed('leaves out what the oldest revision it speaks does not know'))),
     },
     {
-      title: 'a client finds out which revisions a server speaks',
+      title: 'version negotiation by the client',
       ours: ours(
         'packages/sdk/test/client/hello.test.ts > of the stateless era is detected by its response to server/discover',
         'packages/sdk/test/client/hello.test.ts > that does not respond to server/discover is legacy after the probe time, in the same process',
       ),
       peers: clients(
         part(
-          'where asked for',
+          'if enabled',
           source("`mode: 'auto'` — `connect()` probes the server with `server/discover` first"),
         ),
-        part('among those with sessions', lacks('server/discover')),
+        part('among revisions with sessions', lacks('server/discover')),
       ),
     },
     {
@@ -98,12 +98,12 @@ export const protocol: Group = {
         lite: part('of one era', probed('serves 2026-07-28')),
       },
     },
-    inMatrix('introductions', all(yes(ran('gets the identity of the server')))),
+    inMatrix('names and versions of client and server', all(yes(ran('gets the identity of the server')))),
     inMatrix('ping', all(yes(ran('gets repeated pings answered')))),
     inMatrix('pagination', {
-      v2: part('by a handler of one’s own', source('nextCursor')),
+      v2: part('with a custom handler', source('nextCursor')),
       v1: part(
-        'by a handler of one’s own',
+        'with a custom handler',
         ran('gets resources/list page by page, without gaps and repetitions'),
       ),
       fastmcp: no(lacks('nextCursor')),
@@ -112,7 +112,7 @@ export const protocol: Group = {
     inMatrix(
       'progress',
       all(yes(ran('gets progress, in order')), {
-        fastmcp: part('without words', ran('gets progress, in order')),
+        fastmcp: part('without messages', ran('gets progress, in order')),
       }),
     ),
     inMatrix('log messages at the requested level', {
@@ -140,7 +140,7 @@ export const protocol: Group = {
     inMatrix('unknown methods', all(yes(probed('answers -32601 to a method nobody has')))),
     inMatrix('cached lists and reads', newest(yes(source('cacheScope')))),
     {
-      title: 'a client keeps answers as long as they are fresh',
+      title: 'a client caches results for their lifetime',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/client/eras.test.ts > lists and reads are cached as long as the server says, and refreshed or bypassed on request',
@@ -148,7 +148,7 @@ export const protocol: Group = {
       peers: clients(yes(source('InMemoryResponseCacheStore')), no(lacks('cacheScope'))),
     },
     {
-      title: 'arguments that travel as headers',
+      title: 'arguments mirrored into headers',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/serve/http-headers.test.ts > of arguments match the body: %s',
@@ -168,7 +168,7 @@ export const protocol: Group = {
       peers: all(yes(probed('answers a batch of 2025-03-26'))),
     },
     {
-      title: 'batches are refused where the revision has none',
+      title: 'batches are rejected on revisions without them',
       since: '2025-06-18',
       ours: ours('packages/sdk/test/serve/duplex-faults.test.ts > are rejected on %s'),
       peers: all(no(probed('refuses a batch of 2025-06-18')), {
@@ -176,7 +176,7 @@ export const protocol: Group = {
       }),
     },
     {
-      title: 'everything sent is held against the official schema of its revision, in tests',
+      title: 'all messages are validated against the official schema of their revision, in tests',
       ours: ours(
         'packages/sdk/test/schema/wire.test.ts > names the missing part of a request',
         'packages/sdk/test/schema/second-opinion.test.ts > cover every message of the core protocol',

@@ -46,7 +46,7 @@ export const security: Group = {
       peers: all(yes(probed('refuses a body of 8 MiB')), { lite: no(probed('refuses a body of 8 MiB')) }),
     },
     {
-      title: 'what a handler threw stays on the server',
+      title: 'errors of handlers are not sent to the client',
       ours: ours('packages/sdk/test/server/tools.test.ts > %s: the reason stays on the server'),
       peers: all(no(probed('does not show what a handler threw'))),
     },
@@ -56,7 +56,7 @@ export const security: Group = {
       peers: all(yes(probed('refuses a revision nobody published'))),
     },
     {
-      title: 'headers must say what the body says',
+      title: 'headers must match the body',
       since: '2026-07-28',
       ours: ours(
         'packages/sdk/test/serve/http-headers.test.ts > that differ from the body are rejected with 400 and -32020: %s',
@@ -86,14 +86,14 @@ export const security: Group = {
       },
     },
     {
-      title: 'a client that does not read is cut, and little is kept for it',
+      title: 'a client that does not read is disconnected, and its queue is bounded',
       ours: ours(
         'packages/sdk/test/serve/http-node.test.ts > is not buffered for 200 MB, and gets the response when it reads again',
       ),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
     {
-      title: 'a peer’s patterns and schemas cost bounded time',
+      title: 'schemas and patterns of a peer are evaluated in bounded time',
       ours: ours(
         'packages/sdk/test/validate/patterns.test.ts > patterns that hang a backtracking engine',
         'packages/sdk/test/client/results.test.ts > with an adversarially slow pattern does not block',
@@ -101,7 +101,7 @@ export const security: Group = {
       peers: clients(unknown, unknown),
     },
     {
-      title: 'template variables cannot climb out of a folder',
+      title: 'template variables cannot leave a folder',
       ours: ours('packages/sdk/test/server/files.test.ts > %s names no file'),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
@@ -117,7 +117,7 @@ export const security: Group = {
       peers: clients(unknown, unknown),
     },
     {
-      title: 'what a server names cannot make a client reach into its own network',
+      title: 'URLs from a server cannot make a client request private addresses (SSRF)',
       ours: ours(
         'packages/sdk/test/client-auth/reach.test.ts > a server on the Internet cannot make the client request',
       ),

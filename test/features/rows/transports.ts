@@ -38,7 +38,7 @@ export const transports: Group = {
       peers: clients(no(lacks('process\\.kill\\(-')), no(lacks('process\\.kill\\(-'))),
     },
     {
-      title: 'a server process gets none of the parent’s secrets',
+      title: 'a server process does not inherit the environment of its client',
       ours: ours(
         'packages/sdk/test/links/stdio.test.ts > contains no secret of the parent, only what programs need and what was configured',
       ),
@@ -64,17 +64,17 @@ export const transports: Group = {
       ),
     },
     {
-      title: 'sessions are kept by the package, and unknown ones answered 404',
+      title: 'the package manages sessions; an unknown session gets 404',
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
         'packages/sdk/test/serve/http-legacy.test.ts > is required for everything after: missing is 400, unknown is 404',
       ),
       peers: {
-        v2: part('each knows its own; keeping them is its host’s', source('Session not found')),
-        v1: part('each knows its own; keeping them is its host’s', source('Session not found')),
+        v2: part('the application must store the sessions', source('Session not found')),
+        v1: part('the application must store the sessions', source('Session not found')),
         fastmcp: yes(probed('answers 404 to a session it does not know')),
-        lite: no(probed('answers 404 to a session it does not know'), 'goes on with any id'),
+        lite: no(probed('answers 404 to a session it does not know'), 'accepts any id'),
       },
     },
     {
@@ -92,7 +92,7 @@ export const transports: Group = {
       },
     },
     {
-      title: 'a client begins a lost session anew',
+      title: 'a client starts a new session after a 404',
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
@@ -101,7 +101,7 @@ export const transports: Group = {
       peers: clients(unknown, unknown),
     },
     {
-      title: 'a lost answer is resumed by default',
+      title: 'responses of broken streams are resumed by default',
       since: '2025-11-25',
       until: '2025-11-25',
       ours: ours(
@@ -109,11 +109,11 @@ export const transports: Group = {
       ),
       peers: {
         v2: part(
-          'with an event store of one’s own',
+          'with an event store',
           ran('fetches responses whose streams the server released, three at once'),
         ),
         v1: part(
-          'with an event store of one’s own',
+          'with an event store',
           ran('fetches responses whose streams the server released, three at once'),
         ),
         fastmcp: yes(source('eventStore ?? new InMemoryEventStore')),
@@ -127,21 +127,21 @@ export const transports: Group = {
         'packages/sdk/test/transports/sse-server.test.ts > accepts messages with 202 and answers them on the stream, at %s',
       ),
       peers: {
-        v2: part('a frozen package of its own', docs('server-legacy, in its migration guide')),
+        v2: part('in a separate, frozen package', docs('server-legacy, in its migration guide')),
         v1: yes(source('class SSEServerTransport')),
         fastmcp: yes(source('sseEndpoint = "/sse"')),
         lite: no(lacks('endpoint\\\\n|event: endpoint')),
       },
     },
     {
-      title: 'HTTP+SSE client, found by itself behind a URL',
+      title: 'HTTP+SSE client, with automatic fallback',
       until: '2024-11-05',
       ours: ours(
         'packages/sdk/test/links/sse.test.ts > is detected behind its URL, with the caller’s headers',
       ),
       peers: clients(
-        part('by hand', source('class SSEClientTransport')),
-        part('by hand', source('class SSEClientTransport')),
+        part('manually', source('class SSEClientTransport')),
+        part('manually', source('class SSEClientTransport')),
       ),
     },
     {
@@ -152,7 +152,7 @@ export const transports: Group = {
       peers: all(no(lacks('["\']node:net["\']|["\']net["\']'))),
     },
     {
-      title: 'WebSocket, which the protocol does not have',
+      title: 'WebSocket (not in the specification)',
       ours: { has: 'no', note: '' },
       peers: {
         v2: no(lacks('new WebSocket')),
@@ -168,16 +168,16 @@ export const transports: Group = {
         v2: yes(source('InMemoryTransport')),
         v1: yes(source('InMemoryTransport')),
         fastmcp: yes(source('InMemoryTransport'), 'that of v1'),
-        lite: part('requests by hand', source('bind(')),
+        lite: part('with manual requests', source('bind(')),
       },
     },
     {
-      title: 'every transport at every revision it has, tried with every feature',
+      title: 'every feature is tested over every transport on every revision',
       ours: ours('packages/sdk/test/matrix/matrix.test.ts > over $name'),
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
     {
-      title: 'Node, Bun, Deno and workerd serve alike',
+      title: 'servers on Node, Bun, Deno and workerd',
       ours: ours(
         'test/runtimes/servers.test.ts > Bun',
         'test/runtimes/servers.test.ts > Deno',
@@ -191,7 +191,7 @@ export const transports: Group = {
       },
     },
     {
-      title: 'mounts on Node frameworks and on fetch frameworks',
+      title: 'mounting in Node frameworks and fetch frameworks',
       ours: ours('packages/sdk/test/adapters/examples.test.ts > serves both eras'),
       peers: {
         v2: yes(docs('packages for express, hono and fastify')),

@@ -75,7 +75,8 @@ async function forget(name: string, io: Io): Promise<boolean> {
   return await host.secrets.remove(name)
 }
 
-async function valueFor(name: string, io: Io): Promise<string> {
+/** A value typed hidden, or from stdin if that is no terminal. */
+export async function valueFor(name: string, io: Io): Promise<string> {
   if (isInteractive(io)) {
     const typed = await clack.password({
       input: io.stdin,

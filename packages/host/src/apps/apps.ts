@@ -109,7 +109,7 @@ export class Apps implements AppService {
     const { entry, connection } = catalog.tool(nameOf(shownName))
     const { server, tool } = entry
     const uri = appOf(tool)
-    if (uri === undefined) throw new McpError('INVALID', `The tool ${oneLine(tool.name)} has no app.`)
+    if (uri === undefined) throw new McpError('NOT_FOUND', `The tool ${oneLine(tool.name)} has no app.`)
     const reason = usable(server, tool.name)
     if (reason !== undefined)
       throw new FixableError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`, [
@@ -561,7 +561,7 @@ export class Apps implements AppService {
 /** The user does not allow the page. */
 class Blocked extends McpError {
   constructor(uri: string) {
-    super('INVALID', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })
+    super('REFUSED', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })
   }
 }
 

@@ -30,7 +30,6 @@ import type {
   Completion,
   CompletionField,
   ConfigChange,
-  ConfigInput,
   ConfigPlan,
   ConfigText,
   ConfigView,
@@ -198,9 +197,6 @@ export interface Methods {
   'inbox.refusal': Call<Id, string | null>
   /** Waits for the call that asked, if its answer resumes it; null if another program waits for the answer. */
   'inbox.resumed': Call<Id, BrokeredCall | null>
-
-  /** Answers a row of `inputs`; without a value, the server that needs it fails. */
-  'inputs.answer': Call<{ id: string; value?: string }, null>
 
   /** Most recently used first. */
   'conversations.list': Call<{ limit?: number }, ConversationFacts[]>
@@ -469,13 +465,6 @@ export interface InboxRow extends InboxItem {
   readonly digest: string
 }
 
-/** A value that a server's configuration needs from the user (`${input:id}`). */
-export interface InputRow {
-  readonly id: string
-  readonly server: string
-  readonly input: ConfigInput
-}
-
 /** A transient notice, as a row of the topic `notices`. */
 export type Notice = (
   | Extract<
@@ -506,8 +495,6 @@ export type ConfigurationNotice =
 export interface Topics {
   servers: ServerRow
   inbox: InboxRow
-  /** Values that configurations need from the user. */
-  inputs: InputRow
   runs: RunRow
   /** Calls that servers run as tasks. */
   tasks: HostTask
@@ -725,8 +712,6 @@ export interface SurfaceInfo {
   readonly kinds: readonly QuestionKind[]
   /** Whether it can open URL elicitations. Default false. */
   readonly urlElicitation?: boolean
-  /** Whether it can ask for configuration inputs. Default false. */
-  readonly inputs?: boolean
 }
 
 /** An attached surface, as a row of the topic `surfaces`. */

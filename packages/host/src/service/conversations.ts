@@ -88,7 +88,7 @@ export class ConversationService {
 
   /**
    * Creates a conversation, or opens one, and returns its id.
-   * @throws McpError 'INVALID' if there is no such conversation or model
+   * @throws McpError 'NOT_FOUND' if there is no such conversation or model
    */
   open({ id, ...options }: OpenOptions): string {
     const known =
@@ -103,10 +103,10 @@ export class ConversationService {
     return made.id
   }
 
-  /** The open conversation with this id; opens a stored one. @throws McpError 'INVALID' if there is none */
+  /** The open conversation with this id; opens a stored one. @throws McpError 'NOT_FOUND' if there is none */
   get(id: string): LiveConversation {
     const opened = this.#open.get(id) ?? this.#open.get(this.open({ id }))
-    if (opened === undefined) throw new McpError('INVALID', `There is no conversation ${id}.`)
+    if (opened === undefined) throw new McpError('NOT_FOUND', `There is no conversation ${id}.`)
     return opened
   }
 
@@ -240,7 +240,7 @@ export class LiveConversation {
   async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
     if (isEmpty(said)) throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
     if (this.#queued.some((queued) => queued.id === id))
-      throw new McpError('INVALID', 'A message with this id waits already.')
+      throw new McpError('CONFLICT', 'A message with this id waits already.')
     if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
     if (this.#queued.length >= maxQueued)
       throw new McpError('LIMIT', `${maxQueued} messages wait already. Wait for the turn to end, or stop it.`)
@@ -278,7 +278,7 @@ export class LiveConversation {
     return this.#service.host.conversations.fork(this.id, place)
   }
 
-  /** @throws McpError 'INVALID' if there is no such model */
+  /** @throws McpError 'NOT_FOUND' if there is no such model */
   setModel(id: string): void {
     this.#conversation.model = this.#model(id)
     this.#emit([this.#info()])
@@ -295,7 +295,7 @@ export class LiveConversation {
     this.#emit([this.#info()])
   }
 
-  /** Switches tools on or off for the model. @throws McpError 'INVALID' if a pattern matches nothing */
+  /** Switches tools on or off for the model. @throws McpError 'NOT_FOUND' if a pattern matches nothing */
   switchTools(on: boolean, patterns: readonly string[]): void {
     this.#conversation.switchTools(on, patterns)
     this.#emit([this.#info()])
@@ -352,7 +352,7 @@ export class LiveConversation {
     const model = models().find((one) => one.id === id) ?? findModel?.(id)
     if (model === undefined)
       throw new McpError(
-        'INVALID',
+        'NOT_FOUND',
         `There is no model "${id}". There are: ${
           models()
             .map((one) => one.id)
@@ -504,7 +504,7 @@ export class LiveConversation {
     turn: { by: string; message?: string; state: 'answering' | 'summarizing' },
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (this.#turn !== undefined) throw new McpError('INVALID', 'The conversation is still answering.')
+    if (this.#turn !== undefined) throw new McpError('CONFLICT', 'The conversation is still answering.')
     clearTimeout(this.#idle)
     const stop = new AbortController()
     this.#turn = { ...turn, stop }

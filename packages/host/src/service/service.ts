@@ -34,7 +34,6 @@ import type {
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
 import { Downloads } from './downloads.ts'
-import { Inputs } from './inputs.ts'
 import { InstallService } from './installs.ts'
 import { type RunOptions, Runs } from './runs.ts'
 import { Surfaces } from './surfaces.ts'
@@ -89,7 +88,6 @@ export class HostService {
   readonly runs: Runs
   readonly conversations: ConversationService
   readonly surfaces: Surfaces
-  readonly inputs: Inputs
   readonly downloads: Downloads = new Downloads()
   /** Names of connected clients, set by the peer server. */
   clients: () => readonly string[] = () => []
@@ -139,16 +137,9 @@ export class HostService {
         return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
       },
     )
-    this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
-    this.#ends.push(
-      this.surfaces.onChange(() => {
-        if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
-        this.#askForApproval()
-      }),
-    )
+    this.#ends.push(this.surfaces.onChange(() => this.#askForApproval()))
     this.#models = [...options.models]
-    const surface = { surface: this.surfaces.surface, askInput: this.inputs.ask }
-    this.host = createHost({ ...surface, ...given, models: this.#models })
+    this.host = createHost({ surface: this.surfaces.surface, ...given, models: this.#models })
     this.runs = new Runs(this.host)
     this.conversations = new ConversationService({
       host: this.host,
@@ -285,10 +276,10 @@ export class HostService {
     return { providers: modelProviders(env), chosen: env['JACKFIELD_MODEL'] ?? null }
   }
 
-  /** @throws McpError 'INVALID' for an unknown model */
+  /** @throws McpError 'NOT_FOUND' for an unknown model */
   async testModel(id: string, signal: AbortSignal): Promise<ModelTest> {
     const model = this.#models.find((one) => one.id === id) ?? this.#options.findModel?.(id)
-    if (model === undefined) throw new McpError('INVALID', `There is no model "${id}".`)
+    if (model === undefined) throw new McpError('NOT_FOUND', `There is no model "${id}".`)
     const began = performance.now()
     const reply = await model.generate({
       messages: [{ role: 'user', content: { type: 'text', text: 'Answer with the one word: ready' } }],
@@ -349,20 +340,20 @@ export class HostService {
   }
 
   /**
-   * @throws McpError 'INVALID' if it is not open or the answer is invalid, and if `seen` is not the digest of the question's
-   * current form
+   * @throws McpError 'NOT_FOUND' if there is no such question, 'INVALID' if the answer is invalid, 'CONFLICT' if it is not open or `seen`
+   * is not the digest of the question's current form
    */
   answer(id: string, answer: HostAnswers[QuestionKind], by: string, seen: string | undefined): void {
     const { inbox } = this.host
     if (seen !== undefined) {
       const item = inbox.get(id)
       if (item !== undefined && digestOf(item.question) !== seen)
-        throw new McpError('INVALID', 'The question changed since it was shown. Read it again.')
+        throw new McpError('CONFLICT', 'The question changed since it was shown. Read it again.')
     }
     inbox.answer(id, answer, by)
   }
 
-  /** The topic with this name. @throws McpError 'INVALID' if there is none */
+  /** The topic with this name. @throws McpError 'NOT_FOUND' if there is none */
   topic(name: string): Topic {
     const known = this.#topics.get(name)
     if (known !== undefined) return known
@@ -376,7 +367,7 @@ export class HostService {
     const source = Object.hasOwn(sources, name) ? sources[name] : undefined
     if (source !== undefined) return source
     const [, id] = /^conversation:(.+)$/.exec(name) ?? []
-    if (id === undefined) throw new McpError('INVALID', `There is no topic "${name}".`)
+    if (id === undefined) throw new McpError('NOT_FOUND', `There is no topic "${name}".`)
     const conversation: TopicSource<ConversationRow> = {
       rows: () => this.conversations.get(id).topic.rows(),
       follow: (sink) => {
@@ -395,7 +386,6 @@ export class HostService {
   async close(): Promise<void> {
     for (const end of this.#ends.splice(0)) end()
     this.conversations.close()
-    this.inputs.giveUp()
     for (const topic of this.#topics.values()) topic.close()
     await this.host.close()
   }
@@ -411,7 +401,6 @@ export class HostService {
         ['connection', 'catalog', 'trust'],
       ),
       inbox: this.#inboxSource(),
-      inputs: this.inputs.topic,
       runs: this.runs.topic,
       tasks: this.#refreshed(() => host.tasks.list().map((task) => [task.id, task] as const), ['task'], true),
       conversations: this.#conversationsSource(),

@@ -248,11 +248,14 @@ describe('a question', () => {
     await expect(
       other.call('inbox.answer', { id: question.id, answer, seen: 'something else' }),
     ).rejects.toMatchObject({
-      code: 'INVALID',
+      code: 'CONFLICT',
       message: expect.stringContaining('changed since it was shown'),
     })
     await other.call('inbox.answer', { id: question.id, answer, seen: question.digest })
-    await expect(one.call('inbox.answer', { id: question.id, answer })).rejects.toThrow(/other/)
+    await expect(one.call('inbox.answer', { id: question.id, answer })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('other'),
+    })
     await until(() => here.view().get(question.id)?.state === 'answered', 'the answer in the other client')
     expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
   })
@@ -277,6 +280,43 @@ describe('a question', () => {
     expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
     expect(inbox.view().get(row.id)).toMatchObject({ state: 'answered' })
     expect(inbox.view().get(row.id)?.deferred).toBeUndefined()
+  })
+
+  test('about a value that a server needs fails the start when no client can show it any more', async () => {
+    const { config, ran } = session()
+    const inputs = [{ id: 'region' }]
+    const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
+    const env = { ...('env' in config ? config.env : {}), REGION: `\${input:region}` }
+    const { client, service } = await rig({ servers: { s: { ...config, env, from } } })
+    const state = () => service.host.connections.get('s')?.state
+    expect(state()).toBe('failed')
+    const [one, other] = [await client('one'), await client('other')]
+    for (const surface of [one, other])
+      await surface.call('surface.attach', { name: 'test', kinds: ['input', 'approval'] })
+    const inbox = inboxOf(other)
+    const reconnected = service.host.reconnect('s')
+    const open = (): InboxRow | undefined => inbox.rows().find((row) => row.state === 'open')
+    await until(() => open() !== undefined, 'the question')
+    one.close()
+    await until(() => service.surfaces.attached.length === 1, 'the end of one client')
+    expect(open()?.question).toMatchObject({ kind: 'input', input: { id: 'region' } })
+    other.close()
+    await reconnected
+    expect({ state: state(), ran: ran() }).toEqual({ state: 'failed', ran: [] })
+    const last = await client('last')
+    await last.call('surface.attach', { name: 'test', kinds: ['input'] })
+    const rows = inboxOf(last)
+    const again = service.host.reconnect('s')
+    await until(() => rows.rows().some((row) => row.state === 'open'), 'the question again')
+    const [row] = rows.rows().filter((one) => one.state === 'open')
+    if (row === undefined) throw new Error('no question')
+    await last.call('inbox.answer', {
+      id: row.id,
+      answer: { verdict: 'allow', value: 'eu' },
+      seen: row.digest,
+    })
+    await again
+    expect(state()).toBe('ready')
   })
 
   test("is shown according to the client's last capabilities", async () => {
@@ -574,7 +614,7 @@ describe('a connection', () => {
   test('rejects unreadable frames and invalid calls', async () => {
     const { client, peers } = await rig()
     const one = await client('one')
-    await expect(one.call('runs.get', { id: 'none' })).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(one.call('runs.get', { id: 'none' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     // @ts-expect-error There is no such method.
     await expect(one.call('runs.make', {})).rejects.toThrow('There is no method "runs.make".')
     // @ts-expect-error The id is missing.

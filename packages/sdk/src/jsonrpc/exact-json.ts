@@ -2,10 +2,10 @@ const quote = 34
 const comma = 44
 const backslash = 92
 
-/** How many colons a text contains. */
-export function countColons(text: string): number {
+/** How often a text contains a character. */
+export function occurrences(text: string, character: string): number {
   let count = 0
-  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) count++
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count++
   return count
 }
 

@@ -35,12 +35,12 @@ const harmless = new RegExp(
  * The first text field of a form whose format, name or title denotes a secret: a password, a token, an API key. Names such as
  * `tokenCount` do not. Undefined if there is none.
  */
-export function secretFieldOf(properties: unknown): string | undefined {
+function secretFieldOf(properties: unknown): string | undefined {
   if (!isObject(properties)) return undefined
   return Object.entries(properties).find(([name, field]) => isObject(field) && isSecret(name, field))?.[0]
 }
 
-export function whyNoSecrets(field: string): string {
+function whyNoSecrets(field: string): string {
   return (
     `the field "${field}" asks for a secret, which a form must not do because its values pass through the client: ` +
     'send the person to a page of yours with ctx.elicitUrl (URL mode) and take the secret there'

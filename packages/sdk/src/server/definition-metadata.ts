@@ -103,12 +103,12 @@ export function requireMembers(
   }
 }
 
-/** Calls `make` for a member of a definition, and names both in its error. */
-export function attempt<T>(what: string, member: string, make: () => T): T {
+/** Calls `make`, and names what it makes in its McpError. */
+export function attempt<T>(what: string, make: () => T): T {
   try {
     return make()
   } catch (error) {
     if (!(error instanceof McpError)) throw error
-    throw new McpError('INVALID', `${what}: ${member}: ${error.message}`, { cause: error })
+    throw new McpError('INVALID', `${what}: ${error.message}`, { cause: error })
   }
 }

@@ -13,10 +13,12 @@ import type { Definitions } from './server.ts'
 import { toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
 
-export type ListName = 'tools' | 'resources' | 'prompts'
+/** The lists of definitions. */
+export const listNames = ['tools', 'resources', 'prompts'] as const
+export type ListName = (typeof listNames)[number]
 
 /** Names of definitions, by list. */
-export type Names = { [L in ListName]?: string[] }
+type Names = { [L in ListName]?: string[] }
 
 /** The rows of the lists, cached until the next change. */
 interface Rows {
@@ -155,8 +157,6 @@ export class Registry {
     }
   }
 }
-
-const listNames: readonly ListName[] = ['tools', 'resources', 'prompts']
 
 /** @throws McpError 'INVALID' for a definition that the function of its kind did not make */
 function requireKind(kind: string, name: string, value: unknown): void {

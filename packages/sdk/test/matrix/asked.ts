@@ -93,7 +93,7 @@ export const asked: readonly Feature[] = [
     },
   },
   {
-    title: 'a client that cannot be asked',
+    title: 'a client without the required capability',
     async run({ open }) {
       const client = await open({})
       for (const tool of ['form', 'visit', 'sample', 'sampleTools', 'roots']) {

@@ -3,7 +3,7 @@ import type { Feature } from './feature.ts'
 
 export const basics: readonly Feature[] = [
   {
-    title: 'introductions',
+    title: 'names and versions of client and server',
     async run({ version, open }) {
       const { server } = await open()
       expect(server.revision).toBe(version)

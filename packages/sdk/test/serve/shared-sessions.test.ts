@@ -206,8 +206,8 @@ describe('a session on several nodes', () => {
     const nodes = await cluster({
       backplane: {
         ...plane,
-        set: (key, ...rest) =>
-          key.startsWith('question:') ? Promise.reject(new Error('away')) : plane.set(key, ...rest),
+        add: (key, ...rest) =>
+          key.startsWith('question:') ? Promise.reject(new Error('away')) : plane.add(key, ...rest),
         publish: async (topic, message) => {
           if (message.includes('"answered"') && lost++ === 0) return
           await plane.publish(topic, message)

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { asking, hostile, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
-import { texts } from '../fixtures/hostile-server.ts'
+import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { missing, openTab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
@@ -56,48 +55,6 @@ describe.skipIf(missing !== undefined)(
       const said = await tab.page.getByRole('log').innerText()
       expect(said.match(/word\d+/g)).toEqual(words)
       await tab.check()
-    })
-
-    test('texts of a server become nothing but text, on every screen', async () => {
-      const served = await serveHost({
-        servers: { hostile },
-        rules: [{ id: 'ask', verdict: 'ask' as const, tool: 'tool1', scope: 'always' as const }, ...allow],
-        model: scriptedModel([{ say: texts.join('\n\n') }]),
-      })
-      const tab = await openTab(served, '/inbox')
-      const { host } = served.service
-      for (const [n, text] of texts.entries())
-        if (n !== 1) await host.call(`hostile__tool${n}`, { value: text }, { caller: 'chat' })
-      void host.call('hostile__tool1', { value: texts.join('\n') }, { caller: 'chat' })
-      await tab.page.waitForFunction(() => document.title.startsWith('(2)'))
-      // What is suspicious about the server is a question, too.
-      for (const { id } of host.inbox.list()) {
-        await tab.go(`/inbox/${id}`)
-        await tab.page.locator(`[data-card="${id}"]`).waitFor()
-        await tab.check()
-      }
-      const paths = ['/servers/hostile', '/inspect/hostile', '/library', '/activity', '/permissions']
-      const tools = texts.map((_, n) => `/inspect/hostile/tools/tool${n}`)
-      const rows = host.activity({ kind: 'call' }).map(({ id }) => `/activity/${id}`)
-      for (const path of [...paths, ...tools, ...rows.slice(0, 3)]) {
-        await tab.go(path)
-        await tab.page.waitForSelector('main :is(h2, li, [data-place])', { state: 'attached' })
-        expect(await tab.page.locator('main :is(script, iframe, main img, style, svg a)').count()).toBe(0)
-        expect(
-          await tab.page
-            .locator('main :is(a[href^="javascript"], a[href*="evil"]:not([href^="/inspect/"]))')
-            .count(),
-        ).toBe(0)
-        expect(await tab.page.evaluate(() => document.body.innerText)).not.toMatch(/[\u202e\u200b\u2066]/)
-        await tab.check()
-      }
-      await tab.go('/chat')
-      await tab.page.getByRole('button', { name: 'New conversation' }).click()
-      await tab.page.getByRole('textbox', { name: 'Message' }).fill('Hi')
-      await tab.page.keyboard.press('Enter')
-      await tab.page.getByText('this call is safe').last().waitFor()
-      await tab.check()
-      expect(await tab.page.evaluate('globalThis.ran')).toBeUndefined()
     })
 
     test('a question of a call comes into view in its conversation, where the person answers it', async () => {

@@ -92,7 +92,7 @@ export class PostgresConnection implements Connection {
     this.#socket.ref()
     const running = this.#client.query<(string | null)[]>(query)
     const cancel = (): void => {
-      // A late cancellation would meet the next statement, so the connection is not used again.
+      // A late cancellation would cancel the next statement, so the connection is not used again.
       this.#isBroken = true
       void this.#cancel(running)
     }

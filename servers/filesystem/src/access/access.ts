@@ -43,7 +43,7 @@ export class Access {
   async forRequest(ctx: Context): Promise<Boundary> {
     if (!this.#options.useRoots || !ctx.can('roots')) return this.#default
     const key = this.#keys.get(ctx.peer)
-    // On a session the middleware asked: a client that did not answer is held to the configured directories.
+    // On a session the middleware asked: a client that did not answer may use the configured directories only.
     const answered =
       typeof key === 'object' && (this.#bySession.has(key) || this.#options.configured.length > 0)
     return answered ? this.lastOf(ctx.peer) : this.#learn(ctx.peer, await ctx.roots())

@@ -97,7 +97,7 @@ class Walk {
     }
   }
 
-  /** The place, or the absolute path at which to begin anew: the target of a link that leaves this allowed directory. */
+  /** The place, or the absolute path at which to start again: the target of a link that leaves this allowed directory. */
   async #from(allowed: Allowed, names: readonly string[]): Promise<Place | string> {
     if (allowed.kind === 'file') {
       const directory = await this.#openAllowed(dirname(allowed.path))
@@ -207,7 +207,7 @@ class Walk {
       target = await current.use(name, (path) => readlink(path))
     } catch (error) {
       const errno = errnoOf(error)
-      // On Windows reading what is no link fails with UNKNOWN.
+      // On Windows, reading something that is not a link fails with UNKNOWN.
       if (errno === 'EINVAL' || errno === 'UNKNOWN') return undefined
       throw error
     }

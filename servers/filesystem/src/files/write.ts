@@ -15,7 +15,7 @@ export function fingerprintOf(stats: Stats | undefined): Fingerprint {
   return [dev, ino, size, mtimeMs, mode].join(':')
 }
 
-/** @throws FileError 'changed' if the file is not the one that was looked at before */
+/** @throws FileError 'changed' if the file changed since it was inspected */
 export async function requireUnchanged(
   { directory, name, path }: Place,
   expected: Fingerprint,
@@ -238,7 +238,7 @@ async function copyAcross(source: Place, target: Place, signal: AbortSignal): Pr
   }
 }
 
-/** Creates a directory; it is no error if it exists. @throws FileError */
+/** Creates a directory if it does not exist. @throws FileError */
 export async function createDirectory({
   directory,
   name,

@@ -2,7 +2,7 @@ import { FileError } from '../access/file-error.ts'
 
 /**
  * A glob pattern over paths with `/`: `*` and `?` within a name, `**` over any number of names, `[a-z]` and `[!a-z]`, `{a,b}`, and
- * `\` before a character that is meant itself. Names that begin with a dot are matched like others. The time of a match grows with
+ * `\` before a literal character. Names that begin with a dot are matched like others. The time of a match grows with
  * the product of the lengths at most.
  */
 export interface Glob {
@@ -28,7 +28,7 @@ export function parseGlob(pattern: string): Glob {
 /** A name pattern: the tests of its characters, '*' for any number of them; '**' for any number of names. */
 type NamePattern = readonly ('*' | ((char: string) => boolean))[] | '**'
 
-/** The patterns that a pattern with `{a,b}` stands for. */
+/** Expands a pattern with `{a,b}`. */
 function expandBraces(pattern: string): string[] {
   const expand = (text: string): string[] => {
     const open = firstGroup(text)

@@ -15,7 +15,7 @@ const maxChars = 1000
 
 /**
  * A literal text or a regular expression (ECMAScript, flag `u`). Regular expressions run in time proportional to the line, so that
- * none can hold the server up; those with back-references and look-behind are refused.
+ * none can block the server; those with back-references and look-behind are refused.
  * @throws FileError for a pattern that is invalid or cannot be used
  */
 export function parsePattern(

@@ -19,7 +19,7 @@ import { at, changing, confirm, pathArgument, type Scope } from './scope.ts'
 /** Characters of a difference that a question shows. */
 const shownDiffChars = 4_000
 
-/** What has a path before it is changed: recorded, so that a handler that runs again after a question asks the same. */
+/** The state of a path before the change. Recorded, so that a handler that runs again asks the same question. */
 interface Before {
   path: string
   fingerprint: Fingerprint

@@ -234,7 +234,7 @@ export const gitBlame = (server: ServerContext) =>
           // Forgets the file of blame.ignoreRevsFile, which could be any file of the account: errors show its lines.
           '--no-ignore-revs-file',
           '--encoding=UTF-8',
-          // One line more, to see whether the file goes on.
+          // One line more, to know whether the file has further lines.
           `-L${startLine},+${last - startLine + 2}`,
           id,
           '--',

@@ -1,7 +1,7 @@
 /**
  * One line per city: code, name, country, time zone, how well it is connected (3 world hub, 2 large, 1 regional), a
  * night in a good hotel in USD, then day °C / night °C / rainy days of January, April, July and October, then other
- * names. The code is the metropolitan code where one stands for several airports. Figures are rounded climate normals.
+ * names. The code is the metropolitan code if a city has several airports. Figures are rounded climate normals.
  */
 export const cityTable = `
 NYC | New York        | United States  | America/New_York     | 3 | 240 | 4/-3/11  | 16/7/11  | 29/20/10 | 18/10/9  | New York City, Manhattan, Nueva York

@@ -30,7 +30,7 @@ export function weekday(date: CalendarDate): number {
   return new Date(`${date}T00:00:00Z`).getUTCDay()
 }
 
-/** Where in its year a date stands, from 0 up to 1. */
+/** The position of a date in its year, from 0 to less than 1. */
 export function yearFraction(date: CalendarDate): number {
   const start = `${date.slice(0, 4)}-01-01`
   return daysBetween(start, date) / 366

@@ -89,7 +89,7 @@ export function airportOf(code: string): Airport {
   return airport
 }
 
-/** The airport that stands for a city on a map. */
+/** The airport that represents a city on a map. */
 export function mainAirport(city: City): Airport {
   const [first] = city.airports
   if (first === undefined) throw new RangeError(`${city.name} has no airport`)

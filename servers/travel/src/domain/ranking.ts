@@ -13,7 +13,7 @@ export function rank(options: readonly FlightOption[]): FlightOption[] {
   return options.toSorted((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
 }
 
-/** Says in words what speaks for an option among all. */
+/** Describes the advantages of one option among all. */
 export function strengths(option: FlightOption, options: readonly FlightOption[]): string {
   const cheaper = options.filter(({ priceUsd }) => priceUsd < option.priceUsd).length
   const quicker = options.filter(({ durationMinutes }) => durationMinutes < option.durationMinutes).length

@@ -17,7 +17,7 @@ export interface Flight {
   readonly minutes: number
 }
 
-/** A flight as it stands in the timetable: the same local time on every day it runs. */
+/** A flight of the timetable: the same local time on every day it runs. */
 interface Service {
   readonly number: string
   readonly from: Airport
@@ -138,7 +138,7 @@ interface Unplaced {
   from: City
   to: City
   minutes: number
-  /** Where in the day the first try stands, from 0 up to 1. */
+  /** The position of the first departure time in the day, from 0 to less than 1. */
   share: number
   /** When the airline's earlier flights on the route leave. */
   taken: readonly number[]

@@ -47,7 +47,7 @@ const maxDepth = 4
 const maxEntries = 5_000
 const maxFiles = 200
 
-/** What was found in roots, and what was not looked at and why. */
+/** The documents found in roots, and what was skipped, with the reasons. */
 export interface Found {
   files: TravelFile[]
   notes: string[]
@@ -148,7 +148,7 @@ function kindsOf(root: OpenRoot, path: string): Pick<TravelFile, 'kind' | 'docum
 
 /**
  * Reads a text file below a root, never through a symbolic link.
- * @throws FolderError that says what is in the way
+ * @throws FolderError with the reason
  */
 export async function readText({ root, path }: TravelFile, maxBytes: number): Promise<string> {
   const names = path.split('/')

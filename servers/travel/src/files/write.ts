@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, lstat, open, rename, rm } from 'node:fs/promises'
 import { type Folder, FolderError, openFolder } from './folder.ts'
 
-/** A file could not, or may not, be written. The message says why, in words for a person. */
+/** A file could not, or may not, be written. The message gives the reason. */
 export class WriteError extends Error {
   override readonly name: string = 'WriteError'
 }
@@ -47,7 +47,7 @@ export function namesOf(path: string): { folders: string[]; file: string } {
  * Writes a text file below a root, whole or not at all: into a draft beside it, then put in place.
  * Follows no symbolic link and replaces nothing but a regular file. Without `overwrite` the file is created exclusively: of
  * several writers at once, exactly one succeeds.
- * @throws WriteError that says what is in the way
+ * @throws WriteError with the reason
  */
 export async function writeBelow(
   root: string,

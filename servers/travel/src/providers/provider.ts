@@ -13,7 +13,7 @@ export interface HotelQuery {
   travelers: number
 }
 
-/** The source of flights, hotels and weather. Its functions reject with a `ToolError` whose message says what to do. */
+/** The source of flights, hotels and weather. Its functions reject with a `ToolError` whose message suggests what to do. */
 export interface TravelProvider {
   /** Shown in the instructions of the server. */
   readonly description: string

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { text } from './database.ts'
 
-/** `kept`: there is no mail server to send by. `sending`: given to the mail server, whose answer is not known yet. */
+/** `kept`: no mail server is configured. `sending`: passed to the mail server, whose response is not known yet. */
 export type MailStatus = 'kept' | 'sending' | 'sent' | 'failed'
 
 export interface Mail {

@@ -20,7 +20,7 @@ export function placeNamed(text: string): Place {
   return place
 }
 
-/** Says that a place is not known, and which ones it could be. */
+/** The error for an unknown place, with similar ones. */
 export function unknownPlace(text: string): string {
   const similar = similarCities(text).map((city) => label({ city, airport: undefined }))
   const hint =
@@ -54,7 +54,7 @@ export function routeBetween(
   return { origin, destination }
 }
 
-/** A place as it stands in structured results. */
+/** A place in structured results. */
 export function placeOf({ city, airport }: Place): z.infer<typeof placeShape> {
   return { code: airport?.code ?? city.code, city: city.name, country: city.country }
 }

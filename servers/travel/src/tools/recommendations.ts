@@ -20,7 +20,7 @@ export function readRecommendations(answer: string, options: readonly FlightOpti
   return unique(found.length > 0 ? found : namedIn(text, options))
 }
 
-/** Every JSON object or array that stands in a text, outermost only. */
+/** Every JSON object or array in a text, outermost only. */
 function jsonIn(text: string): unknown[] {
   const found: unknown[] = []
   let at = 0

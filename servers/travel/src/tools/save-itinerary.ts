@@ -106,7 +106,7 @@ export const saveItinerary = (world: World) =>
 
 /**
  * Writes the itinerary of a new booking into the first of the roots, under the name of its trip.
- * @throws ToolError that says why it was not written
+ * @throws ToolError with the reason
  */
 export async function saveNewItinerary(
   world: World,
@@ -226,7 +226,7 @@ function bookingOf(world: World, { booking: id, template, title }: Wish): Bookin
   return undefined
 }
 
-/** A plan that is no booking: the content, or the notes of the trip with this title. */
+/** A plan without a booking: the content, or the notes of the trip with this title. */
 function planOf(world: World, { title = '', content }: Wish): { title: string; text: string } {
   if (content !== undefined) return { title, text: `# ${title}\n\n${content.trim()}\n` }
   const trip = world.trips

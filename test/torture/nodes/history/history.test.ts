@@ -200,10 +200,10 @@ async function checkParts(
       limitMs: 60_000,
       quietMs: 15_000,
       lifeMs,
-      clients: { sessions: 12, stateless: 4, libraries: 8 },
-      meanwhile: async (isOver) => {
+      clients: { sessions: 24, stateless: 6, libraries: 16 },
+      meanwhile: async ({ isOver, after }) => {
         while (!isOver()) {
-          await wait(random.between(200, 2_000))
+          await after(random.between(100, 300))
           await happen(service, random)
         }
       },

@@ -1,3 +1,4 @@
+import { utf8 } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
@@ -23,7 +24,7 @@ import {
   toUpdate,
   withAnswers,
 } from './record.ts'
-import { bytesOf, type Serve, TaskRun } from './run.ts'
+import { type Serve, TaskRun } from './run.ts'
 import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskEdit | undefined
@@ -104,7 +105,7 @@ export class TaskEngine {
     const holder = reserved > 0 ? this.#holder : ''
     const holdMs = reserved > 0 ? this.settings.leaseMs : 0
     const task = newTask({ id: randomText(idBytes), exchange, holder, holdMs, ttlMs, journal })
-    if (bytesOf(task.body) > maxTaskBytes) {
+    if (utf8(task.body).length > maxTaskBytes) {
       throw invalidParams(`a task may have at most ${maxTaskBytes} bytes`)
     }
     this.#claiming += reserved

@@ -60,7 +60,7 @@ interface TaskBody {
 export interface TaskRecord extends Omit<TaskRow, 'body'>, TaskBody {}
 
 /** What a task starts with. */
-export interface TaskOrigin extends Omit<NewTask, 'owner' | 'body'> {
+interface TaskOrigin extends Omit<NewTask, 'owner' | 'body'> {
   readonly exchange: Exchange
   /** The journal of the request before it became a task. */
   readonly journal: Journal | undefined

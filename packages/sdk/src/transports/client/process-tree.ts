@@ -338,7 +338,7 @@ export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise
 }
 
 /** An entry of the `stdio` option of `spawn`. */
-export type ChildDescriptor = 'pipe' | 'ignore' | 'inherit' | 'ipc' | number
+type ChildDescriptor = 'pipe' | 'ignore' | 'inherit' | 'ipc' | number
 
 /**
  * Calls `start` with the `stdio` option for `spawn` or `fork`: `first`, then `/dev/null` in place of every further

@@ -1,4 +1,5 @@
 import { internalError, type RpcError } from '../../jsonrpc/error.ts'
+import { occurrences } from '../../jsonrpc/exact-json.ts'
 import { RotatingMap } from '../../jsonrpc/rotating-map.ts'
 
 /** The limit that is exceeded. */
@@ -154,12 +155,6 @@ export function parsedBytes(text: string, wide: boolean): number {
     arrayBytes * occurrences(text, '[') +
     elementBytes * occurrences(text, ',')
   )
-}
-
-function occurrences(text: string, character: string): number {
-  let count = 0
-  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count++
-  return count
 }
 
 /** Limits how much of something each principal has at once. Unauthenticated callers (`null`) are not limited by it. */

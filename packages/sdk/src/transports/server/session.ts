@@ -67,12 +67,20 @@ export interface RunMemory extends StepMemory {
 }
 
 export interface RememberedQuestion {
-  /** What an earlier run asked: the id, and the response if it had one. Undefined in a first run. */
-  readonly earlier: Promise<{ id: string; response?: JsonRpcResponse } | undefined> | undefined
+  /** What an earlier run asked. Undefined in a first run. */
+  readonly earlier: Promise<EarlierQuestion | undefined> | undefined
   /** Names the id of a question before it is sent. */
   sent(id: RequestId): void
   /** Stores a response before the handler has it. */
   answered(id: RequestId, response: JsonRpcResponse): Promise<void>
+}
+
+/** A question of an earlier run, with the response if it had one. */
+export interface EarlierQuestion {
+  readonly id: string
+  readonly response?: JsonRpcResponse
+  /** It is not known whether the client received it, because its event was not stored. It is sent again with the same id. */
+  readonly isUncertain?: boolean
 }
 
 const requestOver = 'The request that asked is over'
@@ -139,7 +147,8 @@ class SessionRequester implements InputStrategy {
     try {
       remembered?.sent(id)
       if (earlier !== undefined) this.#ids.again(this, earlier.id)
-      else if (!this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
+      const isSent = earlier !== undefined && earlier.isUncertain !== true
+      if (!isSent && !this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
         throw new McpError('CONNECTION_CLOSED', 'the connection was lost')
       }
       const response = await Promise.race([answered, withdrawn])

@@ -1,3 +1,4 @@
+import { makeVisible } from '@jackfield/host/browser'
 import { type Messages, setupI18n } from '@lingui/core'
 import { createElement, Fragment, type ReactNode, useSyncExternalStore } from 'react'
 import english from '../../../locales/en.po'
@@ -39,12 +40,29 @@ export async function setLanguage(language: Language, { keep = false } = {}): Pr
 const subscribe = (listener: () => void): (() => void) => i18n.on('change', listener)
 const texts = new Map<string, Text>()
 
+/** In place of a backslash of a value. */
+const backslash = '\u0002'
+
+/**
+ * Values that are shown as they are, since a server may have written them: Lingui decodes escapes such as `\u202e` in a
+ * message with its values, and some characters would not be seen.
+ */
+function shown(values: Readonly<Record<string, string | number>>): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? makeVisible(value).replaceAll('\\', backslash) : value,
+    ]),
+  )
+}
+
 /** The texts of the language that the page is shown in. */
 export function useText(): Text {
   const locale = useSyncExternalStore(subscribe, () => i18n.locale)
   let text = texts.get(locale)
   if (text === undefined) {
-    text = (id, values) => i18n._(id, values)
+    text = (id, values) =>
+      values === undefined ? i18n._(id) : i18n._(id, shown(values)).replaceAll(backslash, '\\')
     texts.set(locale, text)
   }
   return text
@@ -58,9 +76,9 @@ export function useLanguage(): Language {
 /** A message whose placeholders are elements. */
 export function rich(text: Text, id: string, parts: Readonly<Record<string, ReactNode>>): ReactNode {
   const names = Object.keys(parts)
-  const marked = text(id, Object.fromEntries(names.map((name) => [name, `\u0001${name}\u0001`])))
+  const marked = text(id, Object.fromEntries(names.map((name) => [name, `⦃${name}⦄`])))
   return marked
-    .split('\u0001')
+    .split(/[⦃⦄]/)
     .map((piece, n) => createElement(Fragment, { key: n }, n % 2 === 1 ? parts[piece] : piece))
 }
 

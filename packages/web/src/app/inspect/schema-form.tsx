@@ -1,3 +1,4 @@
+import { makeVisible } from '@jackfield/host/browser'
 import type { Issue } from '@jackfield/sdk/schema'
 import { Plus, X } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
@@ -9,6 +10,8 @@ import style from './inspect.module.css'
 import { isRecord, type Schema, typeNames, viewOf } from './schema.ts'
 
 const deepest = 5
+/** Characters of a default that an empty field shows. */
+const mostDefault = 200
 
 interface Common {
   readonly root: Schema
@@ -217,7 +220,9 @@ function Leaf({
   const [typed, setTyped] = useState<string>()
   const { choices, kind } = view
   const placeholder =
-    view.fallback === undefined ? undefined : t('schema.default', { value: JSON.stringify(view.fallback) })
+    view.fallback === undefined
+      ? undefined
+      : t('schema.default', { value: makeVisible(JSON.stringify(view.fallback)).slice(0, mostDefault) })
   const shown = { label, hint: hint || undefined, problem: problem || undefined }
   const isChoice =
     choices !== undefined && (value === undefined || choices.some((one) => same(one.value, value)))
@@ -240,7 +245,7 @@ function Leaf({
             <option value="">{placeholder ?? t('form.none')}</option>
             {all.map((one, n) => (
               <option key={one.label} value={n}>
-                {one.label}
+                {makeVisible(one.label)}
               </option>
             ))}
           </select>

@@ -159,6 +159,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
                           remember: { scope },
                         })
                       }
+                      data-act={`deny-${scope}`}
                     >
                       {t(`deny.always.${scope}`)}
                     </DecisionButton>
@@ -188,6 +189,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
                         result: { content: [{ type: 'text', text: response }] },
                       })
                     }
+                    data-act="respond-send"
                   >
                     {t('respond.send')}
                   </DecisionButton>
@@ -282,6 +284,7 @@ function Likeness({
                       <DecisionButton
                         key={scope}
                         onDecide={() => onAllow({ scope, ...(tests !== undefined && { arguments: tests }) })}
+                        data-act={`remember-${scope}`}
                       >
                         {t(`remember.${scope}`)}
                       </DecisionButton>

@@ -25,7 +25,7 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
                 {typeof leaf === 'string' && leaf.length > 400 ? (
                   <>
                     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-                    <section className={style.long} tabIndex={0} aria-label={pointer}>
+                    <section className={style.long} tabIndex={0} aria-label={makeVisible(pointer)}>
                       <Value value={leaf} />
                     </section>
                     <div className={style.was}>{t('arguments.length', { count: leaf.length })}</div>

@@ -311,8 +311,13 @@ function FormRow({
   if (kind === 'boolean' || (kind === 'choice' && choices.length <= mostButtons) || kind === 'choices') {
     const options =
       kind === 'boolean'
-        ? [['true', t('form.yes')] as const, ['false', t('form.no')] as const]
-        : choices.map((one) => [one.value, makeVisible(one.label)] as const)
+        ? ([
+            ['true', t('form.yes')],
+            ['false', t('form.no')],
+          ] as const)
+        : choices.map(
+            (one) => [one.value, <Foreign key={one.value} text={foreign(one.label)} inline />] as const,
+          )
     const chosen = Array.isArray(typed) ? typed : typed === undefined ? [] : [String(typed)]
     return (
       <fieldset id={id} tabIndex={-1} className={uiStyle.field} onBlur={onLeave}>
@@ -437,7 +442,7 @@ export function Address({ url }: { url: string }): ReactNode {
   const from = href.indexOf(hostname, Math.max(href.indexOf('//') + 2, credentials))
   return (
     <div className={style.foreign}>
-      <div className={style.site}>
+      <div className={style.site} data-site>
         <Foreign text={foreign(parsed.host)} />
       </div>
       <div className={style.address}>

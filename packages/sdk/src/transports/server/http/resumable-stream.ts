@@ -77,10 +77,13 @@ export class ResumableStream {
       this.#unsent = 0
       if (this.#follower?.node !== follower.node) this.#follower?.replaced()
       this.#follower = follower
-      await this.#log.verify().catch(this.#report)
-      await this.#storeGap()
-      if (this.#log.newest !== undefined) follower.stored(this.#log.newest)
+      await this.#verifyLog()
     })
+  }
+
+  /** Looks whether the store lost events, as a failover may: a client on another node must not wait for them. */
+  verify(): void {
+    this.#then(() => this.#verifyLog())
   }
 
   /** Does something after what was sent so far is stored, and before anything later is. A failure is reported. */
@@ -251,6 +254,12 @@ export class ResumableStream {
     else this.#connection.send(text, droppable)
   }
 
+  async #verifyLog(): Promise<void> {
+    await this.#log.verify().catch(this.#report)
+    await this.#storeGap()
+    if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
+  }
+
   /** Starts the log anew where an event could not be stored: a client on another node must not wait for what is lost. */
   async #storeGap(): Promise<void> {
     if (this.#log.lacksEvents) await this.#log.append(this.id, '', false).catch(this.#report)
@@ -336,6 +345,7 @@ export class EventLog {
   #bytes = 0
   /** The position of the newest event. */
   #newest: string | undefined
+  #newestAt = Number.NEGATIVE_INFINITY
   /** The last event that is being stored. */
   #appending: Promise<void> | undefined
   #state: 'unused' | 'used' | 'dropped' = 'unused'
@@ -351,6 +361,11 @@ export class EventLog {
 
   get newest(): string | undefined {
     return this.#newest
+  }
+
+  /** Milliseconds since the newest event was stored. */
+  get ageMs(): number {
+    return performance.now() - this.#newestAt
   }
 
   /** Looks whether the store still has the newest event: a failover may lose it. Rejects if the store fails. */
@@ -395,6 +410,7 @@ export class EventLog {
     const stored = this.#appending === undefined ? append() : this.#appending.then(append)
     const settled = (position: string): void => {
       this.#newest = position
+      this.#newestAt = performance.now()
       if (this.#appending === appending) this.#appending = undefined
     }
     const appending = stored.then(settled, () => settled(noPosition))

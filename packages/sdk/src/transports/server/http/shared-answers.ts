@@ -5,7 +5,7 @@ import { unref } from '../options.ts'
 import { type Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerState } from './server-state.ts'
 import type { HttpSession, Sessions } from './sessions.ts'
-import { questionKey } from './shared-call.ts'
+import { answered, questionKey, unanswered } from './shared-call.ts'
 
 /** A response that was stored for the node that asked. */
 interface AcceptedAnswer {
@@ -23,8 +23,6 @@ const repeatedAfterMs = [1_000, 3_000, 9_000, 27_000]
 /** Most answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
 const maxRepeatedChars = 65_536
-const unanswered = '?'
-const answered = '!'
 
 /** Passes the responses of clients, which arrive on any node, to the node whose request they answer. */
 export class SharedAnswers {
@@ -51,11 +49,9 @@ export class SharedAnswers {
   /** Stores a question of this node before it is sent. Rejects if the backplane fails. */
   async ask(session: string, question: RequestId): Promise<void> {
     this.expect(String(question), session)
-    await this.#state.backplane.set(
-      questionKey(session, question),
-      unanswered,
-      this.#state.bounds.storedEventsMs,
-    )
+    const { storedEventsMs } = this.#state.bounds
+    // One that is sent again may have its answer.
+    await this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
   }
 
   /** Expects no more answers to questions here: another node may take their call over. */

@@ -142,6 +142,7 @@ export class SharedSessions {
           return question
         },
         again: (question) => {
+          open.add(question)
           this.#answers.expectAgain(question, id).catch(this.#report)
         },
         leave: (questions) => this.#answers.leave(questions),
@@ -448,7 +449,10 @@ export class SharedSessions {
   #missed(): void {
     this.#answers.storeAgain().catch(this.#report)
     this.#answers.look()
-    for (const session of this.#sessions.values()) session.verifyCalls().catch(this.#report)
+    for (const session of this.#sessions.values()) {
+      session.verifyCalls().catch(this.#report)
+      session.verifyLog()
+    }
     for (const followed of this.#followed.values()) followed.wake()
     this.inboxes.readAll()
     for (const session of this.#sessions.values()) {

@@ -1,0 +1,308 @@
+import type { InboxItem } from '@jackfield/host'
+import { describe, expect, test } from 'vitest'
+import { asking, hostile, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { hostileTexts, tagged } from '../fixtures/hostile-texts.ts'
+import { until } from '../server/rig.ts'
+import { missing, openTab, type Tab } from './journey.ts'
+
+const batchSize = 20
+/** `npm test` shows every twentieth text, the long mode all. */
+const batches: readonly (readonly string[])[] =
+  process.env['JACKFIELD_LONG'] === '1'
+    ? Array.from({ length: hostileTexts.length / batchSize }, (_, n) =>
+        hostileTexts.slice(n * batchSize, (n + 1) * batchSize),
+      )
+    : [hostileTexts.filter((_, n) => n % 21 === 0).slice(0, batchSize)]
+const placesAtLeast = 80
+
+/** What a look at the page found. */
+interface Look {
+  /** The names of the texts that are shown. */
+  readonly shown: readonly string[]
+  readonly faults: readonly string[]
+}
+
+/** Runs in the page: where hostile texts are shown, and what is wrong there. */
+function look(): Look {
+  const shown = new Set<string>()
+  const faults = new Set<string>()
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
+  const unseen = /[\u0000-\u0008\u000e-\u001f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\u{e0041}/u
+  const hanging = 12
+  const add = (text: string): boolean => {
+    const found = [...text.matchAll(/⟦([\w.]+)⟧/g)]
+    for (const [, name = ''] of found) shown.add(name)
+    return found.length > 0
+  }
+  const describe = (element: Element): string =>
+    `${element.closest('[class]')?.outerHTML.slice(0, 160)} in ${element.closest('section,aside,main,header,dialog')?.getAttribute('aria-label')}`
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const element = node.parentElement
+    const text = node.nodeValue ?? ''
+    if (element === null || element.closest('script, style') !== null) continue
+    const isControl = element.closest('textarea, option, .cm-editor') !== null
+    if (unseen.test(text) && element.closest('textarea, .cm-editor') === null)
+      faults.add(`an unseen character: ${describe(element)}`)
+    if (!add(text) || isControl) continue
+    // A text of others is isolated from those of the host, and no button of a decision shows one.
+    const own = element.closest('bdi')
+    if (own === null && getComputedStyle(element).unicodeBidi !== 'isolate')
+      faults.add(`not isolated: ${describe(element)}`)
+    if (element.closest('footer, [data-armed], nav[aria-label="Screens"]') !== null)
+      faults.add(`where the host speaks: ${describe(element)}`)
+    // It stays within what it is drawn in. Spaces at the end of a line hang over.
+    let slot: Element | null = own ?? element
+    const { left, right } = slot.getBoundingClientRect()
+    if (right <= left) continue
+    while (slot !== null && getComputedStyle(slot).display.startsWith('inline')) slot = slot.parentElement
+    const around = slot?.getBoundingClientRect()
+    const isClipped = slot !== null && getComputedStyle(slot).overflowX !== 'visible'
+    if (
+      around !== undefined &&
+      !isClipped &&
+      (right > around.right + hanging || left < around.left - hanging)
+    )
+      faults.add(`leaves its slot by ${Math.round(right - around.right)} px: ${describe(element)}`)
+  }
+  for (const element of document.querySelectorAll('*')) {
+    for (const { name, value } of element.attributes) {
+      if (name !== 'value' && name !== 'style' && unseen.test(value))
+        faults.add(
+          `U+${unseen.exec(value)?.[0].codePointAt(0)?.toString(16)} in ${name}: ${describe(element)}`,
+        )
+      if (/^(on|srcdoc|formaction|ping)/.test(name)) faults.add(`${name}: ${describe(element)}`)
+      if (
+        ['href', 'src', 'action', 'data'].includes(name) &&
+        /^\s*(javascript|vbscript|data:text)/i.test(value)
+      )
+        faults.add(`${name}=${value.slice(0, 40)}`)
+      if (['src', 'action'].includes(name) && value.includes('evil.example')) faults.add(`${name}=${value}`)
+    }
+    if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) add(element.value)
+    // Icons are the only pictures that are drawn by the page.
+    if (
+      ['SCRIPT', 'STYLE', 'IFRAME', 'OBJECT', 'EMBED', 'BASE', 'FORM'].includes(element.tagName) &&
+      element.closest('bdi, main pre') !== null
+    )
+      faults.add(`an element: ${describe(element)}`)
+  }
+  if (document.querySelector('main iframe, main object, main script, main style') !== null)
+    faults.add('an element that loads something')
+  if (Reflect.get(globalThis, 'ran') !== undefined) faults.add('a script ran')
+  const { scrollWidth } = document.documentElement
+  if (scrollWidth > innerWidth) faults.add(`the page is ${scrollWidth - innerWidth} px too wide`)
+  return { shown: [...shown], faults: [...faults] }
+}
+
+describe.skipIf(missing !== undefined)(
+  `hostile texts in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 180_000 },
+  () => {
+    test.each(batches.map((texts, n) => ({ texts, name: `batch ${n + 1} of ${batches.length}` })))(
+      `hostile texts are nothing but texts in each of ${placesAtLeast} places: $name`,
+      async ({ texts }) => {
+        expect((await showEverywhere(texts)).size).toBeGreaterThanOrEqual(placesAtLeast)
+      },
+    )
+  },
+)
+
+/** Shows texts wherever a server, a model or a caller can put one, and gives the places: a kind of text on a screen. */
+async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<string>> {
+  const all = texts.join('\n\n')
+  const args = Object.fromEntries(
+    texts.map((text) => [tagged('argument.key', text), tagged('argument.value', text)]),
+  )
+  const callOf = (name: string): { name: string; arguments: Record<string, unknown> } => ({
+    name,
+    arguments: name === 'demo__echo' ? { text: 'x', ...args } : {},
+  })
+  const served = await serveHost({
+    servers: { hostile: hostile(texts), demo: asking },
+    rules: [
+      { id: 'echo', verdict: 'ask', tool: 'echo', scope: 'always' },
+      { id: 'look', verdict: 'ask', tool: 't1', gate: 'result' },
+      { id: 'rest', verdict: 'allow' },
+    ],
+    model: scriptedModel([
+      { say: `⟦model.text⟧\n\n${all}`, call: [callOf('hostile__many'), callOf('hostile__fails')] },
+      { say: texts.map((text) => tagged('model.inline', text)).join(' ') },
+      { say: tagged('sampled', all) },
+    ]),
+  })
+  const { host } = served.service
+  await until(() => host.connections.get('hostile')?.state === 'ready', 'the server')
+  const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
+  const { page } = tab
+  const places = new Set<string>()
+  const show = async (screen: string): Promise<void> => {
+    await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50))))
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 2_000 })
+      const { shown, faults } = await page.evaluate(look)
+      expect([screen, width, faults]).toEqual([screen, width, []])
+      for (const name of shown) places.add(`${screen} ${name}`)
+    }
+    await page.setViewportSize({ width: 1440, height: 2_000 })
+  }
+  const visit = async (path: string, selector = 'main'): Promise<void> => {
+    await tab.go(path)
+    await page.locator(selector).first().waitFor()
+    if (!path.startsWith('/servers')) await page.locator('main', { hasText: '⟦' }).waitFor()
+    await show(path.replace(/\d+/g, 'n'))
+  }
+
+  // What hides characters is out of use until the person accepts it.
+  for (const { id } of host.inbox.list()) {
+    await tab.go(`/inbox/${id}`)
+    await page.locator(`[data-card="${id}"]`).waitFor()
+    await show('/inbox drift')
+    host.inbox.answer(id, { verdict: 'accept' }, 'test')
+  }
+  await until(() => host.tools().some(({ tool }) => tool.name === 'many'), 'the tools')
+  await visit('/servers')
+  await visit('/servers/hostile')
+  for (const kind of ['tools', 'prompts', 'resources', 'templates', 'server'])
+    await visit(`/inspect/hostile/${kind}`)
+  await visit('/inspect/hostile/tools/t0')
+  for (const name of ['many', 'fails', 'breaks', 'reports', 'structured']) {
+    await tab.go(`/inspect/hostile/tools/${name}`)
+    await page.getByRole('heading', { name, exact: true }).waitFor()
+    await page.locator('[data-act=run]').waitFor()
+    if (name === 'many') await show('/inspect/form')
+    // The defaults of the form are no arguments that a server takes.
+    await tab.go(`/inspect/hostile/tools/${name}?args=%7B%7D`)
+    await page.click('[data-act=run]')
+    await page
+      .getByText(/activity #\d+/)
+      .waitFor({ timeout: 8000 })
+      .catch(async () => {
+        await page.screenshot({ path: '/tmp/h2.png' })
+        throw new Error(name)
+      })
+    await show(`/inspect/result/${name}`)
+    await page.getByRole('button', { name: /^Messages/ }).click()
+    for (const row of (await page.locator('main ol details summary').all()).slice(0, 6)) await row.click()
+    await show(`/inspect/messages/${name}`)
+  }
+  await tab.go('/inspect/hostile/prompts/p0?args=%7B%22a%22%3A%22x%22%7D')
+  await page.click('[data-act=run]')
+  await page.getByText('⟦prompt.message⟧').first().waitFor()
+  await show('/inspect/prompt')
+  await tab.go(`/inspect/hostile/resources/${encodeURIComponent('hostile://r/1')}`)
+  await page.locator('[data-act=run]').click()
+  await page.getByText('⟦resource.text⟧').first().waitFor()
+  await show('/inspect/resource')
+  await visit('/library')
+  await visit(`/library/hostile/${encodeURIComponent('hostile://r/0')}`)
+  await showQuestions(served, tab, texts, args, show)
+
+  await tab.go('/chat')
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  const composer = page.getByRole('textbox', { name: 'Message' })
+  for (const sign of ['/', '@', '#']) {
+    await composer.fill(`${sign}hostile`)
+    await page.getByRole('option').first().waitFor()
+    await show(`/chat suggests ${sign}`)
+  }
+  await composer.fill(tagged('person', all))
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('⟦model.inline⟧').first().waitFor()
+  for (const summary of await page.getByRole('log').locator('summary').all()) await summary.click()
+  await show('/chat')
+  for (const view of ['list', 'raw']) await visit(`/activity?view=${view}`)
+  const calls = host.activity({ kind: 'call' })
+  for (const tool of ['many', 'breaks', 'echo']) {
+    const row = calls.find(({ detail }) => detail['tool'] === tool)
+    if (row !== undefined) await visit(`/activity/${row.id}`, '[data-place], main h2')
+  }
+  await tab.go('/servers')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox').fill('hostile')
+  await page.getByRole('option').first().waitFor()
+  await show('/palette')
+  await page.keyboard.press('Escape')
+  await tab.check()
+  await page.context().close()
+  await host.close()
+  return places
+}
+
+/** Every kind of question whose texts are a server's, in the inbox and beside another screen. */
+async function showQuestions(
+  served: Served,
+  tab: Tab,
+  texts: readonly string[],
+  args: Readonly<Record<string, string>>,
+  show: (screen: string) => Promise<void>,
+): Promise<void> {
+  const { host } = served.service
+  const params = (name: string): Record<string, unknown> =>
+    name === 'form'
+      ? {
+          message: tagged('form.message', texts.join('\n')),
+          requestedSchema: {
+            type: 'object',
+            properties: Object.fromEntries(
+              texts.map((text, n) => [
+                `f${n}`,
+                {
+                  type: 'string',
+                  title: tagged('form.title', text),
+                  description: tagged('form.description', text),
+                  ...(n % 3 === 0
+                    ? { enum: texts.map((one) => tagged('form.enum', one)).slice(0, n === 0 ? 5 : 20) }
+                    : { default: tagged('form.default', text) }),
+                },
+              ]),
+            ),
+          },
+        }
+      : name === 'page'
+        ? {
+            mode: 'url',
+            elicitationId: 'u',
+            message: tagged('page.message', texts.join('\n')),
+            // Cut within no code of a character.
+            url: `https://evil.example/${encodeURIComponent(texts.join(''))}`
+              .slice(0, 2_000)
+              .replace(/%.?$/, ''),
+          }
+        : {
+            systemPrompt: tagged('sampling.system', texts.join('\n')),
+            messages: texts.map((text) => ({
+              role: 'user',
+              content: { type: 'text', text: tagged('sampling.message', text) },
+            })),
+            modelPreferences: { hints: texts.map((text) => ({ name: tagged('sampling.hint', text) })) },
+            stopSequences: texts.map((text) => tagged('sampling.stop', text)),
+            maxTokens: 1_000,
+          }
+  const start = (tool: string, given: unknown): void =>
+    void served.service.startRun(
+      { kind: 'call', tool: `demo__${tool}`, arguments: { params: given } },
+      { by: 'test', asks: true },
+    )
+  const chat = { caller: 'chat', conversation: 'talk' } as const
+  void host.call('demo__echo', { text: 'x', ...args }, chat).catch(() => undefined)
+  void host.call('hostile__t1', {}, chat).catch(() => undefined)
+  start('ask', params('form'))
+  start('ask', params('page'))
+  start('sample', params('sample'))
+  const questions = (): InboxItem[] => host.inbox.list()
+  await until(() => questions().length >= 5, 'the questions')
+  for (const { id, question } of questions()) {
+    await tab.go(`/inbox/${id}`)
+    await tab.page.locator(`[data-card="${id}"]`).waitFor()
+    await show(`/inbox ${question.kind}`)
+  }
+  await tab.go('/servers')
+  await show('/servers with questions beside it')
+  for (const { id, question } of questions())
+    if (question.kind === 'approval' || question.kind === 'result')
+      host.inbox.answer(id, { verdict: 'allow' }, 'test')
+    else if (question.kind === 'elicitation') host.inbox.answer(id, { action: 'decline' }, 'test')
+    else if (question.kind === 'sampling-request') host.inbox.answer(id, { verdict: 'deny' }, 'test')
+}
