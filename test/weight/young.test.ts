@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 
 const info = { name: 'weight', version: '1.0.0' }
-const calls = 500
+const calls = 1000
 const fewBytes = 300
 
 type Era = 'modern' | 'session'
