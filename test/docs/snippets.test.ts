@@ -82,7 +82,6 @@ function writeConfig(desk: string): void {
     noEmit: true,
     noErrorTruncation: true,
     types: ['node'],
-    skipLibCheck: true,
   }
   const config = {
     extends: join(root, 'tsconfig.base.json'),
