@@ -126,9 +126,9 @@ describe('an installation', () => {
     ])
   })
 
-  it('that nobody can be asked about is refused, and one that was agreed to already is only logged', async () => {
+  it('that no window can ask about is refused, and one that was agreed to already is only logged', async () => {
     const host = hostOf({ servers: {} })
-    await expect(host.approveInstallation(installation)).rejects.toThrow('nobody can be asked here')
+    await expect(host.approveInstallation(installation)).rejects.toThrow('no attached window can ask')
     expect(await host.approveInstallation(installation, { by: 'the command line' })).toBe(true)
     expect(host.inbox.list()).toEqual([])
     expect(host.activity({ kind: 'install' }).map(({ outcome }) => outcome)).toEqual(['error', 'allowed'])

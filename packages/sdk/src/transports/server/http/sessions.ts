@@ -36,9 +36,9 @@ export interface CallStart {
   readonly caller: Caller
 }
 
-/** The stream for messages outside of requests has this number on each node. */
 /** A failover of the store loses its newest events: older ones are not looked at. */
 const verifiedMs = 60_000
+/** The stream for messages outside of requests has this number on each node. */
 const standaloneSuffix = '-0'
 
 /** Whether this is the id of a stream for messages outside of requests. */
