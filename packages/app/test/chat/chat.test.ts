@@ -116,7 +116,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain('calendar://events/{year}')
     expect(stdout).toContain('▸ offline')
     expect(stderr).toContain('There is no command /nonsense')
-    expect(stdout).toContain('it goes along with what you say.')
+    expect(stdout).toContain('it is sent with your message.')
     expect(stdout + stderr).not.toContain('never said')
   })
 
