@@ -540,7 +540,7 @@ export class Sessions {
     if (!this.#byId.delete(session.id)) return false
     const begun = this.#begun.get(session)
     if (begun === undefined) return true
-    this.#quota.give(session.principal)
+    this.#quota.release(session.principal)
     this.#state.observer?.event({ type: 'sessionEnded', durationMs: performance.now() - begun })
     return true
   }
@@ -553,11 +553,11 @@ export class Sessions {
   /** Makes room for a session of a principal, by closing an idle session of the same principal if it has reached its limit. */
   #takePlace(principal: string | null): boolean {
     const quota = this.#quota
-    if (!quota.take(principal)) {
-      return this.#makeRoom((session) => session.principal === principal) && quota.take(principal)
+    if (!quota.reserve(principal)) {
+      return this.#makeRoom((session) => session.principal === principal) && quota.reserve(principal)
     }
     if (this.#byId.size < this.#state.bounds.sessions || this.#makeRoom(() => true)) return true
-    quota.give(principal)
+    quota.release(principal)
     return false
   }
 
