@@ -21,6 +21,7 @@ const alone = [
 const withPeers = [
   'test/interop/**/*.test.ts',
   'test/runtimes/**/*.test.ts',
+  'test/features/peers.test.ts',
   'packages/create-jackfield/test/first-hour.test.ts',
 ]
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -50,7 +51,6 @@ async function start(port: number, redis: string, keys: string): Promise<() => P
       HOST: '127.0.0.1',
       REDIS_URL: redis,
       KEYS_DIR: keys,
-      SETTLE_MS: '2500',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -103,6 +103,7 @@ describe.skipIf(!isThere || !hasHaproxy)('the balancer and the node of deploy', 
         const name = calls++ % 2 === 0 ? 'refund' : 'look'
         const { content } = await client.callTool({ name, arguments: { order: 'A1' } })
         expect(JSON.stringify(content)).toContain(name === 'look' ? 'is packed' : 'was refunded')
+        await setTimeout(20)
       }
     }
     const loaded = load()

@@ -33,6 +33,7 @@ import { ResourceTexts } from './resources/texts.ts'
 import { createCatalog, createShownCatalog } from './servers/catalog.ts'
 import type { ServerConnection } from './servers/connections/connection.ts'
 import { diagnoseServer } from './servers/doctor/doctor.ts'
+import { approveInstallation } from './servers/install/approval.ts'
 import { Launch, Redaction, reconfigure } from './servers/launch/launch.ts'
 import { Logins } from './servers/login/logins.ts'
 import { authNetworkIn, fetchIn } from './servers/network/fetch.ts'
@@ -506,6 +507,14 @@ class LiveHost implements Host {
     const rows = this.#store.activity.prune(before)
     this.#store.texts.prune(new Date(before).toISOString())
     return rows
+  }
+
+  approveInstallation: Host['approveInstallation'] = (installation, { by, signal } = {}) => {
+    const deps = { questions: this.inbox, recorder: this.#recorder, agreedOn: by }
+    return this.#running.track(
+      (until) => approveInstallation(installation, { ...deps, signal: until }),
+      signal,
+    )
   }
 
   record: Host['record'] = ({ outcome, durationMs, ...start }) => {

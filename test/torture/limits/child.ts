@@ -8,11 +8,15 @@ export type Measured = Readonly<Record<string, number>>
  * Runs a program of this folder in a process of its own, whose memory and time are nobody else's, and gives what it
  * prints: one JSON object of numbers. Rejects with what it wrote to stderr when it fails.
  */
-export async function measuredBy(program: string, input: object, watchdogMs = 100_000): Promise<Measured> {
+export async function measuredBy(
+  program: string,
+  input: object,
+  watchdogMs = 100_000,
+  nodeOptions: readonly string[] = [],
+): Promise<Measured> {
   const path = fileURLToPath(new URL(program, import.meta.url))
-  const child = spawn(process.execPath, ['--expose-gc', '--no-warnings', path, JSON.stringify(input)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const args = ['--expose-gc', '--no-warnings', ...nodeOptions, path, JSON.stringify(input)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const watchdog = setTimeout(() => child.kill('SIGKILL'), watchdogMs)
   let output = ''
   let errors = ''

@@ -1,3 +1,5 @@
+const MiB = 1024 * 1024
+
 /** What a program of this folder was given. */
 export function input<T>(read: (given: Readonly<Record<string, unknown>>) => T): T {
   return read(JSON.parse(process.argv[2] ?? '{}'))
@@ -64,14 +66,18 @@ export function heldBytes(): number {
  * that by itself says nothing about the program.
  */
 export function watchBytes(everyMs = 10): () => number {
-  let most = process.memoryUsage().rss
+  let most = process.memoryUsage.rss()
+  let collected = most
   const timer = setInterval(() => {
+    // Less than this is not worth the time of a collection, and counts as in use.
+    if (process.memoryUsage.rss() < collected + 2 * MiB) return
     globalThis.gc?.()
-    most = Math.max(most, process.memoryUsage().rss)
+    collected = process.memoryUsage.rss()
+    most = Math.max(most, collected)
   }, everyMs)
   return () => {
     clearInterval(timer)
-    return Math.max(most, process.memoryUsage().rss)
+    return Math.max(most, process.memoryUsage.rss())
   }
 }
 

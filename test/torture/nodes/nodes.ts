@@ -4,12 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { forgetsNothing, RedisServer } from '../../../packages/redis/test/support/redis-server.ts'
 import { type Mounted, sendingTo } from '../../../packages/sdk/test/serve/http-support.ts'
+import { programFile } from '../../setup/program-file.ts'
 
-const program = fileURLToPath(new URL('node-program.ts', import.meta.url))
+const program = programFile(new URL('node-program.ts', import.meta.url))
 
 /** One node of a service, a process of its own. */
 export class Node {

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import {
   Client as ClientV2,
   StreamableHTTPClientTransport as TransportV2,
@@ -14,8 +13,9 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, vi } from 'vitest'
 import { RedisServer } from '../../../packages/redis/test/support/redis-server.ts'
 import { freePort } from '../../setup/ports.ts'
+import { programFile } from '../../setup/program-file.ts'
 
-const program = fileURLToPath(new URL('shop-program.ts', import.meta.url))
+const program = programFile(new URL('shop-program.ts', import.meta.url))
 const watchdog = { timeout: 30_000, interval: 20 }
 
 export const hasHaproxy: boolean = spawnSync('haproxy', ['-v']).status === 0

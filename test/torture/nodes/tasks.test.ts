@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@jackfield/sdk'
 import { describe, expect, onTestFinished } from 'vitest'
 import { isInstalled, note, PostgresServer } from '../../../packages/postgres/test/support/postgres-server.ts'
@@ -15,11 +14,12 @@ import {
   RedisServer,
 } from '../../../packages/redis/test/support/redis-server.ts'
 import { idIn, modern, type Raw, textIn } from '../../../packages/sdk/test/extensions/tasks/support.ts'
+import { programFile } from '../../setup/program-file.ts'
 import { type Course, campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { building, maxRunning, type StoreOf, steps, storeOf } from './building.ts'
 
-const program = fileURLToPath(new URL('tasks-program.ts', import.meta.url))
+const program = programFile(new URL('tasks-program.ts', import.meta.url))
 const workers = 3
 const atOnce = 10
 

@@ -52,7 +52,7 @@ async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (Object(error).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw usageError(
-      `This backplane needs the package ${name}. Install it beside jackfield: npm install ${name}`,
+      `This backplane needs the package ${name}, and it is not installed beside jackfield. If jackfield is installed globally: npm install --global ${name}. If it is installed in a project: npm install ${name}, in its folder.`,
     )
   }
 }

@@ -25,6 +25,11 @@ export const ExitCode = {
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
+/** Whether a host rejected a request because of what it says, rather than failed to carry it out. */
+export function isRejection({ code }: { readonly code: string }): boolean {
+  return ['INVALID', 'NOT_FOUND', 'CONFLICT', 'REFUSED'].includes(code)
+}
+
 /** Ends the command with a message and an exit code. */
 export class CliError extends Error {
   override readonly name: string = 'CliError'

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { InstallOptions } from '../commands/install.ts'
 import type { RegistryCommandOptions } from '../commands/registry.ts'
-import { type ExitCode, usageError } from './exit.ts'
+import { type ExitCode, isRejection, usageError } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { envOption, jsonOption, storeOption } from './options.ts'
 
@@ -95,9 +95,8 @@ async function usable(work: () => Promise<ExitCode>): Promise<ExitCode> {
     return await work()
   } catch (error) {
     const { McpError } = await import('@jackfield/sdk')
-    if (error instanceof McpError && (error.code === 'INVALID' || error.code === 'LIMIT')) {
+    if (error instanceof McpError && (isRejection(error) || error.code === 'LIMIT'))
       throw usageError(error.message)
-    }
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
+import type { Fix } from '@jackfield/host'
 import { exactJson } from '../output/exact.ts'
 import { type Palette, paletteFor } from '../output/palette.ts'
 
@@ -35,25 +36,27 @@ export interface Output {
   result(value: unknown, text: () => string): void
   /** Prints one of many results, as in `watch`: a line of JSON, or a line of text. */
   row(value: unknown, text: string): void
-  /** Prints a message, see `writeNote`. */
-  note(text: string): void
+  /** Prints a message, see `writeNote`. With fixes: see `noteWithFixes`. */
+  note(text: string, fixes?: readonly Fix[]): void
 }
 
 /**
  * Writes a message to stderr. The text must be safe to print; a warning starts with `! `. As JSON it is one line,
- * `{"warning":"…"}` or `{"note":"…"}`.
+ * `{"warning":"…"}` or `{"note":"…"}`, with `fixes` if there are any.
  */
 export function writeNote(
   { stderr, env, json = false }: Pick<Io, 'stderr' | 'env' | 'json'>,
   text: string,
+  fixes?: readonly Fix[],
 ): void {
-  stderr.write(json ? jsonNote(text) : `${paletteFor(stderr, env).dim(text)}\n`)
+  stderr.write(json ? jsonNote(text, fixes) : `${paletteFor(stderr, env).dim(text)}\n`)
 }
 
 /** A message as a line of JSON. */
-export function jsonNote(text: string): string {
+export function jsonNote(text: string, fixes: readonly Fix[] = []): string {
   const words = stripVTControlCharacters(text)
-  return `${exactJson(words.startsWith('! ') ? { warning: words.slice(2) } : { note: words })}\n`
+  const message = words.startsWith('! ') ? { warning: words.slice(2) } : { note: words }
+  return `${exactJson({ ...message, ...(fixes.length > 0 && { fixes }) })}\n`
 }
 
 /** Creates the output of one command. */
@@ -70,7 +73,7 @@ export function createOutput(io: Io, json: boolean): Output {
     row(value, text) {
       io.stdout.write(`${json ? exactJson(value) : text}\n`)
     },
-    note: (text) => writeNote(io, text),
+    note: (text, fixes) => writeNote(io, text, fixes),
   }
 }
 

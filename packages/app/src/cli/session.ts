@@ -15,7 +15,7 @@ import type { HostClient, InboxRow, Notice, RunRequest, RunResults, RunRow } fro
 import { McpError } from '@jackfield/sdk'
 import { errorOf, errorOfFault } from '../daemon/faults.ts'
 import { changeLines } from '../output/definitions.ts'
-import { withFixLines } from '../output/fixes.ts'
+import { noteWithFixes } from '../output/fixes.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { createWarnings, type Warnings } from '../output/warnings.ts'
@@ -154,7 +154,6 @@ async function ownSession(
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
     ...(given !== undefined && { surface: given }),
     ...(isNobodyThere && { surface: { name: 'nobody', show: {} } }),
-    ...(asked === undefined && person !== undefined && { askInput: person.askInput }),
     connect: {
       lists,
       follow: false,
@@ -182,7 +181,7 @@ async function connected(
   const { client } = open
   const { name } = target
   const said: string[] = []
-  const warnings = createWarnings((line) => output.note(line))
+  const warnings = createWarnings((line, fixes) => noteWithFixes(output, line, fixes))
   const ends: (() => void)[] = [
     writeNotice(client, target, options.verbose === true, said, warnings, io, output),
   ]
@@ -326,8 +325,7 @@ function writeEvent(
     const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
     output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
   }
-  if (event.type === 'warning')
-    warnings.show(event.server, withFixLines(`! ${oneLine(event.message)}`, event.fixes ?? []))
+  if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`, event.fixes)
   if (event.type === 'sampling') {
     const { server, model } = event
     output.note(

@@ -1,12 +1,6 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import {
-  type AskInput,
-  configFiles,
-  type HostOptions,
-  type LayeredConfig,
-  type SamplingSettings,
-} from '@jackfield/host'
+import { configFiles, type HostOptions, type LayeredConfig, type SamplingSettings } from '@jackfield/host'
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
 import { type ConfigChoice, layersOf, readLayers } from './target.ts'
 
@@ -15,7 +9,6 @@ export function hostSettings(
   config: LayeredConfig | undefined,
   options: ConfigChoice & { answers?: unknown },
   io: SecretsIo,
-  askInput?: AskInput,
 ): Omit<HostOptions, 'servers' | 'models'> {
   return {
     rules: config?.rules ?? [],
@@ -30,7 +23,6 @@ export function hostSettings(
     home: io.env.HOME ?? homedir(),
     secrets: secretStore(io),
     credentials: credentialStore(io),
-    ...(askInput !== undefined && { askInput }),
     // Secrets of other configured servers are redacted too, and not logged.
     redactFor: async () => {
       if (config !== undefined) return Object.values(config.servers)

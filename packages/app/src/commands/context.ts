@@ -19,7 +19,7 @@ import {
   serverHints,
   type Target,
 } from '../cli/target.ts'
-import { withFixLines } from '../output/fixes.ts'
+import { noteWithFixes } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
@@ -141,11 +141,10 @@ export async function openServers(
     for (const { name, connection } of await client.call('servers.list', {})) {
       if (connection.state === 'ready' || connection.state === 'asleep') ready.push(name)
       else if ('reason' in connection)
-        output.note(
-          withFixLines(
-            `${oneLine(name)}: ${oneLine(connection.reason)}`,
-            'fixes' in connection ? connection.fixes : [],
-          ),
+        noteWithFixes(
+          output,
+          `${oneLine(name)}: ${oneLine(connection.reason)}`,
+          'fixes' in connection ? connection.fixes : [],
         )
     }
     if (ready.length === 0) throw new CliError(ExitCode.cannotConnect, `No server of ${file} can be reached.`)

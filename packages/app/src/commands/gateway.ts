@@ -14,7 +14,7 @@ import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
-import { withFixLines } from '../output/fixes.ts'
+import { noteWithFixes } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
 
@@ -212,7 +212,7 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
 function announce(host: Host, output: Output): void {
   for (const [server, state] of host.connections) {
     if ('fixes' in state)
-      output.note(withFixLines(`! ${oneLine(server)} is not there: ${oneLine(state.reason)}`, state.fixes))
+      noteWithFixes(output, `! ${oneLine(server)} is not there: ${oneLine(state.reason)}`, state.fixes)
   }
   output.note(`${host.tools().length} tools of ${host.connections.size} servers.`)
 }

@@ -72,8 +72,7 @@ export async function install(
     )
   }
   const set = valuesSet(plan, options)
-  const lines = installationLines(plan, file, output.palette)
-  const person = consentAsker(lines, options, io, output)
+  const person = consentAsker(installationLines(plan, file, output.palette), options, io, output)
   const given = { set, known: await secretsFor(plan, io) }
   // If values cannot be asked for later, missing ones are reported now.
   const early = surfaceFor(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
@@ -83,7 +82,7 @@ export async function install(
     return ExitCode.toolError
   }
   if (early !== undefined) plan.config(early.values)
-  if (!(await agreed(plan, { person, lines }, options, io))) return refused()
+  if (!(await agreed(plan, file, person, options, io))) return refused()
   const wanted = early ?? (await valuesFor(plan, given, io, output))
   if (wanted === undefined) return refused()
   const config = plan.config(wanted.values)
@@ -225,31 +224,24 @@ function consentAsker(
   return person
 }
 
-/** Gets consent from the user or from `--yes`; both are logged in a row. */
+/** Gets consent from the user, in any window, or from `--yes`. */
 async function agreed(
   plan: InstallPlan,
-  { person, lines }: { person: TerminalSurface | undefined; lines: string[] },
+  file: string,
+  person: TerminalSurface | undefined,
   options: InstallOptions,
   io: Io,
 ): Promise<boolean> {
-  const allowed =
-    person === undefined || (await person.askInstallation({ lines, starts: options.start }, io.signal))
-  await using host = makeHost({ servers: {}, models: [], store: storeFile(options.store, io) })
-  host.record({
-    kind: 'install',
-    server: plan.name,
-    summary: `${plan.name} is to be installed`,
-    outcome: allowed ? 'allowed' : 'denied',
-    durationMs: null,
-    cause: null,
-    detail: {
-      command: plan.command,
-      findings: [...plan.findings],
-      by: options.yes === true ? 'the command line' : 'terminal',
-      ...(plan.publisher !== undefined && { publisher: plan.publisher }),
-      ...(plan.version !== undefined && { version: plan.version }),
-    },
+  const { config: _, ...shown } = plan
+  await using host = makeHost({
+    ...{ servers: {}, models: [], store: storeFile(options.store, io) },
+    ...(person !== undefined && { surface: person }),
   })
+  const allowed = await host.approveInstallation(
+    { plan: shown, file, starts: options.start },
+    { signal: io.signal, ...(person === undefined && { by: 'the command line' }) },
+  )
+  await person?.idle()
   return allowed
 }
 

@@ -14,7 +14,7 @@ import {
 } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
-import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { type CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
 import { hostHere } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { writePrivateFile, writePrivatePieces } from '../cli/private-file.ts'
@@ -299,7 +299,7 @@ async function readable<T>(work: () => T | Promise<T>): Promise<T> {
     const { filter, column } = error instanceof McpError ? error.details : {}
     if (error instanceof Error && typeof filter === 'string' && typeof column === 'number')
       throw unreadable(error.message, filter, column)
-    if (error instanceof McpError && error.code === 'INVALID') throw usageError(error.message)
+    if (error instanceof McpError && isRejection(error)) throw usageError(error.message)
     throw error
   }
 }

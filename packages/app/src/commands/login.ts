@@ -90,10 +90,14 @@ function needed(command: string): CliError {
 async function hostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
   const person = surfaceFor(io)
   const host = makeHost({
-    ...hostSettings(target.config, options, io, person?.askInput),
+    ...hostSettings(target.config, options, io),
     servers: { [target.name]: { ...target.server, disabled: false, lazy: false } },
     models: [],
     store: storeFile(options.store, io),
+    // Values of its configuration are asked for; the sign-in itself was requested.
+    ...(person?.show.input !== undefined && {
+      surface: { name: person.name, show: { input: person.show.input } },
+    }),
     ...(options.browser === false && { openPage: async () => {} }),
     connect: { follow: false, idlePingMs: 0 },
   })

@@ -4,7 +4,7 @@ import type { Replay, ReplayRequest } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { argumentsFrom, textArguments } from '../cli/arguments.ts'
-import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
 import { finished, type Session, surfaceFor } from '../cli/session.ts'
@@ -68,8 +68,7 @@ async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<
   try {
     return host.trace.request(id ?? number)
   } catch (error) {
-    if (error instanceof McpError && error.code === 'INVALID')
-      throw usageError(`${error.message}.`, fixesIn(error))
+    if (error instanceof McpError && isRejection(error)) throw usageError(`${error.message}.`, fixesIn(error))
     throw error
   }
 }

@@ -25,6 +25,7 @@ import { deferringSurface } from '../surface/deferring.ts'
 import { type AnswerWords, answerFrom } from '../surface/written-answer.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
 import { itemOf } from './inbox.ts'
+import { valueFor } from './secret.ts'
 
 export interface RespondOptions extends ServerOptions, AnswerWords {
   /** The URL or command of the server that asked, if it is not configured. */
@@ -171,6 +172,10 @@ async function answerTo(
   question: HostQuestion,
   { options, io }: CommandContext<RespondOptions>,
 ): Promise<HostAnswers[QuestionKind] | undefined> {
+  if (question.kind === 'input' && options.accept === true) {
+    const { id, description = id } = question.input
+    return { verdict: 'allow', value: await valueFor(description, io) }
+  }
   const person = surfaceFor(io, options)
   if (person === undefined) return writtenAnswer(question, options)
   return answerFrom(question, options) ?? (await showQuestion(person, question, io.signal))

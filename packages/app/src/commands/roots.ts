@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { OpenFolder, ServerConfig, ServerRoots } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
-import { ExitCode, usageError } from '../cli/exit.ts'
+import { ExitCode, isRejection, usageError } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
@@ -141,9 +141,7 @@ export async function roots(
   try {
     await rootsVerbs[verb](words, { client: open.client, servers: config.servers, io, output, options })
   } catch (error) {
-    throw error instanceof McpError && error.code === 'INVALID'
-      ? usageError(error.message, fixesIn(error))
-      : error
+    throw error instanceof McpError && isRejection(error) ? usageError(error.message, fixesIn(error)) : error
   }
   return ExitCode.done
 }

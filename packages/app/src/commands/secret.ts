@@ -46,7 +46,7 @@ export async function listSecrets(
     const { palette } = output
     const heading = palette.dim(`${names.length} in ${store.kind}`)
     if (names.length > 0) return `${heading}\n${names.map((name) => oneLine(name)).join('\n')}`
-    return `${heading}\nKeep one with: jackfield secret set NAME. Configs name it as \${secret:NAME}.`
+    return `${heading}\nSet one with: jackfield secret set NAME. Use it in a configuration as \${secret:NAME}.`
   })
   return ExitCode.done
 }
@@ -75,7 +75,8 @@ async function forget(name: string, io: Io): Promise<boolean> {
   return await host.secrets.remove(name)
 }
 
-async function valueFor(name: string, io: Io): Promise<string> {
+/** A value typed hidden, or from stdin if that is no terminal. */
+export async function valueFor(name: string, io: Io): Promise<string> {
   if (isInteractive(io)) {
     const typed = await clack.password({
       input: io.stdin,

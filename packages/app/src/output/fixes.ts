@@ -1,6 +1,7 @@
 import type { Fix } from '@jackfield/host'
 import { fixesOf, fixText } from '@jackfield/host/config'
 import { CliError } from '../cli/exit.ts'
+import type { Output } from '../cli/io.ts'
 import { shellWord } from '../forms/later.ts'
 import { oneLine, plain } from './sanitize.ts'
 
@@ -29,6 +30,16 @@ export function errorText(error: unknown): string {
 /** A text, and an indented line for each fix below it. */
 export function withFixLines(text: string, fixes: readonly Fix[]): string {
   return [text, ...fixLines(fixes).map((line) => `  ${line}`)].join('\n')
+}
+
+/** Prints a message: its fixes as lines below it, or as data with `--json`. */
+export function noteWithFixes(
+  { json, note }: Pick<Output, 'json' | 'note'>,
+  text: string,
+  fixes: readonly Fix[],
+): void {
+  if (json) note(text, fixes)
+  else note(withFixLines(text, fixes))
 }
 
 /** The command, or the option, with which this program does it; undefined where it is done elsewhere. */

@@ -1,4 +1,4 @@
-import type { HostQuestion, InboxItem } from '@jackfield/host'
+import type { ConfigInput, HostQuestion, InboxItem } from '@jackfield/host'
 import { answerWith } from '../forms/later.ts'
 import { age } from './age.ts'
 import { oneLine } from './sanitize.ts'
@@ -33,6 +33,10 @@ export function whatIsAsked(question: HostQuestion): string {
       return `May it know ${count(question.roots.length, 'folder')}?`
     case 'install':
       return oneLine(`Start it? ${question.command}`, 100)
+    case 'input':
+      return oneLine(`A value is needed: ${question.input.description ?? question.input.id}`, 100)
+    case 'installation':
+      return oneLine(`Install it? ${question.plan.command}`, 100)
     case 'drift':
       return `Go on with ${count(question.changes.length, 'change')} of what it says?`
     case 'login':
@@ -57,6 +61,11 @@ function appQuestion({ app, wants }: Extract<HostQuestion, { kind: 'app' }>): st
   }
 }
 
+/** Whether the value of an input is typed hidden, and not given on a command line. */
+export function isSecretInput({ password = false, options }: ConfigInput): boolean {
+  return password && options === undefined
+}
+
 /** Commands that answer a question, after `jackfield respond <id>`. */
 export function answerCommands(question: HostQuestion): string[] {
   switch (question.kind) {
@@ -67,6 +76,8 @@ export function answerCommands(question: HostQuestion): string[] {
       const words = fields.map((field) => ` ${plainWord.test(field) ? field : '…'}=…`).join('')
       return [`--accept${words}`, '--decline', '--cancel']
     }
+    case 'input':
+      return [isSecretInput(question.input) ? '--accept' : '--accept value=…', '--deny']
     case 'approval':
       return ["--allow [--args '{…}']", '--deny']
     default:
@@ -78,7 +89,7 @@ export function answerCommands(question: HostQuestion): string[] {
 export function stateText({ state, waits, resumable }: InboxItem): string {
   if (state !== 'open') return state
   if (waits) return 'waits'
-  return resumable ? 'parked' : 'open'
+  return resumable ? 'suspended' : 'open'
 }
 
 /** Questions, oldest first, with their count and what to do next. */
@@ -97,10 +108,10 @@ export function inboxTable(
     whatIsAsked(item.question),
   ])
   const open = items.filter(({ state }) => state === 'open')
-  const parked = open.filter(({ waits }) => !waits).length
-  const told = `${count(open.length, 'question')} open: ${open.length - parked} with a program that waits, ${parked} parked.`
+  const suspended = open.filter(({ waits }) => !waits).length
+  const counts = `${count(open.length, 'question')} open: ${open.length - suspended} with a program that waits, ${suspended} suspended.`
   const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
-  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(told + next)}`
+  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(counts + next)}`
 }
 
 function count(number: number, word: string): string {

@@ -1,10 +1,10 @@
-import { type InstallPlan, makeVisible, type NeededValue } from '@jackfield/host'
+import { type Installation, makeVisible, type NeededValue } from '@jackfield/host'
 import { findingLines } from './definitions.ts'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
 /** The effects of an installation in order of importance: publisher, command, access, warnings. */
-export function installationLines(plan: InstallPlan, file: string, palette: Palette): string[] {
+export function installationLines(plan: Installation['plan'], file: string, palette: Palette): string[] {
   const { name, publisher, version, command, needs } = plan
   const isAddress = /^https?:/i.test(command)
   const who = [

@@ -6,6 +6,8 @@ import { oneLine } from '../output/sanitize.ts'
 interface InputStreams {
   input: Readable
   output: Writable
+  /** Removes the prompt: the value is no longer needed, or was given elsewhere. */
+  signal: AbortSignal
   /** Why keys are ignored; undefined when they are active. */
   hint?: () => string | undefined
 }
@@ -14,7 +16,7 @@ interface InputStreams {
 export async function askForInput(
   server: string,
   input: ConfigInput,
-  { onInterrupt, ...streams }: InputStreams & { onInterrupt?: () => void },
+  { onInterrupt, ...streams }: InputStreams & { onInterrupt: () => void },
 ): Promise<string | undefined> {
   let interrupted = false
   const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
@@ -25,7 +27,7 @@ export async function askForInput(
     return await ask(server, input, streams)
   } finally {
     streams.input.off('keypress', see)
-    if (interrupted) onInterrupt?.()
+    if (interrupted) onInterrupt()
   }
 }
 

@@ -1,16 +1,15 @@
+import type { HostAnswers, HostQuestion } from '@jackfield/host'
 import type { Prompter } from '../forms/prompter.ts'
+import { installationLines } from '../output/installation.ts'
+import type { Palette } from '../output/palette.ts'
 
-/** An installation that needs consent. */
-export interface Installation {
-  /** Information shown before the question. */
-  readonly lines: readonly string[]
-  /** Whether the server is started afterwards. */
-  readonly starts: boolean
-}
-
-/** Asks whether to install a server. Esc means no. The question cannot be deferred, because no other program waits for it. */
-export async function askInstallation({ lines, starts }: Installation, prompter: Prompter): Promise<boolean> {
-  prompter.say([...lines])
+/** Asks whether to install a server. Esc means no: the question is not left for later, because a command waits for it. */
+export async function askInstallation(
+  { plan, file, starts }: Extract<HostQuestion, { kind: 'installation' }>,
+  prompter: Prompter,
+  palette: Palette,
+): Promise<HostAnswers['installation']> {
+  prompter.say(installationLines(plan, file, palette))
   const choice = await prompter.select({
     message: starts ? 'Install it and start it?' : 'Install it?',
     options: [
@@ -19,5 +18,5 @@ export async function askInstallation({ lines, starts }: Installation, prompter:
     ],
     initial: 'no',
   })
-  return choice === 'yes'
+  return { verdict: choice === 'yes' ? 'allow' : 'deny' }
 }

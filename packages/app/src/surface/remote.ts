@@ -1,5 +1,5 @@
 import type { HostQuestion } from '@jackfield/host'
-import type { HostClient, InboxRow, InputRow, View } from '@jackfield/host/client'
+import type { HostClient, InboxRow, View } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import type { TerminalSurface } from './terminal.ts'
 
@@ -55,12 +55,6 @@ export async function answerQuestions(
     }
   }
 
-  async function askFor({ id, server, input }: InputRow): Promise<void> {
-    const value = await person.askInput(server, input).catch(() => undefined)
-    // Another client may have answered meanwhile.
-    await client.call('inputs.answer', { id, ...(value !== undefined && { value }) }).catch(() => {})
-  }
-
   function refresh(): void {
     for (const row of inbox.values()) {
       if (asked.has(row.id) || !isAsked(row) || !canShow(person, row.question) || !isMine(row)) continue
@@ -74,7 +68,6 @@ export async function answerQuestions(
       name: person.name,
       kinds: kindsOf(person),
       urlElicitation: person.urlElicitation === true,
-      inputs: true,
     })
   const ends = [
     client.subscribe('inbox', {
@@ -85,15 +78,6 @@ export async function answerQuestions(
           if (row?.state !== 'open') over.abort(new McpError('CANCELLED', whyOver(row)))
         }
         refresh()
-      },
-    }),
-    client.subscribe('inputs', {
-      rows(view) {
-        for (const row of view.values()) {
-          if (asked.has(row.id)) continue
-          asked.add(row.id)
-          track(askFor(row))
-        }
       },
     }),
     client.onState((state) => {
@@ -130,6 +114,8 @@ function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
     'sampling-result',
     'roots',
     'install',
+    'input',
+    'installation',
     'drift',
     'login',
     'app',

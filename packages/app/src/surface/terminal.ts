@@ -1,12 +1,11 @@
 import type { Readable, Writable } from 'node:stream'
-import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
+import type { ConfigInput, HostQuestion, Surface } from '@jackfield/host'
 import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
 import { answerWith } from '../forms/later.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import type { Installation } from './installation.ts'
 import type { KeyGate, MessageTyping } from './key-gate.ts'
 
 export interface TerminalOptions {
@@ -23,10 +22,10 @@ export interface TerminalOptions {
   message?: MessageTyping
 }
 
-/** A terminal surface also asks for configuration inputs, call arguments and consent to installations. */
+/** A terminal surface also asks for values of an installation and for call arguments. */
 export interface TerminalSurface extends Surface {
-  readonly askInput: AskInput
-  readonly askInstallation: (installation: Installation, signal: AbortSignal) => Promise<boolean>
+  /** Asks for a value outside of a question; undefined if the user cancels. */
+  readonly askInput: (server: string, input: ConfigInput) => Promise<string | undefined>
   /** Asks for a tool's arguments in a form; undefined if the user cancels. */
   readonly askArguments: (
     tool: Tool,
@@ -127,19 +126,28 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     )
   }
 
+  function askInput(
+    server: string,
+    input: ConfigInput,
+    signal: AbortSignal,
+    onInterrupt: () => void,
+  ): Promise<string | undefined> {
+    return inTurn(signal, async (_prompter, keys) => {
+      const { askForInput } = await import('./input.ts')
+      return askForInput(server, input, {
+        ...keys,
+        ...{ output: options.output, signal },
+        onInterrupt() {
+          onInterrupt()
+          options.onInterrupt?.()
+        },
+      })
+    })
+  }
+
   return {
     name: 'terminal',
-    askInput: (server, input) =>
-      inTurn(new AbortController().signal, async (_prompter, keys) => {
-        const { askForInput } = await import('./input.ts')
-        const { output, onInterrupt } = options
-        return askForInput(server, input, { ...keys, output, ...(onInterrupt && { onInterrupt }) })
-      }),
-    askInstallation: (installation, signal) =>
-      inTurn(signal, async (prompter) => {
-        const { askInstallation } = await import('./installation.ts')
-        return await askInstallation(installation, prompter)
-      }),
+    askInput: (server, input) => askInput(server, input, new AbortController().signal, () => {}),
     askArguments: (tool, given, signal) =>
       inTurn(signal, async (prompter) => {
         const { askArguments } = await import('../forms/ask-arguments.ts')
@@ -184,6 +192,19 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       install: (question, signal) =>
         put(question, signal, async (prompter) =>
           (await import('./trust.ts')).askInstall(question, prompter, palette),
+        ),
+      // Without a value the server does not start, so Esc refuses instead of leaving it waiting.
+      input: async ({ cause, input }, signal) => {
+        let isInterrupted = false
+        const value = await askInput(cause.server, input, signal, () => {
+          isInterrupted = true
+        })
+        if (isInterrupted) throw new McpError('CANCELLED', 'The user interrupted the question')
+        return value === undefined ? { verdict: 'deny' } : { verdict: 'allow', value }
+      },
+      installation: (question, signal) =>
+        put(question, signal, async (prompter) =>
+          (await import('./installation.ts')).askInstallation(question, prompter, palette),
         ),
       drift: (question, signal) =>
         put(question, signal, async (prompter) =>

@@ -3,6 +3,7 @@ import type { ElicitResult, ElicitSchema, ElicitValue } from '@jackfield/sdk'
 import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import { argumentsFrom, jsonArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
+import { isSecretInput } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** An answer given on a command line. */
@@ -37,6 +38,11 @@ export function answerFrom(
     if (verb === 'decline' || verb === 'cancel') return { action: verb, ...reasonOf(words) }
     throw usageError('A server asks for input here: answer with --accept, --decline or --cancel.')
   }
+  if (kind === 'input') {
+    if (verb === 'accept') return { verdict: 'allow', value: writtenValue(question, words) }
+    if (verb === 'allow') throw usageError('A value is needed here: answer with --accept or --deny.')
+    return { verdict: 'deny' }
+  }
   if (verb !== 'allow' && verb !== 'deny') {
     throw usageError(`This question (${kind}) is answered with --allow or --deny.`)
   }
@@ -53,14 +59,29 @@ export function answerFrom(
       const { kind: wish } = question.wants
       if (verb === 'allow' && (wish === 'link' || wish === 'download'))
         throw usageError('Answer it in the web app, which then opens the page or saves the file.')
-      return { verdict: verb }
+      return verb === 'allow' ? { verdict: verb } : { verdict: verb }
     }
     case 'roots':
     case 'login':
-      return { verdict: verb }
+      return verb === 'allow' ? { verdict: verb } : { verdict: verb }
     default:
       return verb === 'allow' ? { verdict: verb } : { verdict: verb, ...reasonOf(words) }
   }
+}
+
+/** The value of an input from `--accept value=…`. */
+function writtenValue({ input }: Extract<HostQuestion, { kind: 'input' }>, { accept }: AnswerWords): string {
+  const given = Array.isArray(accept) ? accept : []
+  if (isSecretInput(input) && given.length > 0) {
+    throw usageError(
+      'A secret does not belong on the command line, where every program can read it. Write --accept alone and type it, or pipe it in.',
+    )
+  }
+  const [, value] = /^value=(.*)$/s.exec(given.join('')) ?? []
+  if (given.length !== 1 || value === undefined) throw usageError('Write the value as --accept value=…')
+  if (input.options !== undefined && !input.options.includes(value))
+    throw usageError(`The value is one of: ${input.options.map((one) => oneLine(one)).join(', ')}`)
+  return value
 }
 
 function accepted(

@@ -163,7 +163,10 @@ describe.concurrent('secret', () => {
         servers: { demo: { ...server, from: { file, layer: 'user', inputs: [{ id: 'region' }] } } },
         models: [],
         store: join(cwd, 'data/jackfield/activity.db'),
-        askInput: async () => 'eu',
+        surface: {
+          name: 'test',
+          show: { input: async () => ({ verdict: 'allow', value: 'eu' }) },
+        },
       })
       await host.start()
       expect(host.connections.get('demo')?.state).toBe('ready')

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { InboxItem } from '@jackfield/host'
+import { createHost, type InboxItem, memorySecrets } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
@@ -20,19 +20,19 @@ function place(era: keyof typeof eras) {
     return JSON.parse(stdout).questions
   }
   /** A call that left its question in the inbox; `id` is what it says to type. */
-  const parked = async (...more: string[]) => {
+  const leftCall = async (...more: string[]) => {
     const call = begin(['call', 'booking', 'book', '--park', ...options, ...more])
     await call.says('--cancel')
     const [item] = await questions()
     return { ...call, id: item?.id.slice(0, 8) ?? '' }
   }
-  return { options, store, questions, parked }
+  return { options, store, questions, leftCall }
 }
 
 describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)', (era) => {
   it('prints how its question is answered, waits, and ends with the answer of another process', async () => {
-    const { options, store, questions, parked } = place(era)
-    const call = await parked()
+    const { options, store, questions, leftCall } = place(era)
+    const call = await leftCall()
     const answered = await run(['respond', call.id, '--accept', 'seat=12A', 'window=true', ...options])
     expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked continues.\n' })
     const { code, stdout, stderr } = await call.ended
@@ -82,8 +82,8 @@ describe('a deferred question of jackfield start', () => {
   })
 
   it('is rejected before the user is asked if no server can accept the answer', async () => {
-    const { store, parked } = place('stateless')
-    const call = await parked()
+    const { store, leftCall } = place('stateless')
+    const call = await leftCall()
     call.child.kill('SIGKILL')
     await call.ended
     const { code, stderr } = await run(['respond', call.id, '--store', store])
@@ -94,11 +94,11 @@ describe('a deferred question of jackfield start', () => {
 
 describe('a call whose process was killed', () => {
   it('continues in the process that answers, and shows its result (stateless)', async () => {
-    const { options, questions, parked } = place('stateless')
-    const call = await parked()
+    const { options, questions, leftCall } = place('stateless')
+    const call = await leftCall()
     call.child.kill('SIGKILL')
     await call.ended
-    expect(await questions()).toMatchObject([{ state: 'parked', waits: false, resumable: true }])
+    expect(await questions()).toMatchObject([{ state: 'suspended', waits: false, resumable: true }])
     const { code, stdout } = await run(['respond', call.id, '--accept', 'seat=1B', ...options])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({ action: 'accept', content: { seat: '1B' }, state: 'seat wanted' })
@@ -106,8 +106,8 @@ describe('a call whose process was killed', () => {
   })
 
   it('is lost in a session, and reported', async () => {
-    const { options, questions, parked } = place('session')
-    const call = await parked()
+    const { options, questions, leftCall } = place('session')
+    const call = await leftCall()
     call.child.kill('SIGKILL')
     await call.ended
     expect(await questions()).toEqual([])
@@ -163,8 +163,8 @@ describe('a call of a restarted server that rejects its earlier state', () => {
 
 describe('an interrupted call', () => {
   it('leaves its question, which a changed configuration of the server cannot answer (stateless)', async () => {
-    const { options, store, questions, parked } = place('stateless')
-    const call = await parked()
+    const { options, store, questions, leftCall } = place('stateless')
+    const call = await leftCall()
     call.child.kill('SIGINT')
     const { code, stderr } = await call.ended
     expect(code).toBe(130)
@@ -177,7 +177,7 @@ describe('an interrupted call', () => {
     const wrong = await run(['respond', call.id, '--accept', 'seat=1B', ...only, '--', ...another])
     expect(wrong.code).toBe(1)
     expect(wrong.stderr).toContain('booking is not the server that asked')
-    expect(await questions()).toMatchObject([{ state: 'parked' }])
+    expect(await questions()).toMatchObject([{ state: 'suspended' }])
     const right = await run(['respond', call.id, '--cancel', ...only, '--', ...eras.stateless])
     expect(JSON.parse(right.stdout)).toEqual({ action: 'cancel', state: 'seat wanted' })
     expect(options).toHaveLength(4)
@@ -190,20 +190,20 @@ describe.each([
   ['SIGINT', 130],
 ] as const)('%s at a call that waits for an answer', (signal, exitCode) => {
   it('ends it: the question stays in the inbox, and its row ends (stateless)', async () => {
-    const { store, questions, parked } = place('stateless')
-    const call = await parked('--json')
+    const { store, questions, leftCall } = place('stateless')
+    const call = await leftCall('--json')
     call.child.kill(signal)
     const { code, stdout, stderr } = await call.ended
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toContain('{"error":{"message":"Interrupted. The question stays in the inbox."}}\n')
-    expect(await questions()).toMatchObject([{ state: 'parked', waits: false, resumable: true }])
+    expect(await questions()).toMatchObject([{ state: 'suspended', waits: false, resumable: true }])
     const { rows } = await recorded(['--store', store], tempFolder())
-    expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['parked'])
+    expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['suspended'])
   })
 
   it('ends it with the same exit code if the question cannot stay (session)', async () => {
-    const { store, questions, parked } = place('session')
-    const call = await parked('--json')
+    const { store, questions, leftCall } = place('session')
+    const call = await leftCall('--json')
     call.child.kill(signal)
     const { code, stdout, stderr } = await call.ended
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
@@ -218,8 +218,8 @@ describe.each([
 
 describe('answers on the command line', () => {
   it('that are invalid are rejected with the expected form, and the question stays open', async () => {
-    const { options, questions, parked, store } = place('stateless')
-    const call = await parked()
+    const { options, questions, leftCall, store } = place('stateless')
+    const call = await leftCall()
     const refused = async (...words: string[]): Promise<string> => {
       const { code, stderr } = await run(['respond', call.id, ...words, ...options])
       expect(code).toBe(2)
@@ -244,13 +244,13 @@ describe('answers on the command line', () => {
 
 describe('the inbox', () => {
   it('shows open questions as a table, one question in full, and advice when empty', async () => {
-    const { store, parked } = place('stateless')
+    const { store, leftCall } = place('stateless')
     const empty = await run(['inbox', '--store', store])
     expect(empty.stdout).toContain('No open questions.')
-    const call = await parked()
+    const call = await leftCall()
     const table = (await run(['inbox', '--store', store])).stdout
     expect(table).toMatch(new RegExp(`${call.id} +just now +booking +elicitation +waits +Which seat\\?`))
-    expect(table).toContain('1 question open: 1 with a program that waits, 0 parked.')
+    expect(table).toContain('1 question open: 1 with a program that waits, 0 suspended.')
     const whole = (await run(['inbox', call.id, '--store', store])).stdout
     expect(whole).toContain('booking, its tool book, called by cli')
     expect(whole).toContain('"requestedSchema"')
@@ -262,8 +262,8 @@ describe('the inbox', () => {
 
 describe('inbox --server', () => {
   it('rejects a server that is neither configured nor has asked, and lists the known ones', async () => {
-    const { store, questions, parked } = place('stateless')
-    const call = await parked()
+    const { store, questions, leftCall } = place('stateless')
+    const call = await leftCall()
     const unknown = await run(['inbox', '--server', 'bookings', '--store', store])
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toContain('There is no server "bookings". Known are: booking.')
@@ -274,5 +274,57 @@ describe('inbox --server', () => {
     expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No open questions.') })
     call.child.kill('SIGINT')
     await call.ended
+  })
+})
+
+describe('a value that a server needs', () => {
+  it('is given by another command: a secret from stdin, any other on the command line', async () => {
+    const store = join(tempFolder(), 'store.db')
+    const [command, ...args] = eras.session
+    const inputs = [
+      { id: 'token', description: 'Your token' },
+      { id: 'region', options: ['eu', 'us'] },
+    ]
+    const env = { TOKEN: `\${input:token}`, REGION: `\${input:region}` }
+    const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
+    const secrets = memorySecrets()
+    await using host = createHost({
+      servers: { booking: { command: command ?? '', args, env, from } },
+      ...{ models: [], store, secrets },
+      surface: { name: 'a window', show: { input: async () => undefined } },
+    })
+    const started = host.start()
+    const open = async (): Promise<string> => {
+      await expect.poll(() => host.inbox.list().length).toBe(1)
+      return host.inbox.list()[0]?.id ?? ''
+    }
+    const respond = (id: string, words: string[], stdin?: string) =>
+      run(['respond', id, ...words, '--store', store], stdin === undefined ? {} : { stdin })
+    const token = await open()
+    const listed = await run(['inbox', '--store', store])
+    expect(listed.stdout).toMatch(/booking +input +waits +A value is needed: Your token/)
+    const refused = await respond(token, ['--accept', 'value=canary-5f2c1e'])
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('does not belong on the command line'),
+    })
+    expect(await respond(token, ['--allow'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('answer with --accept or --deny'),
+    })
+    expect(await respond(token, ['--accept'], 'canary-5f2c1e\n')).toMatchObject({ code: 0 })
+    await expect.poll(() => host.inbox.get(token)?.state).toBe('answered')
+    const region = await open()
+    expect(await respond(region, ['--accept', 'value=mars'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The value is one of: eu, us'),
+    })
+    expect(await respond(region, ['--accept', 'value=eu'])).toMatchObject({ code: 0 })
+    await started
+    expect(host.connections.get('booking')?.state).toBe('ready')
+    expect(await secrets.get('input token of /none/mcp.json')).toBe('canary-5f2c1e')
+    const shown = await run(['inbox', token, '--store', store])
+    expect(shown.stdout).toContain('by jackfield respond')
+    expect(shown.stdout).not.toContain('canary')
   })
 })

@@ -7,21 +7,22 @@ import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Activity } from '@jackfield/host'
 import { expect } from 'vitest'
+import { installedProgram } from '../../../../test/setup/program-file.ts'
 import { run as runCommand } from '../../src/cli/program.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const require = createRequire(import.meta.url)
 
-function installed(name: string): string {
-  return join(dirname(require.resolve(`${name}/package.json`)), 'dist/index.js')
-}
-
 /** Commands that start the official reference servers, and our travel server. */
-export const everything = [process.execPath, installed('@modelcontextprotocol/server-everything'), 'stdio']
+export const everything = [
+  process.execPath,
+  installedProgram('@modelcontextprotocol/server-everything', 'dist/transports/stdio.js'),
+  'stdio',
+]
 export const onEverything = (...words: string[]): string[] => [...words, '--', ...everything]
 export const filesystem = (folder: string): string[] => [
   process.execPath,
-  installed('@modelcontextprotocol/server-filesystem'),
+  installedProgram('@modelcontextprotocol/server-filesystem'),
   folder,
 ]
 export const travel = (database = ':memory:'): string[] => [

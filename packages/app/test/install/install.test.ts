@@ -6,7 +6,7 @@ import type { Activity } from '@jackfield/host'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from '../../../host/test/bundle/zips.ts'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
-import { runProcess, tempFolder, travel } from '../cli/jackfield.ts'
+import { run, runProcess, tempFolder, travel } from '../cli/jackfield.ts'
 
 /** A person's home, with a launcher of packages that starts the travel server and notes what it was asked to start. */
 function home(launcher = 'npx') {
@@ -30,7 +30,10 @@ function home(launcher = 'npx') {
   return {
     cwd,
     config,
-    jackfield: (args: string[], stdin = '') => runProcess(args, { cwd, env, stdin }),
+    /** Runs a command that starts no launcher. */
+    jackfield: (args: string[], stdin = '') => run(args, { cwd, env, stdin }),
+    /** Runs a command as a process, whose PATH has the launcher. */
+    starting: (args: string[]) => runProcess(args, { cwd, env }),
     written: () => JSON.parse(readFileSync(config, 'utf8')),
     noted: () => readFileSync(noted, 'utf8').trim(),
   }
@@ -62,7 +65,7 @@ describe('a server of the registry', () => {
 
     await at.jackfield(['secret', 'set', 'weather.WEATHER_TOKEN'], 'hush-hush-token')
     const words = ['install', 'io.github.ann/weather', '--yes', '--set', 'REGION=eu', '--registry', url]
-    const installed = await at.jackfield(words)
+    const installed = await at.starting(words)
     expect(installed).toMatchObject({ code: 0 })
     expect(installed.stderr).toContain('io.github.ann')
     expect(installed.stderr).toContain('WEATHER_TOKEN (secret)')
@@ -73,7 +76,7 @@ describe('a server of the registry', () => {
       args: ['-y', '@ann/weather@1.4.0', '--units', 'metric'],
       env: { WEATHER_TOKEN: `\${secret:weather.WEATHER_TOKEN}`, REGION: 'eu' },
     })
-    expect((await at.jackfield(['tools', 'weather'])).stdout).toContain('searchFlights')
+    expect((await at.starting(['tools', 'weather'])).stdout).toContain('searchFlights')
 
     expect(await at.jackfield(words)).toMatchObject({ code: 2, stderr: expect.stringContaining('already') })
     const gone = await at.jackfield(['uninstall', 'weather'])
@@ -148,7 +151,7 @@ describe('install', () => {
       { registryType: 'pypi', identifier: 'trips', version: '2.0.1', transport: { type: 'stdio' } },
     ]
     writeFileSync(file, JSON.stringify({ name: 'io.github.ann/trips', version: '2.0.1', packages }))
-    expect(await at.jackfield(['install', file, '--yes'])).toMatchObject({ code: 0 })
+    expect(await at.starting(['install', file, '--yes'])).toMatchObject({ code: 0 })
     expect(at.noted()).toBe('trips==2.0.1')
     const own = await at.jackfield(['install', '--yes', '--name', 'mine', '--', ...travel()])
     expect(own).toMatchObject({ code: 0, stdout: expect.stringContaining('It runs') })

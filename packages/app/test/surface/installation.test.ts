@@ -64,21 +64,24 @@ describe('the effects of an installation', () => {
 })
 
 describe('the question', () => {
-  test.each<['yes' | 'no' | typeof cancelled, boolean]>([
-    ['yes', true],
-    ['no', false],
-    [cancelled, false],
-  ])('starts at no, and accepts only an explicit yes (%s)', async (answer, agreed) => {
+  const { config: _, ...plan } = planForServer('shop', { url: 'https://shop.example/mcp' })
+  const question = { kind: 'installation' as const, id: 'a', cause: { server: 'shop' }, plan, file }
+
+  test.each<['yes' | 'no' | typeof cancelled, 'allow' | 'deny']>([
+    ['yes', 'allow'],
+    ['no', 'deny'],
+    [cancelled, 'deny'],
+  ])('starts at no, and accepts only an explicit yes (%s)', async (answer, verdict) => {
     const person = scripted(answer)
-    expect(await askInstallation({ lines: ['a', 'b'], starts: true }, person)).toBe(agreed)
-    expect(person.said).toEqual(['a', 'b'])
+    expect(await askInstallation({ ...question, starts: true }, person, palette)).toEqual({ verdict })
+    expect(person.said).toEqual(installationLines(plan, file, palette))
     expect(person.initials).toEqual(['no'])
     expect(person.asked).toEqual(['Install it and start it?'])
   })
 
   test('does not mention a start if there is none', async () => {
     const person = scripted('no')
-    await askInstallation({ lines: [], starts: false }, person)
+    await askInstallation({ ...question, starts: false }, person, palette)
     expect(person.asked).toEqual(['Install it?'])
   })
 })

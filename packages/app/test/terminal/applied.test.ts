@@ -7,7 +7,7 @@ import { programFile } from '../../../../test/setup/program-file.ts'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { run, tempFolder } from '../cli/jackfield.ts'
 import { type InProcess, inProcess } from './in-process.ts'
-import { missing, person, prompt } from './person.ts'
+import { missing, type Person, person, prompt } from './person.ts'
 
 const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 
@@ -107,7 +107,8 @@ describe('an answer given in a command is applied before the command ends', { ti
     expect(new Set(names.map(([, name]) => name))).toEqual(new Set(Object.keys(commands)))
   })
 
-  test.skipIf(missing !== undefined).each(connecting)('%s: a changed definition', async (name, words) => {
+  /** A person who agreed to what a shop said, after which it says something else. */
+  async function withChange() {
     const ann = person()
     const says = (description: string): string => ann.write('says.json', definition(description))
     const env = { SAYS: says('Buys one item.'), LOG: ann.write('calls.log', '') }
@@ -117,19 +118,37 @@ describe('an answer given in a command is applied before the command ends', { ti
     write(ann.home, 'saved.json', saved)
     expect((await ann.quietly('servers')).code).toBe(0)
     says('Buys every item.')
-    const terminal = ann.terminal(words)
-    await terminal.until('Use it from now on?')
-    await choose(terminal, 'Accept it as it is now')
-    const last = leaving[name]
-    if (last !== undefined) await terminal.until(last)
-    if (name === 'chat') terminal.type('/quit\r')
-    if (name === 'watch') terminal.press('ctrl+c')
-    await terminal.exited
+    return ann
+  }
+
+  async function expectAccepted(ann: Person): Promise<void> {
     const { servers } = JSON.parse((await ann.quietly('trust', '--json')).stdout)
     const states = servers[0].items.map(({ state }: { state: string }) => state)
     expect(new Set(states)).toEqual(new Set(['pinned']))
     const { questions } = JSON.parse((await ann.quietly('inbox', '--all', '--json')).stdout)
     expect(questions.map(({ state }: { state: string }) => state)).toEqual(['answered'])
+  }
+
+  test.each(connecting)('%s: a changed definition', async (name, words) => {
+    const ann = await withChange()
+    const terminal = inProcess(words, { home: ann.home, env: { JACKFIELD_KEY_FILE: `${ann.home}/key` } })
+    await terminal.until('● Decide later')
+    terminal.press('down')
+    await terminal.until('● Accept it as it is now')
+    terminal.press('enter')
+    await end(name, terminal)
+    await expectAccepted(ann)
+  })
+
+  test.skipIf(missing !== undefined)('a changed definition, in a terminal', async () => {
+    const ann = await withChange()
+    const terminal = ann.terminal(['watch', 'shop', 'note:/1'])
+    await terminal.until('Use it from now on?')
+    await choose(terminal, 'Accept it as it is now')
+    await terminal.until('Ctrl+C ends it')
+    terminal.press('ctrl+c')
+    await terminal.exited
+    await expectAccepted(ann)
   })
 
   test.each(connecting)('%s: the start of a server of this folder', async (name, words) => {

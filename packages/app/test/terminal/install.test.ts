@@ -61,7 +61,16 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     const ann = withLauncher()
     const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
     await terminal.until('Install it and start it?')
-    terminal.type('y')
+    // The user consents in another window.
+    const { stdout: listed } = await ann.quietly('inbox', '--json')
+    const [question] = JSON.parse(listed).questions
+    expect(question).toMatchObject({
+      kind: 'installation',
+      server: 'weather',
+      what: `Install it? ${command}`,
+    })
+    expect(await ann.quietly('respond', question.id, '--allow')).toMatchObject({ code: 0 })
+    await terminal.until('Answered by jackfield respond.')
     await terminal.until('weather needs Your token')
     terminal.type('hush-hush-token\r')
     await terminal.until('weather needs REGION')

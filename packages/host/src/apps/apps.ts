@@ -23,7 +23,7 @@ import type {
   TrustFinding,
 } from '../types/index.ts'
 import { filesOf } from './download.ts'
-import { asksForNoMore, type ReadPage, readPage } from './page.ts'
+import { asksForNoMore, findingsAbout, type ReadPage, readPage } from './page.ts'
 import { appOf, isVisibleTo } from './tool-app.ts'
 
 /** Maximum open pages. */
@@ -109,7 +109,7 @@ export class Apps implements AppService {
     const { entry, connection } = catalog.tool(nameOf(shownName))
     const { server, tool } = entry
     const uri = appOf(tool)
-    if (uri === undefined) throw new McpError('INVALID', `The tool ${oneLine(tool.name)} has no app.`)
+    if (uri === undefined) throw new McpError('NOT_FOUND', `The tool ${oneLine(tool.name)} has no app.`)
     const reason = usable(server, tool.name)
     if (reason !== undefined)
       throw new FixableError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`, [
@@ -561,7 +561,7 @@ export class Apps implements AppService {
 /** The user does not allow the page. */
 class Blocked extends McpError {
   constructor(uri: string) {
-    super('INVALID', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })
+    super('REFUSED', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })
   }
 }
 
@@ -595,22 +595,4 @@ function textOf(content: unknown): string {
 function requireShort({ length }: string): void {
   if (length > maxText)
     throw new RpcError(ErrorCode.InvalidParams, `An app may write ${maxText} characters; these are ${length}`)
-}
-
-const localOrigin = /^\w+:\/\/(\[::1\]|127\.|localhost|[^/]*\.localhost)/
-
-/** Warnings about a page, shown before it opens. */
-function findingsAbout({ version: { csp } }: Extract<AppWish, { kind: 'page' }>): TrustFinding[] {
-  const local = Object.values(csp)
-    .flat()
-    .filter((entry) => localOrigin.test(entry))
-  if (local.length === 0) return []
-  return [
-    {
-      severity: 'warning',
-      code: 'reaches-this-machine',
-      at: 'csp',
-      message: `It wants to reach programs on this machine: ${local.join(', ')}`,
-    },
-  ]
 }

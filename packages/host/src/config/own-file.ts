@@ -18,7 +18,7 @@ export async function ownServers(file: string): Promise<Record<string, ServerCon
 
 /**
  * Adds servers to the user's own configuration; comments and formatting are kept.
- * @throws McpError 'INVALID' if a name exists; nothing is written then
+ * @throws McpError 'CONFLICT' if a name exists; nothing is written then
  */
 export async function addServers(
   file: string,
@@ -28,7 +28,7 @@ export async function addServers(
   const taken = Object.keys(servers).find((name) => Object.hasOwn(present, name))
   if (taken !== undefined) {
     throw new FixableError(
-      'INVALID',
+      'CONFLICT',
       `${file} has a server "${oneLine(taken)}" already. Choose another name, or uninstall that one first`,
       [{ action: 'uninstall', server: taken }],
     )
@@ -38,7 +38,7 @@ export async function addServers(
 
 /**
  * Removes a server from the user's own configuration, and returns its entry.
- * @throws McpError 'INVALID' if there is none with that name
+ * @throws McpError 'NOT_FOUND' if there is none with that name
  */
 export async function removeServer(file: string, name: string): Promise<ServerConfig> {
   const servers = await ownServers(file)
@@ -46,7 +46,7 @@ export async function removeServer(file: string, name: string): Promise<ServerCo
   if (config === undefined) {
     const names = Object.keys(servers).map((one) => oneLine(one))
     const others = names.length === 0 ? 'It names none' : `It names: ${names.join(', ')}`
-    throw new McpError('INVALID', `${file} has no server "${oneLine(name)}". ${others}.`)
+    throw new McpError('NOT_FOUND', `${file} has no server "${oneLine(name)}". ${others}.`)
   }
   const text = (await textOfFile(file)) ?? ''
   await replaceFile(file, editText(text, file, [{ path: ['mcpServers', name], value: undefined }]), ownerOnly)

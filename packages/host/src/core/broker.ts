@@ -93,7 +93,7 @@ export class Broker {
     this.#deps = deps
   }
 
-  /** Throws an McpError 'INVALID' for an unknown name or arguments that are no JSON object; otherwise returns a result. */
+  /** Throws an McpError 'NOT_FOUND' for an unknown name, 'INVALID' for arguments that are no JSON object; otherwise returns a result. */
   async call(name: string, given: JsonRecord, options: BrokerOptions): Promise<BrokeredCall> {
     const { catalog, policy, recorder } = this.#deps
     const { entry, connection } = catalog.tool(name)
@@ -179,7 +179,7 @@ export class Broker {
     const more = {
       ...edited,
       ...(error !== undefined && { error }),
-      ...(outcome === 'parked' && { suspended: true }),
+      ...(outcome === 'suspended' && { suspended: true }),
     }
     if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined)) return finish(outcome, result, more)
     const passed = await this.#pass(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)

@@ -47,7 +47,7 @@ export function checkedResult(value: CallToolResult, by: string): CallToolResult
 
 /** The outcome of a call without a result. */
 export interface CallFailure {
-  outcome: 'error' | 'cancelled' | 'unknown' | 'changed' | 'parked'
+  outcome: 'error' | 'cancelled' | 'unknown' | 'changed' | 'suspended'
   result: CallToolResult
   error?: Failure
 }
@@ -70,13 +70,13 @@ export function failedCall(server: string, tool: string, error: unknown): CallFa
 /** A suspended call: its question stays in the inbox, and answering it resumes the call. */
 export function suspendedCall(server: string, tool: string): CallFailure {
   const message = `The call of ${tool} of ${server} waits in the inbox for an answer`
-  return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
+  return { outcome: 'suspended', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
 /** A call that continues as a task of its server, which the next program on the store follows. */
 export function detachedTask(server: string, tool: string): CallFailure {
   const message = `${tool} of ${server} continues as a task of its server; it is followed again once the host runs`
-  return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
+  return { outcome: 'suspended', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
 /** The failure as data; an unknown error counts as a protocol error. */

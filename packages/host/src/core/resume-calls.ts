@@ -80,7 +80,7 @@ async function run(suspension: SuspendedCall, deps: ResumeDeps): Promise<Brokere
   const { call, request } = suspension
   owners.lock()
   if (!suspended.claim(call, owners.me)) {
-    throw new McpError('INVALID', `Another program has resumed the call of ${oneLine(request.tool)} already`)
+    throw new McpError('CONFLICT', `Another program has resumed the call of ${oneLine(request.tool)} already`)
   }
   if (request.holes === undefined) return continueCall(suspension, deps)
   const whole = await deps.suspendedSecrets.restore(suspension).catch((error: unknown) => {
@@ -168,7 +168,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     if (ended.lost !== undefined) store.inbox.markLost(call, round, ended.lost)
     if (ended.again) store.suspendedCalls.release(call, me)
     const left = suspension.end() && signal.aborted
-    const done = finish(left ? 'parked' : ended.outcome, errorResult(ended.text), ended.error)
+    const done = finish(left ? 'suspended' : ended.outcome, errorResult(ended.text), ended.error)
     return left ? { ...done, suspended: true } : done
   } finally {
     over(failed)

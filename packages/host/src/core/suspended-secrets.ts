@@ -93,7 +93,7 @@ export class SuspendedSecrets {
 
   #write(work: () => Promise<void>): void {
     this.#last = this.#last.then(work).catch((error: unknown) => {
-      process.emitWarning(`The secrets of a parked call could not be sealed: ${reasonOf(error)}`)
+      process.emitWarning(`The secrets of a suspended call could not be sealed: ${reasonOf(error)}`)
     })
     this.#deps.follow(this.#last)
   }

@@ -170,12 +170,12 @@ export class Tasks implements TaskService {
   #refusal(id: string): McpError {
     const row = this.#deps.store.tasks.list().find(({ call }) => String(call) === id)
     if (row === undefined)
-      return new McpError('INVALID', `There is no task ${oneLine(id)} here, or it ended too long ago.`)
+      return new McpError('NOT_FOUND', `There is no task ${oneLine(id)} here, or it ended too long ago.`)
     const { owner, server } = row
     return owner === null || this.#deps.store.owners.isGone(owner)
-      ? new McpError('INVALID', `Task ${id} is continued once ${oneLine(server)} is connected.`)
+      ? new McpError('CONFLICT', `Task ${id} is continued once ${oneLine(server)} is connected.`)
       : new McpError(
-          'INVALID',
+          'CONFLICT',
           `Task ${id} belongs to another program that runs. Wait for it or cancel it there.`,
         )
   }

@@ -168,7 +168,10 @@ function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefin
       return `Waiting for a person to allow ${server} to start`
     case 'login':
       return `Waiting for a person to sign in to ${server}`
+    case 'input':
+      return `Waiting for a person to enter a value that ${server} needs`
     case 'app':
+    case 'installation':
     case 'drift':
       return undefined
   }

@@ -32,7 +32,7 @@ export function createConversationStore({
     const exact = fitting.find((row) => row.id === id)
     const [row, other] = exact === undefined ? fitting : [exact]
     const named = JSON.stringify(oneLine(id))
-    if (row === undefined || id === '') throw new McpError('INVALID', `There is no conversation ${named}.`)
+    if (row === undefined || id === '') throw new McpError('NOT_FOUND', `There is no conversation ${named}.`)
     if (other !== undefined)
       throw new McpError('INVALID', `Several conversations begin with ${named}; give more of the id.`)
     return row
@@ -65,7 +65,7 @@ export function createConversationStore({
       const texts = given.map((entry) => ({ at, entry: entryText(entry) }))
       if (!table.append(row, known, texts)) {
         throw new McpError(
-          'INVALID',
+          'CONFLICT',
           'This conversation went on in another window, so nothing was added to it. Resume it to see what was said there, or fork it.',
           { details: { conversation: id } },
         )
@@ -91,7 +91,10 @@ export function createConversationStore({
     remove(id) {
       const row = find(id)
       if (table.hasForks(row.id)) {
-        throw new McpError('INVALID', 'Another conversation was forked from this one; remove that one first.')
+        throw new McpError(
+          'CONFLICT',
+          'Another conversation was forked from this one; remove that one first.',
+        )
       }
       table.remove(row.id)
     },

@@ -44,7 +44,7 @@ export function createResults(
       const kept = get(id)
       if (kept === undefined || (conversation !== undefined && !knows(conversation, kept.conversation))) {
         throw new McpError(
-          'INVALID',
+          'NOT_FOUND',
           `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,
         )
       }

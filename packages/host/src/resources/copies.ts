@@ -136,7 +136,7 @@ export class Copies {
   async diff(conversation: string, ref: ResourceRef, signal: AbortSignal | undefined): Promise<CopyDiff> {
     const kept = this.#of(conversation).get(keyOf(ref))
     if (kept === undefined) {
-      throw new McpError('INVALID', `${ref.uri} of ${ref.server} is not attached to this conversation`)
+      throw new McpError('NOT_FOUND', `${ref.uri} of ${ref.server} is not attached to this conversation`)
     }
     const { contents } = await this.#lanes.run(() => this.#read(ref, undefined, signal))
     const changed = this.#compare(conversation, kept, contents)

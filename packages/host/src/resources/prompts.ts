@@ -1,5 +1,5 @@
 import { McpError, type PromptMessage, parseTemplate } from '@jackfield/sdk'
-import { promptMessages } from '../models/agent/prompt-messages.ts'
+import { promptMessages } from '../models/messages.ts'
 import { isForPersonOnly } from '../shared/audience.ts'
 import type { Host, LibraryPrompt, PromptPreview, TemplateField } from '../types/index.ts'
 import { tokensOf } from './contents.ts'
@@ -36,7 +36,7 @@ function promptNamed(prompts: readonly LibraryPrompt[], name: string): LibraryPr
   if (found !== undefined) return found
   const same = prompts.filter(({ prompt }) => prompt.name === wanted).map(({ command }) => command)
   const hint = same.length === 0 ? '' : `. Did you mean ${same.join(' or ')}?`
-  throw new McpError('INVALID', `There is no prompt ${JSON.stringify(wanted)} at present${hint}`)
+  throw new McpError('NOT_FOUND', `There is no prompt ${JSON.stringify(wanted)} at present${hint}`)
 }
 
 function weighed(message: PromptMessage): PromptPreview['messages'][number] {

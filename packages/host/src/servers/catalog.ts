@@ -151,7 +151,7 @@ export function createCatalog(
 }
 
 function unknown(kind: string, name: string): never {
-  throw new McpError('INVALID', `There is no ${kind} named ${JSON.stringify(name)} at present`)
+  throw new McpError('NOT_FOUND', `There is no ${kind} named ${JSON.stringify(name)} at present`)
 }
 
 function mapValues<A, B>(from: Map<string, A>, to: (name: string, value: A) => B): Map<string, B> {

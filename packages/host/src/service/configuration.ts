@@ -4,13 +4,13 @@ import { basename, dirname } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { type HostConfig, parseConfig } from '../config/config.ts'
-import { discoverServers } from '../config/discover.ts'
 import { readDocument } from '../config/document.ts'
 import { type Edit, editText, hashOf, replaceFile, textOfFile } from '../config/edit.ts'
 import { explainServers, explainSettings } from '../config/explain.ts'
 import {
   type ConfigFile,
   configFiles,
+  discoverServers,
   isOfAnotherApp,
   type LayeredConfig,
   type LayerOptions,
@@ -180,16 +180,16 @@ export class ConfigurationService {
 
   /**
    * Writes a planned change and applies it.
-   * @throws McpError 'INVALID' if the plan is unknown or expired, or the file changed since
+   * @throws McpError 'NOT_FOUND' if the plan is unknown or expired, 'CONFLICT' if the file changed since
    */
   async write(id: string): Promise<Reconfigured> {
     const stored = this.#plans.get(id)
     if (stored === undefined || stored.until < Date.now())
-      throw new McpError('INVALID', 'This change is no longer known. Make it again.')
+      throw new McpError('NOT_FOUND', 'This change is no longer known. Make it again.')
     const { plan, text, secrets, first } = stored
     if (hashOf(await textOfFile(plan.file)) !== plan.hash)
       throw new McpError(
-        'INVALID',
+        'CONFLICT',
         `${plan.file} changed since the change was shown. Look at the change again.`,
       )
     this.#plans.delete(id)
@@ -394,9 +394,9 @@ export class ConfigurationService {
     const servers: Record<string, ServerConfig> = {}
     for (const { file, name } of wanted) {
       const found = all.find((one) => one.file === file && one.name === name)
-      if (found === undefined) throw new McpError('INVALID', `${file} has no server "${name}" any more.`)
+      if (found === undefined) throw new McpError('NOT_FOUND', `${file} has no server "${name}" any more.`)
       if (Object.hasOwn(config.servers, name) || Object.hasOwn(servers, name))
-        throw new McpError('INVALID', `There is a server "${name}" already. Choose one of them.`)
+        throw new McpError('CONFLICT', `There is a server "${name}" already. Choose one of them.`)
       const cleaned = withoutSecrets(name, found.server)
       servers[name] = cleaned.config
       secrets.push(...cleaned.secrets)
@@ -509,7 +509,7 @@ function originOf(config: LayeredConfig, server: string): LayeredConfig['origins
 }
 
 function unknownServer(name: string): McpError {
-  return new McpError('INVALID', `The configuration has no server "${name}".`)
+  return new McpError('NOT_FOUND', `The configuration has no server "${name}".`)
 }
 
 function notAFile(file: string): McpError {

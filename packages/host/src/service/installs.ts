@@ -104,7 +104,8 @@ export class InstallService {
   /**
    * Installs it and starts it; returns its name in the configuration. A row of the activity log records the approval. `secrets`:
    * values by `NeededValue.id`. `hash`: of the file whose change was shown.
-   * @throws McpError 'INVALID' if a value is missing or invalid, or the file changed since it was shown
+   * @throws McpError 'INVALID' if a value is missing or invalid, 'CONFLICT' if the file changed since it was shown, 'NOT_FOUND' for
+   *   an unknown or expired review
    */
   async install(
     id: string,
@@ -124,22 +125,8 @@ export class InstallService {
     const unpack = bundle && ((): Promise<void> => bundle.unpack())
     const change = await configuration.planServer(plan.name, plan.config(given(plan, values)), typed, unpack)
     if (change.hash !== hash)
-      throw new McpError('INVALID', `${change.file} changed since it was shown. Look at the change again.`)
-    host.record({
-      kind: 'install',
-      server: plan.name,
-      summary: `${plan.name} is to be installed`,
-      outcome: 'allowed',
-      durationMs: null,
-      cause: null,
-      detail: {
-        command: plan.command,
-        findings: [...plan.findings],
-        by,
-        ...(plan.publisher !== undefined && { publisher: plan.publisher }),
-        ...(plan.version !== undefined && { version: plan.version }),
-      },
-    })
+      throw new McpError('CONFLICT', `${change.file} changed since it was shown. Look at the change again.`)
+    await host.approveInstallation({ plan, file: change.file, starts: true }, { by })
     await configuration.write(change.id)
     this.#reviews.delete(id)
     return plan.name
@@ -148,7 +135,7 @@ export class InstallService {
   #reviewed(id: string): Review {
     const review = this.#reviews.get(id)
     if (review === undefined || review.until < Date.now())
-      throw new McpError('INVALID', 'This review is no longer known. Open the server again.')
+      throw new McpError('NOT_FOUND', 'This review is no longer known. Open the server again.')
     return review
   }
 }

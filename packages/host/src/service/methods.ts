@@ -107,10 +107,6 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'inbox.defer': ({ id }, { surfaces }) => surfaces.defer(id),
   'inbox.refusal': ({ id }, { host }) => host.inbox.refusal(id) ?? null,
   'inbox.resumed': async ({ id }, { host }) => (await host.inbox.resumed(id)) ?? null,
-  'inputs.answer': ({ id, value }, { inputs }) => {
-    inputs.answer(id, value)
-    return null
-  },
   'conversations.list': (options, { host }) => host.conversations.list(options),
   'conversations.find': ({ id }, { host }) => host.conversations.find(id),
   'conversations.entries': ({ id }, { host }) => host.conversations.entries(id),
@@ -275,7 +271,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
 /** A prompt by its command or its qualified name. */
 function promptNamed(name: string, { library }: Host): LibraryPrompt {
   const found = library.prompts().find((prompt) => prompt.command === name || prompt.name === name)
-  if (found === undefined) throw new McpError('INVALID', `There is no prompt "${name}".`)
+  if (found === undefined) throw new McpError('NOT_FOUND', `There is no prompt "${name}".`)
   return found
 }
 
@@ -296,7 +292,6 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'apps.forget',
   'inbox.answer',
   'inbox.defer',
-  'inputs.answer',
   'conversations.open',
   'conversations.say',
   'conversations.stop',

@@ -1,5 +1,6 @@
 import type { JsonObject, SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
+import { activityKinds } from '../log/store/activity-log.ts'
 import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
 import type { MethodName, Methods } from './contract.ts'
@@ -32,6 +33,8 @@ const questionKinds = [
   'sampling-result',
   'roots',
   'install',
+  'input',
+  'installation',
   'drift',
   'login',
   'app',
@@ -89,25 +92,6 @@ const trustItems = z
     }),
   )
   .exactOptional()
-const activityKinds = z.enum([
-  'connection',
-  'call',
-  'read',
-  'prompt',
-  'approval',
-  'elicitation',
-  'sampling',
-  'roots',
-  'model',
-  'change',
-  'result',
-  'install',
-  'drift',
-  'login',
-  'app',
-  'code',
-  'conversation',
-])
 
 const place = z.strictObject({ file: name, index: count })
 const configChange = z.discriminatedUnion('kind', [
@@ -135,7 +119,6 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
     name,
     kinds: z.array(z.enum(questionKinds)),
     urlElicitation: z.boolean().exactOptional(),
-    inputs: z.boolean().exactOptional(),
   }),
   'catalog.tools': z.strictObject({ server: name.exactOptional() }),
   'catalog.prompts': z.strictObject({ server: name.exactOptional() }),
@@ -194,7 +177,6 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'inbox.defer': z.strictObject({ id: name }),
   'inbox.refusal': z.strictObject({ id: name }),
   'inbox.resumed': z.strictObject({ id: name }),
-  'inputs.answer': z.strictObject({ id: name, value: text.exactOptional() }),
   'conversations.list': z.strictObject({ limit: count.max(1_000).exactOptional() }),
   'conversations.find': z.strictObject({ id: name }),
   'conversations.entries': z.strictObject({ id: name }),
@@ -303,7 +285,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'activity.list': z.strictObject({
     id: count.exactOptional(),
     server: name.exactOptional(),
-    kind: activityKinds.exactOptional(),
+    kind: z.enum(activityKinds).exactOptional(),
     limit: count.max(100_000).exactOptional(),
   }),
   'activity.verify': z.strictObject({ head: text.exactOptional() }),

@@ -101,7 +101,7 @@ export class Runs {
     return id
   }
 
-  /** @throws McpError 'INVALID' if there is no such run, or it was dropped */
+  /** @throws McpError 'NOT_FOUND' if there is no such run, or it was dropped */
   get(id: string): Run {
     return this.#kept(id).run
   }
@@ -120,7 +120,7 @@ export class Runs {
 
   #kept(id: string): RunEntry {
     const kept = this.#runs.get(id)
-    if (kept === undefined) throw new McpError('INVALID', `There is no run ${id}, or it is too long ago.`)
+    if (kept === undefined) throw new McpError('NOT_FOUND', `There is no run ${id}, or it is too long ago.`)
     return kept
   }
 

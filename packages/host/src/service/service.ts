@@ -22,27 +22,23 @@ import type {
 } from '../types/index.ts'
 import { ConfigurationService } from './configuration.ts'
 import type {
-  ConfigurationNotice,
   ConversationRow,
   HostStatus,
   InboxRow,
   ModelRow,
-  Notice,
   RunRequest,
   ServerRow,
   Topics,
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
 import { Downloads } from './downloads.ts'
-import { Inputs } from './inputs.ts'
 import { InstallService } from './installs.ts'
+import { isNotice, Notices, noticeTypes } from './notices.ts'
 import { type RunOptions, Runs } from './runs.ts'
 import { Surfaces } from './surfaces.ts'
 import { Topic, type TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** Maximum rows of the topic `notices`. */
-const maxStoredNotices = 500
 /** Settled questions that stay in the topic `inbox`. */
 const maxStoredSettled = 50
 /** Maximum rows of the topic `activity`. */
@@ -89,7 +85,6 @@ export class HostService {
   readonly runs: Runs
   readonly conversations: ConversationService
   readonly surfaces: Surfaces
-  readonly inputs: Inputs
   readonly downloads: Downloads = new Downloads()
   /** Names of connected clients, set by the peer server. */
   clients: () => readonly string[] = () => []
@@ -108,11 +103,9 @@ export class HostService {
   readonly #deferred = new Set<string>()
   /** Runs whose questions fail if no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
-  readonly #notices: Notice[] = []
-  readonly #noticeListeners = new Set<(changes: readonly Change<Notice>[]) => void>()
+  readonly #notices = new Notices()
   readonly #conversationListeners = new Set<() => void>()
   readonly #ends: (() => void)[] = []
-  #noticeCount = 0
   #catalogVersion = 0
   /** Started servers, by name. */
   readonly #started = new Map<string, Promise<void>>()
@@ -139,16 +132,9 @@ export class HostService {
         return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
       },
     )
-    this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
-    this.#ends.push(
-      this.surfaces.onChange(() => {
-        if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
-        this.#askForApproval()
-      }),
-    )
+    this.#ends.push(this.surfaces.onChange(() => this.#askForApproval()))
     this.#models = [...options.models]
-    const surface = { surface: this.surfaces.surface, askInput: this.inputs.ask }
-    this.host = createHost({ ...surface, ...given, models: this.#models })
+    this.host = createHost({ surface: this.surfaces.surface, ...given, models: this.#models })
     this.runs = new Runs(this.host)
     this.conversations = new ConversationService({
       host: this.host,
@@ -162,7 +148,7 @@ export class HostService {
       this.#configuration = new ConfigurationService({
         ...{ host: this.host, layers, config, read },
         onChange: (next, done, isPolicyChanged) => this.#reconfigured(next, done, isPolicyChanged),
-        onProblem: (problem) => this.notify({ type: 'configuration', problem }),
+        onProblem: (problem) => this.#notices.add({ type: 'configuration', problem }),
       })
       const { home } = layers
       const deps = { host: this.host, configuration: this.#configuration, home }
@@ -237,7 +223,7 @@ export class HostService {
     // Mutated in place, because the host and conversations hold this list.
     if (models !== undefined) this.#models.splice(0, this.#models.length, ...models)
     const rules = isPolicyChanged ? { rules: config.rules.length } : {}
-    this.notify({ type: 'configuration', done, ...rules })
+    this.#notices.add({ type: 'configuration', done, ...rules })
   }
 
   /** Whether ending the process now would interrupt work. */
@@ -285,10 +271,10 @@ export class HostService {
     return { providers: modelProviders(env), chosen: env['JACKFIELD_MODEL'] ?? null }
   }
 
-  /** @throws McpError 'INVALID' for an unknown model */
+  /** @throws McpError 'NOT_FOUND' for an unknown model */
   async testModel(id: string, signal: AbortSignal): Promise<ModelTest> {
     const model = this.#models.find((one) => one.id === id) ?? this.#options.findModel?.(id)
-    if (model === undefined) throw new McpError('INVALID', `There is no model "${id}".`)
+    if (model === undefined) throw new McpError('NOT_FOUND', `There is no model "${id}".`)
     const began = performance.now()
     const reply = await model.generate({
       messages: [{ role: 'user', content: { type: 'text', text: 'Answer with the one word: ready' } }],
@@ -349,20 +335,20 @@ export class HostService {
   }
 
   /**
-   * @throws McpError 'INVALID' if it is not open or the answer is invalid, and if `seen` is not the digest of the question's
-   * current form
+   * @throws McpError 'NOT_FOUND' if there is no such question, 'INVALID' if the answer is invalid, 'CONFLICT' if it is not open or `seen`
+   * is not the digest of the question's current form
    */
   answer(id: string, answer: HostAnswers[QuestionKind], by: string, seen: string | undefined): void {
     const { inbox } = this.host
     if (seen !== undefined) {
       const item = inbox.get(id)
       if (item !== undefined && digestOf(item.question) !== seen)
-        throw new McpError('INVALID', 'The question changed since it was shown. Read it again.')
+        throw new McpError('CONFLICT', 'The question changed since it was shown. Read it again.')
     }
     inbox.answer(id, answer, by)
   }
 
-  /** The topic with this name. @throws McpError 'INVALID' if there is none */
+  /** The topic with this name. @throws McpError 'NOT_FOUND' if there is none */
   topic(name: string): Topic {
     const known = this.#topics.get(name)
     if (known !== undefined) return known
@@ -376,7 +362,7 @@ export class HostService {
     const source = Object.hasOwn(sources, name) ? sources[name] : undefined
     if (source !== undefined) return source
     const [, id] = /^conversation:(.+)$/.exec(name) ?? []
-    if (id === undefined) throw new McpError('INVALID', `There is no topic "${name}".`)
+    if (id === undefined) throw new McpError('NOT_FOUND', `There is no topic "${name}".`)
     const conversation: TopicSource<ConversationRow> = {
       rows: () => this.conversations.get(id).topic.rows(),
       follow: (sink) => {
@@ -395,7 +381,6 @@ export class HostService {
   async close(): Promise<void> {
     for (const end of this.#ends.splice(0)) end()
     this.conversations.close()
-    this.inputs.giveUp()
     for (const topic of this.#topics.values()) topic.close()
     await this.host.close()
   }
@@ -411,7 +396,6 @@ export class HostService {
         ['connection', 'catalog', 'trust'],
       ),
       inbox: this.#inboxSource(),
-      inputs: this.inputs.topic,
       runs: this.runs.topic,
       tasks: this.#refreshed(() => host.tasks.list().map((task) => [task.id, task] as const), ['task'], true),
       conversations: this.#conversationsSource(),
@@ -420,7 +404,7 @@ export class HostService {
         follow: ({ refresh }) => this.surfaces.onChange(refresh),
       },
       activity: this.#activitySource(),
-      notices: this.#noticeSource(),
+      notices: this.#notices.topic,
       configuration: {
         rows: () => [['version', { version: this.#configuration?.version ?? 0 }]],
         follow: ({ refresh }) => this.#configuration?.onChange(refresh) ?? (() => {}),
@@ -511,30 +495,6 @@ export class HostService {
     }
   }
 
-  #noticeSource(): TopicSource<Notice> {
-    return {
-      rows: () =>
-        this.#notices.map((notice, n) => [String(this.#noticeCount - this.#notices.length + n), notice]),
-      follow: ({ push }) => {
-        this.#noticeListeners.add(push)
-        return () => this.#noticeListeners.delete(push)
-      },
-    }
-  }
-
-  /** Adds a notice for the clients. */
-  notify(event: NoticeEvent): void {
-    const notice = withTime(event)
-    const changes: Change<Notice>[] = [{ set: String(this.#noticeCount), row: notice }]
-    this.#notices.push(notice)
-    this.#noticeCount += 1
-    if (this.#notices.length > maxStoredNotices) {
-      this.#notices.shift()
-      changes.push({ remove: String(this.#noticeCount - 1 - maxStoredNotices) })
-    }
-    for (const listener of this.#noticeListeners) listener(changes)
-  }
-
   #happened(event: HostEvent): void {
     if (event.type === 'question' || event.type === 'later') {
       this.#questionRows.set(event.item.id, event.rows)
@@ -544,7 +504,7 @@ export class HostService {
       if (event.type === 'later') this.#deferred.add(event.item.id)
       else if (event.item.state !== 'open') this.#deferred.delete(event.item.id)
     } else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
-    if (isNotice(event)) this.notify(event)
+    if (isNotice(event)) this.#notices.add(event)
   }
 
   #serverRow(name: string, connection: ConnectionState): ServerRow {
@@ -610,31 +570,9 @@ export class HostService {
   }
 }
 
-/** A notice without its time. */
-type NoticeEvent = Extract<HostEvent, { type: Notice['type'] }> | ConfigurationNotice
-
 /** The digest of a question as shown. */
 function digestOf(question: HostQuestion): string {
   return fingerprint(question)
 }
 
-const noticeTypes = [
-  'log',
-  'stderr',
-  'warning',
-  'login',
-  'sampling',
-  'policy',
-  'roots',
-  'trust',
-  'resource-updated',
-] as const satisfies readonly HostEvent['type'][]
 const followedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']
-
-function isNotice(event: HostEvent): event is Extract<HostEvent, { type: (typeof noticeTypes)[number] }> {
-  return noticeTypes.some((type) => type === event.type)
-}
-
-function withTime(event: NoticeEvent): Notice {
-  return { ...event, at: new Date().toISOString() }
-}

@@ -1,5 +1,5 @@
 import { NoSurfaceError } from '../core/inbox/question-queue.ts'
-import type { HostAnswers, Question, QuestionKind, Show, Surface } from '../types/index.ts'
+import type { Question, QuestionKind, Show, Surface } from '../types/index.ts'
 import type { SurfaceInfo, SurfaceRow } from './contract.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { SurfaceInfo, SurfaceRow } from './contract.ts'
  */
 export class Surfaces {
   readonly #clients = new Map<AbortSignal, SurfaceRow>()
-  readonly #shown = new Map<string, (answer: HostAnswers[QuestionKind] | undefined) => void>()
+  readonly #shown = new Map<string, { kind: QuestionKind; defer(): void; fail(error: Error): void }>()
   readonly #hidden: (question: string) => boolean
   readonly #waits: (question: string) => boolean
   #count = 0
@@ -45,7 +45,9 @@ export class Surfaces {
     this.#changed()
     if (known !== undefined) return
     const detach = (): void => {
-      if (this.#clients.delete(gone)) this.#changed()
+      if (!this.#clients.delete(gone)) return
+      this.#failInputs()
+      this.#changed()
     }
     if (gone.aborted) detach()
     else gone.addEventListener('abort', detach, { once: true })
@@ -53,9 +55,9 @@ export class Surfaces {
 
   /** Defers an open question, so that a conversation continues without its answer; false if it is not shown. */
   defer(question: string): boolean {
-    const settle = this.#shown.get(question)
-    settle?.(undefined)
-    return settle !== undefined
+    const shown = this.#shown.get(question)
+    shown?.defer()
+    return shown !== undefined
   }
 
   /** The surface given to the host. */
@@ -68,6 +70,8 @@ export class Surfaces {
       'sampling-result': this.#show('sampling-result'),
       roots: this.#show('roots'),
       install: this.#show('install'),
+      input: this.#show('input'),
+      installation: this.#show('installation'),
       drift: this.#show('drift'),
       login: this.#show('login'),
       app: this.#show('app'),
@@ -86,11 +90,11 @@ export class Surfaces {
           reject(new NoSurfaceError(this.#names))
           return
         }
-        const settle = (): void => {
+        const defer = (): void => {
           this.#shown.delete(question.id)
           resolve(undefined)
         }
-        this.#shown.set(question.id, settle)
+        this.#shown.set(question.id, { kind, defer, fail: reject })
         signal.addEventListener('abort', () => this.#shown.delete(question.id), { once: true })
       })
   }
@@ -100,6 +104,15 @@ export class Surfaces {
     return [...this.#clients.values()].some(
       ({ kinds, urlElicitation = false }) => kinds.includes(kind) && (!opensPage || urlElicitation),
     )
+  }
+
+  /** A server that needs a value fails when no client can ask for it any more, instead of waiting without end. */
+  #failInputs(): void {
+    for (const [id, { kind, fail }] of this.#shown) {
+      if (kind !== 'input' || this.#canShow(kind, id, false)) continue
+      this.#shown.delete(id)
+      fail(new NoSurfaceError(this.#names))
+    }
   }
 
   get #names(): string {

@@ -102,8 +102,8 @@ export interface AppService {
   /**
    * Opens the page of a tool, by the tool's name in the catalog. Asks the user first, unless they agreed to exactly this
    * page before.
-   * @throws McpError 'INVALID' if the tool has no app, its page is not one or too large, or the user blocks it; 'LIMIT' if
-   * too many are open; 'CANCELLED' if nobody decides
+   * @throws McpError 'NOT_FOUND' if the tool has no app, 'INVALID' if its page is not one or too large, 'REFUSED' if the user blocks it, 'LIMIT' if
+   * too many are open, 'CANCELLED' if nobody decides
    */
   open(tool: string, options?: AppOpenOptions): Promise<AppPage>
   /**

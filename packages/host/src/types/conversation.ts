@@ -73,7 +73,7 @@ export interface ConversationFacts {
 export interface ConversationStore {
   /** The most recently used first. `limit`: default 50. */
   list(options?: { limit?: number }): ConversationFacts[]
-  /** By id or a prefix of it. @throws McpError 'INVALID' if none or several match */
+  /** By id or a prefix of it. @throws McpError 'NOT_FOUND' if none matches, 'INVALID' if several do */
   find(id: string): ConversationFacts
   /**
    * All entries in order, including those shared with the conversation it was forked from. `from`: skips that many
@@ -84,11 +84,11 @@ export interface ConversationStore {
   count(id: string): number
   /**
    * Appends to a conversation, or creates it. `known`: the number of entries that the writer has read.
-   * @throws McpError 'INVALID' if another writer appended entries since
+   * @throws McpError 'CONFLICT' if another writer appended entries since
    */
   append(id: string, known: number, entries: readonly ConversationEntry[]): void
   /** Creates one that shares the first `entries` of another, by default all, and returns its id. */
   fork(id: string, entries?: number): string
-  /** @throws McpError 'INVALID' if another was forked from it */
+  /** @throws McpError 'CONFLICT' if another was forked from it */
   remove(id: string): void
 }

@@ -25,11 +25,11 @@ import type { Library } from './library.ts'
 import type { LoginService } from './login.ts'
 import type { Model } from './model.ts'
 import type { Caller, Decision, PolicyRule, PolicyService, Verdict } from './policy.ts'
-import type { Surface } from './questions.ts'
+import type { Installation, Surface } from './questions.ts'
 import type { Results } from './results.ts'
 import type { RootsService } from './roots.ts'
 import type { SamplingService, SamplingSettings } from './sampling.ts'
-import type { AskInput, SecretStore, Secrets } from './secrets.ts'
+import type { SecretStore, Secrets } from './secrets.ts'
 import type { ConnectionState, Failure, ServerConfig, ServerDetails } from './server.ts'
 import type { TaskService } from './task.ts'
 import type { ToolSearchService } from './tool-search.ts'
@@ -150,8 +150,6 @@ export interface HostOptions {
   credentials?: CredentialStore
   /** Opens a page that the user accepted: a login, or a URL elicitation. Default: the system's browser. */
   openPage?: (url: URL) => Promise<void>
-  /** Asks for values of `${input:…}`. Default: not asked, and a server that needs one fails. */
-  askInput?: AskInput
   /**
    * The environment: for variables in configurations when a server is started, and for the proxy of its connections
    * (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Default `process.env`.
@@ -201,12 +199,12 @@ export interface Reconfigured {
 export interface Host extends AsyncDisposable {
   /**
    * Connects all enabled servers, or those named, in parallel; resolves when each is ready or failed.
-   * @throws McpError 'INVALID' for an unknown name
+   * @throws McpError 'NOT_FOUND' for an unknown name
    */
   start(servers?: readonly string[]): Promise<void>
   /**
    * Reconnects one server immediately, whatever its state; resolves when it is ready or failed.
-   * @throws McpError 'INVALID' for a server that is unknown or disabled
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' for a disabled one
    */
   reconnect(server: string): Promise<void>
   /**
@@ -222,7 +220,7 @@ export interface Host extends AsyncDisposable {
   ): Promise<Reconfigured>
   /**
    * Diagnoses a server step by step, on connections of its own.
-   * @throws McpError 'INVALID' for an unknown server
+   * @throws McpError 'NOT_FOUND' for an unknown server
    */
   diagnose(
     server: string,
@@ -262,21 +260,21 @@ export interface Host extends AsyncDisposable {
   /** Sampling: usage by servers, grants, and model preferences. */
   readonly sampling: SamplingService
   readonly connections: ReadonlyMap<string, ConnectionState>
-  /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
+  /** The command line or URL of a server. @throws McpError 'NOT_FOUND' for an unknown server */
   origin(server: string): string
-  /** A connected server's information; undefined while it is not connected. @throws McpError 'INVALID' for an unknown server */
+  /** A connected server's information; undefined while it is not connected. @throws McpError 'NOT_FOUND' for an unknown server */
   details(server: string): ServerDetails | undefined
   /**
    * Sends a ping and returns the milliseconds until its response.
-   * @throws McpError 'INVALID' for an unknown server, or the error if it does not respond
+   * @throws McpError 'NOT_FOUND' for an unknown server, or the error if it does not respond
    */
   ping(server: string, options?: { signal?: AbortSignal }): Promise<number>
   /**
    * Sets the minimum level of a server's log messages, until it is connected again.
-   * @throws McpError 'INVALID' for an unknown server, 'CAPABILITY' if it does not support logging
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'CAPABILITY' if it does not support logging
    */
   setLogLevel(server: string, level: LoggingLevel): Promise<void>
-  /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
+  /** The configured data labels of a server. @throws McpError 'NOT_FOUND' for an unknown server */
   labels(server: string): readonly string[]
   /** The tools that models may call, without those visible only to their server's app. */
   tools(): CatalogTool[]
@@ -334,6 +332,15 @@ export interface Host extends AsyncDisposable {
    * @throws McpError 'INVALID' if `before` is not a time
    */
   pruneActivity(before: string): number
+  /**
+   * Asks on every surface whether to install a server, and records the decision. `by`: the surface on which the user agreed
+   * already, so that nobody is asked. Nothing is installed.
+   * @throws McpError 'INVALID' if no surface can show the question, 'CANCELLED' if the host is closed, and the reason of the signal
+   */
+  approveInstallation(
+    installation: Installation,
+    options?: { by?: string; signal?: AbortSignal },
+  ): Promise<boolean>
   /** Writes a row for an action of a surface, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
   close(): Promise<void>

@@ -31,9 +31,9 @@ export interface Inbox {
   get(id: string): InboxItem | undefined
   /**
    * Answers one question, exactly once. `by` names the surface.
-   * @throws McpError 'INVALID' if there is no such open question (the message names when and on which surface it was
-   * answered). Also if the answer is not valid for the question, or its call must be resumed and this host does not
-   * have the server that asked; the question then stays open.
+   * @throws McpError 'NOT_FOUND' if there is no such question, 'CONFLICT' if it is not open (the message names when and on
+   * which surface it was answered), 'INVALID' if the answer is not valid for the question, or its call must be resumed and
+   * this host does not have the server that asked; the question then stays open.
    */
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void
   /**

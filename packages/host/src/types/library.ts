@@ -273,7 +273,7 @@ export interface Library {
   attached(conversation: string): AttachedCopy[]
   /** Removes one copy, or all. */
   detach(conversation: string, ref?: ResourceRef): void
-  /** Reads a resource again and compares it with the attached copy. Throws an McpError 'INVALID' if it is not attached. */
+  /** Reads a resource again and compares it with the attached copy. Throws an McpError 'NOT_FOUND' if it is not attached. */
   diff(conversation: string, ref: ResourceRef, options?: { signal?: AbortSignal }): Promise<CopyDiff>
   /**
    * Attaches resources that servers mark for a model (`annotations.audience`), the highest `priority` first and among equals the

@@ -5,7 +5,7 @@ export interface LoginService {
   /**
    * Opens the login page without a question; resolves when the server is connected. The event `login` has the URL of the page,
    * for another browser.
-   * @throws McpError 'INVALID' for a server that is unknown, disabled or a program; 'UNAUTHORIZED' if the login failed
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' for one that is disabled or a program; 'UNAUTHORIZED' if the login failed
    */
   signIn(server: string): Promise<void>
   /** Waits for the pending login question of a server, and for the login that follows if the user agrees. Never rejects. */
@@ -13,7 +13,7 @@ export interface LoginService {
   /**
    * Removes the tokens of a server and its cached lists, and revokes the tokens if the authorization server supports that. If
    * revocation fails, the result has the reason; the tokens are removed anyway.
-   * @throws McpError 'INVALID' for a server that is unknown or a program, or whose configuration contains credentials
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' for a program, or one whose configuration contains credentials
    */
   signOut(server: string): Promise<Revocation>
 }

@@ -179,7 +179,7 @@ export interface PolicyService {
   revoke(id: string): boolean
   /**
    * Explains the decision about a call of this tool.
-   * @throws McpError 'INVALID' for an unknown tool or arguments that are not a JSON object
+   * @throws McpError 'NOT_FOUND' for an unknown tool, 'INVALID' for arguments that are not a JSON object
    */
   explain(tool: string, args: Record<string, unknown>, options?: ExplainOptions): PolicyExplanation
   /**

@@ -10,9 +10,11 @@ import type {
 import type { AppPermission } from '@jackfield/sdk/extensions/ui'
 import type { AppRef, AppWish } from './apps.ts'
 import type { CatalogTool } from './catalog.ts'
+import type { ConfigInput } from './config.ts'
 import type { GivenValue } from './consents.ts'
 import type { Visit } from './forms.ts'
 import type { ArgumentTest, Caller, Decision, GrantScope, Remember } from './policy.ts'
+import type { InstallPlan } from './registry.ts'
 import type { FolderPreview } from './roots.ts'
 import type { ModelChoice, Redaction, SamplingContext, SamplingEstimate } from './sampling.ts'
 import type { ServerConfig } from './server.ts'
@@ -117,12 +119,25 @@ export interface Questions {
     /** The command line at the last consent, if there was one. */
     before?: string
   }
+  /** A value that a server needs before it can be started: `${input:…}` of its configuration, or a choice of the host. */
+  input: { input: ConfigInput }
+  /** Installation of a server: what would be written to the configuration, and what it would run. */
+  installation: Installation
   /** Definitions of a server changed. The changed definitions are quarantined until answered. */
   drift: { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
   /** A server requires a login: whether to open the browser. */
   login: { url: string; issuer: string; scopes: readonly string[] }
   /** Whether to show an app's page, or to allow its action outside the frame. */
   app: { app: AppRef; wants: AppWish; findings?: readonly TrustFinding[] }
+}
+
+/** A server to be installed. */
+export interface Installation {
+  readonly plan: Omit<InstallPlan, 'config'>
+  /** The configuration file that gets the entry. */
+  readonly file: string
+  /** Whether the server is started afterwards. */
+  readonly starts: boolean
 }
 
 /** The kinds of questions a person may be asked. */
@@ -178,6 +193,12 @@ export interface HostAnswers {
   /** `roots`: a subset of the folders shown. Default all. */
   roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
   install: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
+  /**
+   * The value is stored with the secrets or the settings and passed to the server. The inbox, its events and the activity log do
+   * not have it.
+   */
+  input: { verdict: 'allow'; value: string } | { verdict: 'deny' }
+  installation: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
   /** `accept`: use the changed definitions; `block`: keep them disabled. */
   drift: { verdict: 'accept' } | { verdict: 'block' }
   login: { verdict: 'allow' } | { verdict: 'deny' }

@@ -36,7 +36,7 @@ export interface Registry {
   ): Promise<{ servers: RegistryServer[]; nextCursor?: string }>
   /**
    * One server by its full name, in the given or the latest version.
-   * @throws McpError 'INVALID' if there is none
+   * @throws McpError 'NOT_FOUND' if there is none
    */
   show(name: string, options?: { version?: string; signal?: AbortSignal }): Promise<RegistryServer>
 }

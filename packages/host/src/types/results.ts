@@ -54,7 +54,7 @@ export interface Results {
   get(id: string): StoredResult | undefined
   /**
    * Text of a stored result, by id or URI. A result is readable in its own conversation and its forks only.
-   * @throws McpError 'INVALID' if it does not exist any more, or the path does not match it
+   * @throws McpError 'NOT_FOUND' if it does not exist any more, 'INVALID' if the path does not match it
    */
   read(id: string, part?: ResultPart, options?: { conversation?: string }): ResultText
 }

@@ -44,6 +44,3 @@ export interface Secrets {
   /** The text with every known secret value replaced, also in base64 and URL encoding. */
   redact(text: string): string
 }
-
-/** Asks the user for a value; undefined if none is given. The value must not be logged or shown. */
-export type AskInput = (server: string, input: ConfigInput) => Promise<string | undefined>

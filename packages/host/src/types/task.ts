@@ -39,12 +39,12 @@ export interface TaskService {
   list(): HostTask[]
   /**
    * Waits for the end of a task of this program.
-   * @throws McpError 'INVALID' if there is none of this id, or another program follows it
+   * @throws McpError 'NOT_FOUND' if there is none of this id, 'CONFLICT' if another program follows it
    */
   result(id: string, options?: { signal?: AbortSignal }): Promise<BrokeredCall>
   /**
    * Cancels a task and removes it, even if the server does not confirm the cancellation.
-   * @throws McpError 'INVALID' if there is none of this id, or another program follows it
+   * @throws McpError 'NOT_FOUND' if there is none of this id, 'CONFLICT' if another program follows it
    */
   cancel(id: string): Promise<void>
 }

@@ -249,7 +249,7 @@ export interface TraceService {
   recording(query?: TraceQuery): Promise<Recording>
   /**
    * The request of a call, read or prompt, or of one of their messages.
-   * @throws McpError 'INVALID' if the event is none of them, or was not stored whole
+   * @throws McpError 'NOT_FOUND' for an unknown event, 'INVALID' if it is none of them, or was not stored whole
    */
   request(id: number): ReplayRequest
   /** Repeats a request, under the same policy as any other. */

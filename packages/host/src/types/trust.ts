@@ -66,7 +66,7 @@ export interface ServerTrust {
  * to the server's identity and are stored.
  *
  * Servers are referred to by their configured names; others by the name or identity under which they were last seen. Every method
- * throws an McpError 'INVALID' for a server that is unknown, or an item it never had.
+ * throws an McpError 'NOT_FOUND' for an unknown server, 'INVALID' for an item it never had.
  */
 export interface TrustService {
   /** Every configured server, then every other one that was ever seen. */

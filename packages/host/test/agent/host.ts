@@ -190,6 +190,7 @@ export function fakeHost(runs: Runs): FakeHost {
     },
     verifyActivity: refuse,
     pruneActivity: refuse,
+    approveInstallation: refuse,
     record(row) {
       rows.push({ ...row, id: rows.length + 1, at: '2027-01-01T00:00:00Z' })
       return rows.length

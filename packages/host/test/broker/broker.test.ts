@@ -263,7 +263,7 @@ describe('a call', () => {
     const { config } = session()
     const host = await started({ servers: { s: config }, rules: [rule('allow')] })
     for (const name of ['echo', 's__nope', '__proto__', 'constructor', '']) {
-      await expect(host.call(name, {}, cli)).rejects.toMatchObject({ code: 'INVALID' })
+      await expect(host.call(name, {}, cli)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     }
     const circular: Record<string, unknown> = {}
     circular['self'] = circular

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { hostOf, session, until } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
 
 test('a host that closes while a configuration input is open does not start the server', async () => {
   const asked: string[] = []
@@ -13,10 +14,12 @@ test('a host that closes while a configuration input is open does not start the 
         from: { file: '/none/mcp.json', layer: 'user', inputs: [{ id: 'key', description: 'A key' }] },
       },
     },
-    askInput: (server) => {
-      asked.push(server)
-      return new Promise(() => {})
-    },
+    surface: person({
+      input: ({ cause }) => {
+        asked.push(cause.server)
+        return new Promise(() => {})
+      },
+    }),
   })
   const starting = host.start()
   await until(() => asked.length === 1, 'the value is asked for')

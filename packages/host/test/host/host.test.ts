@@ -35,8 +35,8 @@ describe('reading', () => {
       values: ['alpha'],
     })
     await expect(host.read('s', 'note://none')).rejects.toThrow()
-    await expect(host.read('nobody', 'note://one')).rejects.toMatchObject({ code: 'INVALID' })
-    await expect(host.prompt('greet', {})).rejects.toMatchObject({ code: 'INVALID' })
+    await expect(host.read('nobody', 'note://one')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(host.prompt('greet', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(host.activity().map(({ kind, outcome, summary }) => [kind, outcome, summary])).toEqual([
       ['connection', 'ready', 's is ready'],
       ['read', 'ok', 'note://one'],

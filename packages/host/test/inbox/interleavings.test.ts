@@ -10,7 +10,7 @@ import { type StatelessServer, statelessServer } from '../fixtures/stateless-ser
 import { form, type Program, program, seat } from './programs.ts'
 
 const count = 20
-const runs = process.env['JACKFIELD_LONG'] === undefined ? 60 : 1_000
+const runs = process.env['JACKFIELD_LONG'] === undefined ? 20 : 1_000
 const over: (() => unknown)[] = []
 const names = ['a', 'b', 'c', 'd', 'e']
 let asking: Host

@@ -267,10 +267,12 @@ describe('variables', () => {
     const options: Partial<HostOptions> = {
       secrets,
       store: join(at, 'store.db'),
-      async askInput(server, input) {
-        asked.push(`${server} ${input.id} ${input.password === true}`)
-        return `typed ${input.id}`
-      },
+      surface: person({
+        input({ cause, input }) {
+          asked.push(`${cause.server} ${input.id} ${input.password === true}`)
+          return { verdict: 'allow', value: `typed ${input.id}` }
+        },
+      }),
     }
     const first = await given({ A: '${input:pin}', B: '${input:pin}/${input:region}' }, options, at)
     expect(first.seen).toMatchObject({ A: 'typed pin', B: 'typed pin/typed region' })
@@ -293,10 +295,12 @@ describe('variables', () => {
     const options: Partial<HostOptions> = {
       secrets,
       store: join(at, 'store.db'),
-      async askInput(_server, { id }) {
-        asked.push(id)
-        return `typed ${id}`
-      },
+      surface: person({
+        input({ input: { id } }) {
+          asked.push(id)
+          return { verdict: 'allow', value: `typed ${id}` }
+        },
+      }),
     }
     const first = await given({ B: '${input:region}' }, options, at)
     expect(first).toMatchObject({ seen: { B: 'typed region' } })

@@ -88,15 +88,17 @@ describe('a started server', () => {
   it('gets one with credentials after the user agreed, asked once', async () => {
     const asked: string[] = []
     const secrets = memorySecrets()
-    const askInput: HostOptions['askInput'] = async (_server, { id, description, options }) => {
-      asked.push(id)
-      expect(description).not.toContain('hunter2')
-      expect(options).toEqual(['no', 'yes'])
-      return id === 'HTTPS_PROXY' ? 'yes' : 'no'
-    }
+    const surface = person({
+      input({ input: { id, description, options } }) {
+        asked.push(id)
+        expect(description).not.toContain('hunter2')
+        expect(options).toEqual(['no', 'yes'])
+        return { verdict: 'allow', value: id === 'HTTPS_PROXY' ? 'yes' : 'no' }
+      },
+    })
     const env = { HTTPS_PROXY: secret.HTTPS_PROXY, UV_EXTRA_INDEX_URL: secret.UV_EXTRA_INDEX_URL }
     for (const run of [1, 2]) {
-      const { seen, warnings } = await given(env, { askInput, secrets })
+      const { seen, warnings } = await given(env, { surface, secrets })
       expect({ run, proxy: seen['HTTPS_PROXY'], warnings }).toEqual({
         run,
         proxy: env.HTTPS_PROXY,
@@ -111,15 +113,14 @@ describe('a started server', () => {
     const asked: string[] = []
     const secrets = memorySecrets()
     await secrets.set('pass on HTTPS_PROXY', 'yes')
-    const askInput: HostOptions['askInput'] = async (_server, { id, description }) => {
-      asked.push(`${id} ${description?.includes('c.json')}`)
-      return undefined
-    }
-    const surface = person({ install: () => ({ verdict: 'allow' }) })
-    const { seen } = await given(
-      { HTTPS_PROXY: secret.HTTPS_PROXY },
-      { askInput, secrets, surface, layer: 'project' },
-    )
+    const surface = person({
+      install: () => ({ verdict: 'allow' }),
+      input({ input: { id, description } }) {
+        asked.push(`${id} ${description?.includes('c.json')}`)
+        return { verdict: 'deny' }
+      },
+    })
+    const { seen } = await given({ HTTPS_PROXY: secret.HTTPS_PROXY }, { secrets, surface, layer: 'project' })
     expect(asked).toEqual(['HTTPS_PROXY true'])
     expect(seen).toHaveProperty('PATH')
     expect(seen).not.toHaveProperty('HTTPS_PROXY')

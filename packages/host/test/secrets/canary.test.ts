@@ -308,7 +308,7 @@ describe('a secret', () => {
     const call = first.call('s__book', { key: canary.header }, cli)
     const id = await oneOpen(first)
     await first.close()
-    expect(await call).not.toHaveProperty('parked')
+    expect(await call).not.toHaveProperty('suspended')
     expect(leaksIn(one.state)).toEqual([])
     const second = await one.host({ credentials: memoryStore() })
     expect(second.inbox.get(id)?.state).toBe('lost')

@@ -110,7 +110,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       await until(() => ends.length === 2, 'the end of the other')
       expect(ends).toEqual(['aborted', 'aborted'])
       expect(host.tasks.list().map(({ status }) => status)).toEqual(['cancelled', 'cancelled'])
-      await expect(host.tasks.cancel('77')).rejects.toMatchObject({ code: 'INVALID' })
+      await expect(host.tasks.cancel('77')).rejects.toMatchObject({ code: 'NOT_FOUND' })
     })
 
     test('asks the user, who sees its call', async () => {
@@ -152,7 +152,7 @@ describe('a task', () => {
     expect((await result).result.content).toEqual([{ type: 'text', text: 'it is done' }])
     expect(second.tasks.list()).toMatchObject([{ status: 'completed', conversation: 'c' }])
     const rows = second.activity({ kind: 'call' })
-    expect(rows.map(({ outcome }) => outcome)).toEqual(['parked', 'ok'])
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['suspended', 'ok'])
     expect(rows[1]?.cause).toBe(rows[0]?.id)
   })
 

@@ -14,7 +14,7 @@ import type {
   SubscriptionFilter,
   Tool,
 } from '../protocol/definitions.ts'
-import { type ClientMethod, type ClientRequests, methods } from '../protocol/methods.ts'
+import { type ClientMethod, type ClientRequests, rowOf } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
 import { limits } from '../request/limits.ts'
 import { Cache, changeOf } from './cache.ts'
@@ -39,10 +39,6 @@ import type {
 export const defaultTimeoutMs = 60_000
 const defaultMaxTotalMs = 3_600_000
 const defaultMaxRounds = 10
-
-const clientMethods: ReadonlySet<string> = new Set(
-  Object.entries(methods).flatMap(([name, { from }]) => (from === 'client' ? [name] : [])),
-)
 
 const capabilityOf = {
   'tools/list': 'tools',
@@ -315,5 +311,5 @@ export class McpClient implements Client {
 }
 
 function isClientMethod(method: string): method is ClientMethod {
-  return clientMethods.has(method)
+  return rowOf(method)?.from === 'client'
 }

@@ -5,7 +5,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { metaOf } from '../protocol/meta.ts'
-import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
+import { methodRow, rowOf } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
 import { CallDeadline, linkedSignal, withDeadline } from './call-deadline.ts'
@@ -61,7 +61,6 @@ const beforeFirst: RequestId = 0
 const firstPauseMs = 100
 const longestPauseMs = 5_000
 
-const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))
 const reserved = new Map([
   ['initialize', 'connect sends it'],
   ['subscriptions/listen', 'use watch'],
@@ -267,7 +266,7 @@ export class Requests {
     trace: Pick<OutgoingRequest, 'span' | 'parent'> = {},
   ): OutgoingRequest {
     const { era } = this.#options
-    const row = rows.get(method)
+    const row = rowOf(method)
     const meta: JsonObject = { ...metaOf(params), ...options.meta, ...era.envelope(options) }
     const all: JsonObject = { ...params, ...more, _meta: meta }
     if (Object.keys(meta).length === 0) delete all['_meta']
@@ -405,7 +404,7 @@ export class Requests {
     const { revision, capabilities } = this.#options.era.facts
     const why = reserved.get(method)
     if (why !== undefined) throw invalid(`${method} is not sent with request: ${why}`)
-    const row = rows.get(method)
+    const row = rowOf(method)
     if (row === undefined) return
     if (methodRow(method, revision) === undefined) {
       throw new McpError('CAPABILITY', `Revision ${revision}, which this server speaks, has no ${method}`)

@@ -1,6 +1,6 @@
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcResponse } from '../jsonrpc/message.ts'
-import { methods } from '../protocol/methods.ts'
+import { rowOf } from '../protocol/methods.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { SessionEnded } from '../transports/client/transport.ts'
 import { linkedSignal } from './call-deadline.ts'
@@ -41,7 +41,7 @@ interface RepeatableRequest {
 /** Whether a request may be sent twice: read-only or declared repeatable, and without one-time state. */
 export function isRepeatable({ method, params, repeatable = false }: RepeatableRequest): boolean {
   return (
-    (repeatable || (Object.hasOwn(methods, method) && !methodsWithEffects.has(method))) &&
+    (repeatable || (rowOf(method) !== undefined && !methodsWithEffects.has(method))) &&
     params['requestState'] === undefined &&
     params['inputResponses'] === undefined
   )

@@ -16,7 +16,7 @@ interface Child {
   readonly child: Node
 }
 
-type Builder = (keyword: Applicator) => Check | undefined
+export type Builder = (keyword: Applicator) => Check | undefined
 
 /** Keywords with subschemas of all supported dialects, in the order they run. */
 export const applicators: Readonly<Record<string, Builder>> = {

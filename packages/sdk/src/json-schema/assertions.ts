@@ -3,7 +3,7 @@ import type { Patterns } from './pattern.ts'
 import { type Check, has, type Run } from './run.ts'
 
 /** Whether two JSON values are equal, regardless of member order. */
-export function equal(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
+function equal(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   spend(2)
@@ -19,7 +19,7 @@ export function equal(a: unknown, b: unknown, spend: (steps: number) => void): b
 }
 
 /** A canonical text: the same for equal JSON values. */
-export function canonicalKey(value: unknown, spend: (steps: number) => void): string {
+function canonicalKey(value: unknown, spend: (steps: number) => void): string {
   spend(2)
   if (Array.isArray(value)) {
     spend(2)

@@ -3,6 +3,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import {
   type Applicator,
   applicators,
+  type Builder,
   draft07Applicators,
   modernApplicators,
   reference,
@@ -13,8 +14,6 @@ import { NativePatterns, type Patterns } from './pattern.ts'
 import { type Dialect, SchemaIndex, type SchemaLocation } from './places.ts'
 import { BudgetExceeded, type Check, type Issue, invalid, type Node, type Resource, Run } from './run.ts'
 
-type Builder = (keyword: Applicator) => Check | undefined
-
 const { dependentRequired: _, ...draft07Assertions } = assertions
 
 const keywords: Readonly<Record<Dialect, readonly (readonly [string, Builder])[]>> = {
@@ -23,7 +22,7 @@ const keywords: Readonly<Record<Dialect, readonly (readonly [string, Builder])[]
 }
 
 /** Compiles the subschemas of a schema, each once. */
-export class Compiler {
+class Compiler {
   readonly #places: SchemaIndex
   readonly #patterns: Patterns
   readonly #nodes = new Map<object, Node>()
@@ -189,7 +188,7 @@ function textOf(schema: unknown): string {
 }
 
 /** Steps a check against a trusted schema may take. */
-export const trustedSteps = 20_000_000
+const trustedSteps = 20_000_000
 
 /** Compiles a schema of this program's own. @throws McpError INVALID when it is not valid, or too large */
 export function compileTrusted(schema: unknown, steps: number = trustedSteps): Validator {

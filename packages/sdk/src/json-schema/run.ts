@@ -27,7 +27,7 @@ export interface Resource {
 /** A compiled keyword. Adds issues to the run if it collects them. */
 export type Check = (value: unknown, run: Run) => boolean
 
-export class Evaluated {
+class Evaluated {
   readonly names: Set<string> = new Set()
   allNames = false
   readonly items: Set<number> = new Set()

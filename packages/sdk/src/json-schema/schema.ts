@@ -6,7 +6,7 @@ const maxPatternChars = 4096
 const maxInstructionsPerSchema = 50_000
 
 /** The patterns of a schema from a peer, run in time linear to the text and within a shared bound. */
-export class LinearPatterns extends Patterns {
+class LinearPatterns extends Patterns {
   #instructions = 0
 
   protected make(source: string): Pattern {

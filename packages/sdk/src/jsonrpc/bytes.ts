@@ -7,6 +7,14 @@ export function utf8(text: string): ReturnType<TextEncoder['encode']> {
   return encoder.encode(text)
 }
 
+/** Bytes as base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let i = 0; i < bytes.length; i += 0x8000)
+    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
+  return btoa(binary)
+}
+
 /** Bytes of a value as JSON text in UTF-8. */
 export function jsonBytes(value: object): number {
   return utf8(JSON.stringify(value)).length

@@ -71,6 +71,12 @@ export type McpErrorCode =
   | 'LIMIT'
   /** A value does not satisfy its schema. */
   | 'INVALID'
+  /** Of a host: nothing has this name or id, or not any more. */
+  | 'NOT_FOUND'
+  /** Of a host: the state is another one than the request expects, such as an answered question or a changed file. */
+  | 'CONFLICT'
+  /** Of a host: the user refused. */
+  | 'REFUSED'
   /** Content does not match the entry that describes it, such as its digest. */
   | 'UNVERIFIED'
   /** An HTTP response that the protocol does not define. */
@@ -136,12 +142,14 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
-const excerptChars = 120
+/** A text from a peer, shortened for a message: by default to 200 characters. */
+export function clipped(text: string, maxChars = 200): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+}
 
 /** The beginning of a text on one line, without control characters, for logs. */
-export function excerpt(text: string, maxChars: number = excerptChars): string {
-  const start = text.slice(0, maxChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-  return text.length > maxChars ? `${start}…` : start
+export function excerpt(text: string, maxChars = 120): string {
+  return clipped(text, maxChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
 }
 
 /** The kind of a value with its article, for error messages: `a string`, `an array`, `null`. */

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { pieceEnd, Slice } from './bytes.ts'
+import { pieceEnd, Slice, utf8 } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
@@ -25,7 +25,7 @@ export class LineSource {
     this.#lines = new LineReader(options)
     input.on('data', (chunk: Uint8Array | string) => {
       if (this.#stopped) return
-      this.#queue.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk)
+      this.#queue.push(typeof chunk === 'string' ? utf8(chunk) : chunk)
       if (!this.#yielding && !this.#paused) this.#read()
     })
     this.#onEnd = options.onEnd

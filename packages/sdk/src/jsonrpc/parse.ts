@@ -1,5 +1,5 @@
-import { ErrorCode, invalidRequest, RpcError } from './error.ts'
-import { countColons, countMembers, duplicateKey, endOfString, readJson } from './exact-json.ts'
+import { clipped, ErrorCode, invalidRequest, RpcError } from './error.ts'
+import { countMembers, duplicateKey, endOfString, occurrences, readJson } from './exact-json.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
 
 const maxDepth = 64
@@ -13,7 +13,7 @@ const maxShownChars = 64
  */
 export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
-  const colonCount = countColons(text)
+  const colonCount = occurrences(text, ':')
   if (mayNest(text, depth, colonCount) && nestsDeeper(text, depth)) throw tooDeep(depth)
   let value: unknown
   try {
@@ -26,12 +26,11 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
   // If every colon belongs to a member, no key was lost, and the text needs no second pass.
   const duplicate = count === colonCount ? undefined : duplicateKey(text)
   if (duplicate !== undefined)
-    throw new RpcError(ErrorCode.ParseError, `Parse error: duplicate key ${quoted(duplicate)}`)
+    throw new RpcError(
+      ErrorCode.ParseError,
+      `Parse error: duplicate key ${JSON.stringify(clipped(duplicate, maxShownChars))}`,
+    )
   return value
-}
-
-function quoted(key: string): string {
-  return JSON.stringify(key.length > maxShownChars ? `${key.slice(0, maxShownChars)}…` : key)
 }
 
 function tooLarge(): RpcError {

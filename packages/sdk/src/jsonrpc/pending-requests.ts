@@ -10,10 +10,6 @@ interface PendingRequest {
 export class PendingRequests {
   readonly #requests = new RotatingMap<RequestId, PendingRequest>()
 
-  get size(): number {
-    return this.#requests.size
-  }
-
   open(id: RequestId): Promise<JsonRpcResponse> {
     return new Promise((resolve, reject) => {
       this.#requests.set(id, { resolve, reject })

@@ -1,9 +1,10 @@
+import { toBase64, utf8 } from '../jsonrpc/bytes.ts'
 import { invalid } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from './definitions.ts'
 
 /** A tool argument that is sent as an `Mcp-Param-*` header. */
-export interface MirroredParam {
+interface MirroredParam {
   /** The full header name, such as `Mcp-Param-Region`. */
   readonly header: string
   /** Property names from the arguments to the value. */
@@ -89,9 +90,7 @@ function countAnnotations(schema: unknown, depth: number): number {
 export function encodeHeaderValue(value: string | number | boolean): string {
   const text = String(value)
   if (text === '' || (plainForm.test(text) && !encodedForm.test(text))) return text
-  let binary = ''
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte)
-  return `=?base64?${btoa(binary)}?=`
+  return `=?base64?${toBase64(utf8(text))}?=`
 }
 
 /**

@@ -33,10 +33,7 @@ export const loggingLevels = [
 ] as const
 
 /** Whether a level is at least as severe as `wanted`; false if that is undefined. */
-export function isAtLeast(
-  level: (typeof loggingLevels)[number],
-  wanted: (typeof loggingLevels)[number] | undefined,
-): boolean {
+export function isAtLeast(level: LoggingLevel, wanted: LoggingLevel | undefined): boolean {
   return wanted !== undefined && loggingLevels.indexOf(level) >= loggingLevels.indexOf(wanted)
 }
 
@@ -64,9 +61,7 @@ export function metaOf(holder: Readonly<JsonObject> | undefined): Readonly<JsonO
 
 /** Whether a request's params have their own protocol version, so that it belongs to no session. */
 export function isModern(params: unknown): boolean {
-  if (!isObject(params)) return false
-  const meta = params['_meta']
-  return isObject(meta) && meta[MetaKey.protocolVersion] !== undefined
+  return isObject(params) && metaOf(params)[MetaKey.protocolVersion] !== undefined
 }
 
 /**
@@ -116,23 +111,19 @@ export function boundIdentity(
   capabilities: ClientCapabilities,
 ): { info: Implementation; capabilities: ClientCapabilities; chars: number } {
   const { name, version, title, description, websiteUrl, icons } = info
-  const kept: Implementation = { name: name.slice(0, infoChars), version: version.slice(0, infoChars) }
-  if (typeof title === 'string') kept.title = title.slice(0, infoChars)
-  if (typeof description === 'string') kept.description = description.slice(0, infoChars)
-  if (typeof websiteUrl === 'string' && websiteUrl.length <= infoChars) kept.websiteUrl = websiteUrl
+  const bounded: Implementation = { name: name.slice(0, infoChars), version: version.slice(0, infoChars) }
+  if (typeof title === 'string') bounded.title = title.slice(0, infoChars)
+  if (typeof description === 'string') bounded.description = description.slice(0, infoChars)
+  if (typeof websiteUrl === 'string' && websiteUrl.length <= infoChars) bounded.websiteUrl = websiteUrl
   if (Array.isArray(icons)) {
-    kept.icons = icons.filter((icon) => JSON.stringify(icon).length <= infoChars).slice(0, maxIcons)
+    bounded.icons = icons.filter((icon) => JSON.stringify(icon).length <= infoChars).slice(0, maxIcons)
   }
   const text = JSON.stringify(capabilities)
   if (text.length > capabilityChars) {
     throw invalidParams(`"capabilities" may have at most ${capabilityChars} characters`)
   }
-  const copied = JSON.stringify(kept)
-  const parsed: unknown = readJson(copied)
-  const parsedCapabilities: unknown = readJson(text)
-  if (!isImplementation(parsed) || !isCapabilities(parsedCapabilities))
-    throw invalidParams('"clientInfo" is malformed')
-  return { info: parsed, capabilities: parsedCapabilities, chars: copied.length + text.length }
+  const infoText = JSON.stringify(bounded)
+  return { info: readJson(infoText), capabilities: readJson(text), chars: infoText.length + text.length }
 }
 
 const knownCapabilities = ['roots', 'sampling', 'elicitation', 'experimental', 'extensions']

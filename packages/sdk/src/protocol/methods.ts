@@ -34,20 +34,20 @@ export type ProtocolVersion = (typeof protocolVersions)[number]
 type Page = { cursor?: string; _meta?: JsonObject }
 type Meta = { _meta?: JsonObject }
 
-export interface InitializeParams extends Meta {
+interface InitializeParams extends Meta {
   protocolVersion: string
   capabilities: ClientCapabilities
   clientInfo: Implementation
 }
 
-export interface InitializeResult extends Result {
+interface InitializeResult extends Result {
   protocolVersion: string
   capabilities: ServerCapabilities
   serverInfo: Implementation
   instructions?: string
 }
 
-export interface DiscoverResult extends Result {
+interface DiscoverResult extends Result {
   supportedVersions: string[]
   capabilities: ServerCapabilities
   instructions?: string

@@ -35,7 +35,7 @@ export const latestLegacy: ProtocolVersion = '2025-11-25'
 export const assumedHttpVersion: ProtocolVersion = '2025-03-26'
 
 /** Something only some revisions have that is neither a method nor a field. */
-export type Feature =
+type Feature =
   | 'apps'
   | 'batches'
   | 'completionsCapability'
@@ -125,7 +125,8 @@ const replacedCodes: ReadonlyMap<number, number> = new Map([
   [ErrorCode.UrlElicitationRequired, ErrorCode.InvalidRequest],
 ])
 
-const definedCodes: ReadonlySet<number> = new Set([
+/** The error codes that 2026-07-28 added. */
+export const codesOf2026: ReadonlySet<number> = new Set([
   ErrorCode.HeaderMismatch,
   ErrorCode.MissingRequiredClientCapability,
   ErrorCode.UnsupportedProtocolVersion,
@@ -133,7 +134,7 @@ const definedCodes: ReadonlySet<number> = new Set([
 
 /** Whether a code is in the range reserved for the specification and undefined there. */
 function isUndefined(code: number): boolean {
-  return code >= -32099 && code <= -32020 && !definedCodes.has(code)
+  return code >= -32099 && code <= -32020 && !codesOf2026.has(code)
 }
 
 function withoutElicitationIds(requests: InputRequests): JsonObject {

@@ -3,7 +3,7 @@ import { ErrorCode } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import type { ProtocolVersion } from './methods.ts'
-import { latestLegacy, type Revision, stateless, supports, withCode } from './revision.ts'
+import { codesOf2026, latestLegacy, type Revision, stateless, supports, withCode } from './revision.ts'
 import type { Question } from './server-requests.ts'
 
 /** Members that a later revision added, with that revision. */
@@ -90,11 +90,6 @@ function sessionRevision(version: ProtocolVersion): Revision {
   }
 }
 
-const codesOf2026: ReadonlySet<number> = new Set([
-  ErrorCode.HeaderMismatch,
-  ErrorCode.MissingRequiredClientCapability,
-  ErrorCode.UnsupportedProtocolVersion,
-])
 const codesSince2025: ReadonlySet<number> = new Set([...codesOf2026, ErrorCode.UrlElicitationRequired])
 
 type Encode = (result: JsonObject) => JsonObject

@@ -18,7 +18,7 @@ export const object: Shape = (value) => isObject(value)
 const anyValue: Shape = () => true
 
 /** Matches both shapes. */
-export function both(first: Shape, second: Shape): Shape {
+function both(first: Shape, second: Shape): Shape {
   return (value, onOmitted) => first(value, onOmitted) && second(value, onOmitted)
 }
 
@@ -27,7 +27,7 @@ export function oneOf(...known: readonly string[]): Shape {
 }
 
 /** A number in an inclusive range. */
-export function between(min: number, max: number): Shape {
+function between(min: number, max: number): Shape {
   return (value) => typeof value === 'number' && value >= min && value <= max
 }
 
@@ -52,7 +52,7 @@ export function shape(must: Members, may: Members = {}): Shape {
   }
 }
 
-export const role: Shape = oneOf('user', 'assistant')
+const role: Shape = oneOf('user', 'assistant')
 const annotations = shape({}, { audience: listOf(role), priority: between(0, 1), lastModified: text })
 const icon = shape({}, { mimeType: text, sizes: listOf(text), theme: text })
 /** Icons are filtered individually later; a value that is not a list is removed. */

@@ -1,4 +1,4 @@
-import { ErrorCode, invalid, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
+import { clipped, ErrorCode, invalid, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/definitions.ts'
 import { type MethodRow, methodRow, type ProtocolVersion } from '../protocol/methods.ts'
@@ -6,7 +6,6 @@ import type { Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { requireKnown } from '../request/known-members.ts'
 import type { Takeover } from '../server/definitions.ts'
-import { clipped } from '../server/handler-context.ts'
 import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
@@ -14,7 +13,7 @@ import { ForwardingServer } from './forwarding-server.ts'
 import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
 import { MergedChanges, type MergedList, mergedPage } from './merged.ts'
 
-export const maxNameChars = 128
+const maxNameChars = 128
 
 const prefixForm = /^[A-Za-z0-9_.-]{1,64}$/
 const separatorForm = /^[A-Za-z0-9_.-]{1,8}$/
@@ -61,7 +60,7 @@ export class Prefixes {
 }
 
 /** The union of several servers' capabilities. For conflicting settings the first server wins. */
-export function mergeCapabilities(all: readonly ServerCapabilities[]): ServerCapabilities {
+function mergeCapabilities(all: readonly ServerCapabilities[]): ServerCapabilities {
   const result = new Map<string, object>()
   for (const capabilities of all) {
     for (const [name, value] of Object.entries(capabilities)) {
@@ -324,7 +323,7 @@ class ComposedServer extends ForwardingServer implements Composition {
       key: column,
       capability: 'resources',
       beforeMember: (member) => this.#resources.readBefore(exchange, member),
-      onPage: ({ resources: catalogue }, page) => catalogue.learn(page),
+      onPage: ({ resources: catalogue }, page) => catalogue.addPage(page),
       present: (entry, member) => {
         const uri = entry[key]
         if (typeof uri !== 'string') return undefined
@@ -347,7 +346,7 @@ class ComposedServer extends ForwardingServer implements Composition {
     const { member } = found
     const own = member.exchange(exchange, { ...exchange.params, name: found.name }, name)
     const outcome = await member.server.handle(own)
-    this.#extensionOwners.learn(member, outcome)
+    this.#extensionOwners.record(member, outcome)
     return outcome
   }
 

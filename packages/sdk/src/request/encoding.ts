@@ -1,11 +1,8 @@
-import { utf8 } from '../jsonrpc/bytes.ts'
+import { toBase64, utf8 } from '../jsonrpc/bytes.ts'
 
 /** Bytes as unpadded base64url. */
 export function toBase64Url(bytes: Uint8Array): string {
-  let binary = ''
-  for (let i = 0; i < bytes.length; i += 0x8000)
-    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 /** Bytes of canonical unpadded base64url, or undefined for anything else. */

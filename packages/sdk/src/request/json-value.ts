@@ -18,7 +18,7 @@ export type JsonOf<T> = T extends string | number | boolean | null
         : T
 
 /** A part of a value that JSON cannot carry. */
-export interface JsonFault {
+interface JsonFault {
   /** Where it is, such as `items[2].at`; empty for the value itself. */
   readonly path: string
   /** What it is, such as `a BigInt`. */
@@ -28,7 +28,7 @@ export interface JsonFault {
 const maxDepth = 1000
 
 /** Why something was not sent, where that is a part of it that JSON cannot carry; undefined for another reason. */
-export function unsent(what: string, value: unknown, cause: unknown): McpError | undefined {
+export function notSentError(what: string, value: unknown, cause: unknown): McpError | undefined {
   const fault = faultInJson(value, 'writable')
   if (fault === undefined) return undefined
   return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, { cause })
@@ -120,7 +120,7 @@ function faultOfToJson(object: object, path: string): JsonFault | undefined {
 }
 
 /** Whether an object is made by a literal: its class is `Object`, of this realm or another, or none. */
-function isPlain(object: object): boolean {
+export function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }

@@ -1,8 +1,8 @@
-import { invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
+import { clipped, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { Completer, CompletionContext } from './context.ts'
-import { clipped, HandlerContext, withoutQuestions } from './handler-context.ts'
+import { HandlerContext, withoutQuestions } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import type { Report } from './tool.ts'
 

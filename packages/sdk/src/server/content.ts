@@ -1,3 +1,4 @@
+import { toBase64 } from '../jsonrpc/bytes.ts'
 import { invalid, kindOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type {
@@ -8,13 +9,6 @@ import type {
   ResourceContents,
 } from '../protocol/content.ts'
 import { faultInJson } from '../request/json-value.ts'
-
-export function toBase64(bytes: Uint8Array): string {
-  let binary = ''
-  for (let i = 0; i < bytes.length; i += 0x8000)
-    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
-  return btoa(binary)
-}
 
 const mimeTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
@@ -83,7 +77,7 @@ export function faultOfContents(value: unknown): string | undefined {
 }
 
 /** A value of a handler that cannot be serialized. `withJsonPath` finds the member when the error is reported. */
-export class UnserializableValue extends TypeError {
+class UnserializableValue extends TypeError {
   readonly place: string
   readonly value: unknown
 

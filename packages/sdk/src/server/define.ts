@@ -18,7 +18,7 @@ import type {
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { logOf } from './handler-context.ts'
 import { applyMiddleware, handlersOf, type Parts } from './handlers.ts'
-import { type ListName, Registry } from './registry.ts'
+import { type ListName, listNames, Registry } from './registry.ts'
 import type {
   AnyPrompt,
   AnyTemplate,
@@ -114,13 +114,13 @@ export function defineServer<
     handle,
     report,
     add: (definitions: Definitions) => {
-      requireMembers(`What is added to server "${options.name}"`, definitions, kinds)
+      requireMembers(`What is added to server "${options.name}"`, definitions, listNames)
       requireByName(`What is added to server "${options.name}"`, definitions)
       if (declared) refuseUndeclared(options.name, definitions, registry)
       notify(registry.add(check(definitions)))
     },
     remove: (names: Parameters<Server['remove']>[0]) => {
-      requireMembers(`What is removed from server "${options.name}"`, names, kinds)
+      requireMembers(`What is removed from server "${options.name}"`, names, listNames)
       notify(registry.remove(names))
     },
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
@@ -141,26 +141,25 @@ export function defineServer<
 }
 
 const tasksExtension = 'io.modelcontextprotocol/tasks'
-const kinds = ['tools', 'resources', 'prompts'] as const
 const optionNames = [
   ...['name', 'version', 'title', 'serverDescription', 'websiteUrl', 'icons', 'instructions'],
-  ...kinds,
+  ...listNames,
   ...['cache', 'pageSize', 'use', 'onError', 'experimental', 'extensions'],
 ]
 
 /** Rejects tools that require tasks on a server without them. */
 function refuseTasks({ tools = {} }: Definitions): void {
-  const needy = Object.entries(tools).find(([, { task }]) => task === 'required')
-  if (needy === undefined) return
+  const needsTasks = Object.entries(tools).find(([, { task }]) => task === 'required')
+  if (needsTasks === undefined) return
   throw invalid(
-    `Tool "${needy[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
+    `Tool "${needsTasks[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
       '@jackfield/sdk/extensions/tasks in "extensions", or leave "task" out',
   )
 }
 
 /** Rejects the first definition of a kind after clients received capabilities without it. */
 function refuseUndeclared(server: string, definitions: Definitions, { offered }: Registry): void {
-  const kind = kinds.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
+  const kind = listNames.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
   if (kind === undefined) return
   throw invalid(
     `Server "${server}" was defined without ${kind}, and clients that are connected were given capabilities without them, ` +
@@ -184,7 +183,7 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
 
 /** Refuses definitions without names. @throws McpError 'INVALID' */
 function requireByName(what: string, definitions: Definitions): void {
-  for (const kind of kinds) {
+  for (const kind of listNames) {
     const value: unknown = definitions[kind]
     const one = kind.slice(0, -1)
     if (value === undefined) continue

@@ -43,7 +43,7 @@ export function listedMetadata(
 }
 
 /** Names of members in other SDKs, with a hint for this one. */
-const elsewhere: Readonly<Record<string, string>> = {
+const hintsForOtherSdks: Readonly<Record<string, string>> = {
   inputSchema: 'the schema of the arguments is "input"',
   outputSchema: 'the schema of the result is "output"',
   argsSchema: 'the schema of the arguments is "input"',
@@ -92,8 +92,8 @@ export function requireMembers(
   requireKnown(what, value, known, (name) =>
     handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
       ? `the function that ${handler.does} is "${handler.name}"`
-      : Object.hasOwn(elsewhere, name)
-        ? elsewhere[name]
+      : Object.hasOwn(hintsForOtherSdks, name)
+        ? hintsForOtherSdks[name]
         : undefined,
   )
   if (handler === undefined) return
@@ -103,12 +103,12 @@ export function requireMembers(
   }
 }
 
-/** Calls `make` for a member of a definition, and names both in its error. */
-export function attempt<T>(what: string, member: string, make: () => T): T {
+/** Calls `make`, and names what it makes in its McpError. */
+export function attempt<T>(what: string, make: () => T): T {
   try {
     return make()
   } catch (error) {
     if (!(error instanceof McpError)) throw error
-    throw new McpError('INVALID', `${what}: ${member}: ${error.message}`, { cause: error })
+    throw new McpError('INVALID', `${what}: ${error.message}`, { cause: error })
   }
 }

@@ -12,7 +12,7 @@ import type { FormSchema } from './context.ts'
 import { describedOf, jsonOf } from './schema.ts'
 
 /** A form, or why a schema cannot be shown as one. */
-export type Form =
+type Form =
   | { readonly ok: true; readonly schema: ElicitSchema }
   | { readonly ok: false; readonly why: string }
 

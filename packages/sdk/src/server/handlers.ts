@@ -1,14 +1,14 @@
 import { utf8 } from '../jsonrpc/bytes.ts'
-import { ErrorCode, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
+import { clipped, ErrorCode, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
-import { methodRow, methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
+import { methodRow, type ProtocolVersion, protocolVersions, rowOf } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
 import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
-import { clipped, HandlerContext, ProgressAndLogs, shownToPeer, withoutQuestions } from './handler-context.ts'
+import { HandlerContext, ProgressAndLogs, rethrowForPeer, withoutQuestions } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
 import type { Middleware } from './server.ts'
@@ -121,11 +121,10 @@ export function handlersOf(parts: Parts): Handler {
         allows(exchange.peer, scopesOfUri(registry, uri, exchange.limits.uriChars)),
       ),
   }
-  const rows = new Map(Object.entries(methods))
   const handlers = new Map(
     Object.entries(table).map(([method, handler]) => [
       method,
-      { handler, capability: rows.get(method)?.capability },
+      { handler, capability: rowOf(method)?.capability },
     ]),
   )
   return (exchange) => {
@@ -170,7 +169,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
     }
     return [...byUri.values()]
   } catch (error) {
-    return shownToPeer(error, ErrorCode.InternalError)
+    return rethrowForPeer(error, ErrorCode.InternalError)
   } finally {
     progressAndLogs.close()
   }

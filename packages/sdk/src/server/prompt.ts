@@ -1,4 +1,4 @@
-import { invalid, invalidParams } from '../jsonrpc/error.ts'
+import { clipped, invalid, invalidParams } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, PromptArgument } from '../protocol/definitions.ts'
@@ -7,7 +7,7 @@ import { completersOf } from './completion.ts'
 import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
 import type { Context } from './context.ts'
 import { listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
-import { clipped, runHandler, shownToPeer } from './handler-context.ts'
+import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
@@ -27,7 +27,7 @@ async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(withJsonPath(error))
+    return rethrowForPeer(withJsonPath(error))
   }
 }
 

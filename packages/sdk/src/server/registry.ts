@@ -13,10 +13,12 @@ import type { Definitions } from './server.ts'
 import { toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
 
-export type ListName = 'tools' | 'resources' | 'prompts'
+/** The lists of definitions. */
+export const listNames = ['tools', 'resources', 'prompts'] as const
+export type ListName = (typeof listNames)[number]
 
 /** Names of definitions, by list. */
-export type Names = { [L in ListName]?: string[] }
+type Names = { [L in ListName]?: string[] }
 
 /** The rows of the lists, cached until the next change. */
 interface Rows {
@@ -63,7 +65,7 @@ export class Registry {
         newResources.push(resourceEntry(name, value))
       }
     }
-    this.#refuseTwins(newResources, newTemplates)
+    this.#refuseSameAddress(newResources, newTemplates)
 
     for (const entry of newTools) this.tools.set(entry.name, entry)
     for (const entry of newPrompts) this.prompts.set(entry.name, entry)
@@ -137,7 +139,7 @@ export class Registry {
   }
 
   /** Rejects two definitions with the same URI or template, of which one could never be read. */
-  #refuseTwins(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
+  #refuseSameAddress(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
     const replaced = new Set([...resources, ...templates].map(({ name }) => name))
     const kept = [...this.resources.values()].filter(({ name }) => !replaced.has(name))
     const keptTemplates = [...this.templates.values()].filter(({ name }) => !replaced.has(name))
@@ -155,8 +157,6 @@ export class Registry {
     }
   }
 }
-
-const listNames: readonly ListName[] = ['tools', 'resources', 'prompts']
 
 /** @throws McpError 'INVALID' for a definition that the function of its kind did not make */
 function requireKind(kind: string, name: string, value: unknown): void {

@@ -1,3 +1,4 @@
+import { toBase64 } from '../jsonrpc/bytes.ts'
 import { ErrorCode, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -11,7 +12,6 @@ import {
   isContents,
   requireSerializable,
   requireSerializableBlock,
-  toBase64,
   withJsonPath,
 } from './content.ts'
 import type { Context } from './context.ts'
@@ -23,7 +23,7 @@ import {
   requireMembers,
   scopesOf,
 } from './definition-metadata.ts'
-import { runHandler, shownToPeer } from './handler-context.ts'
+import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { Registry, ResourceEntry, TemplateEntry } from './registry.ts'
 import type { AnyTemplate, ResourceValue } from './server.ts'
 import { parseTemplate } from './uri-template.ts'
@@ -47,7 +47,7 @@ export function resourceNotFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
-export interface Source {
+interface Source {
   scopes: readonly string[]
   mimeType: string | undefined
   cache: Partial<CacheHints> | undefined
@@ -61,7 +61,7 @@ const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
 const unshared: Pick<CacheHints, 'cacheScope'> = { cacheScope: 'private' }
 
 /** Serves a read of the resource at a URI. */
-export async function serveRead(exchange: Exchange, uri: string, source: Source): Promise<Outcome> {
+async function serveRead(exchange: Exchange, uri: string, source: Source): Promise<Outcome> {
   const { requestState, inputResponses } = exchange.params
   const retried = requestState !== undefined || inputResponses !== undefined
   try {
@@ -75,12 +75,12 @@ export async function serveRead(exchange: Exchange, uri: string, source: Source)
       }),
     )
   } catch (error) {
-    return shownToPeer(withJsonPath(error))
+    return rethrowForPeer(withJsonPath(error))
   }
 }
 
 /** Whether a variable of a `file:` URI has `..` or NUL. Such URIs are not passed to handlers. */
-export function climbs(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
+function leavesFolder(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
   if (!/^file:/i.test(uri)) return false
   const parts = Object.values(variables).flat()
   return parts.some((part) => part.includes('\0') || part.split(/[/\\]/).includes('..'))
@@ -165,7 +165,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   }
   requireMembers(what, value, templateMembers, { name: 'read', does: 'serves a read' })
   const { uriTemplate, mimeType, annotations, cache, list } = value
-  const template = attempt(what, 'uriTemplate', () => parseTemplate(uriTemplate))
+  const template = attempt(`${what}: uriTemplate`, () => parseTemplate(uriTemplate))
   requireHints(what, cache)
   // Declared as a method: the type of the variables is inferred from this template.
   const handler: {
@@ -178,7 +178,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     template,
     serve: (exchange, uri) => {
       const variables = template.match(uri)
-      if (variables === undefined || climbs(uri, variables)) return undefined
+      if (variables === undefined || leavesFolder(uri, variables)) return undefined
       const read = (ctx: Context): unknown => handler.read(variables, ctx, uri)
       return serveRead(exchange, uri, { scopes, mimeType, cache, read })
     },

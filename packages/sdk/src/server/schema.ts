@@ -3,6 +3,7 @@ import { compileTrusted } from '../json-schema/compile.ts'
 import { invalid, McpError, messageOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
+import { isPlain } from '../request/json-value.ts'
 import { defined } from '../request/known-members.ts'
 import { attempt } from './definition-metadata.ts'
 
@@ -15,9 +16,9 @@ export type DescribedSchema<In = unknown, Out = In> = {
 export type SchemaShape = { readonly [member: string]: DescribedSchema }
 
 /** A validated value, or why it is invalid. */
-export type Checked =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly why: string }
+type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string }
+
+type Result = StandardSchemaV1.Result<unknown>
 
 const maxIssues = 20
 
@@ -26,24 +27,26 @@ export function validate(schema: DescribedSchema, value: unknown): Checked | Pro
   return result instanceof Promise ? result.then(checkedOf) : checkedOf(result)
 }
 
-/**
- * Whether a validator accepts a member of an object, whatever the other members; undefined if it is asynchronous or throws.
- */
-export function acceptsMember(schema: DescribedSchema, member: string, value: unknown): boolean | undefined {
+/** The result of a validator; undefined if it is asynchronous or throws. */
+function immediateResult(schema: DescribedSchema, value: unknown): Result | undefined {
   try {
-    const result = schema['~standard'].validate({ [member]: value })
-    if ('then' in result) {
-      Promise.resolve(result).catch(() => {})
-      return undefined
-    }
-    const wrong = (result.issues ?? []).some(({ path = [] }) => {
-      const [first] = path
-      return String(isObject(first) ? first['key'] : first) === member
-    })
-    return !wrong
+    const result = schema['~standard'].validate(value)
+    if (!('then' in result)) return result
+    Promise.resolve(result).catch(() => {})
+    return undefined
   } catch {
     return undefined
   }
+}
+
+/** Whether a validator accepts a member of an object, whatever the other members; undefined if that is not known. */
+function acceptsMember(schema: DescribedSchema, member: string, value: unknown): boolean | undefined {
+  const result = immediateResult(schema, { [member]: value })
+  return result && !(result.issues ?? []).some(({ path: [first] = [] }) => nameOf(first) === member)
+}
+
+function nameOf(part: unknown): string {
+  return String(isObject(part) ? part['key'] : part)
 }
 
 /**
@@ -70,7 +73,7 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
   }
 }
 
-function checkedOf(result: StandardSchemaV1.Result<unknown>): Checked {
+function checkedOf(result: Result): Checked {
   if (result.issues === undefined) return { ok: true, value: result.value }
   const shown = result.issues.slice(0, maxIssues).map(inWords).join('; ')
   const more = result.issues.length - maxIssues
@@ -78,7 +81,7 @@ function checkedOf(result: StandardSchemaV1.Result<unknown>): Checked {
 }
 
 function inWords({ path, message }: StandardSchemaV1.Issue): string {
-  const at = (path ?? []).map((part) => String(isObject(part) ? part['key'] : part)).join('.')
+  const at = (path ?? []).map(nameOf).join('.')
   return at === '' || message.startsWith(at) ? message : `${at}: ${message}`
 }
 
@@ -125,7 +128,7 @@ function objectOf(shape: readonly (readonly [string, DescribedSchema])[]): Descr
     const properties = shape.map(([name, schema]) => {
       // The name as a part of a JSON Pointer within a URI fragment.
       const place = `/properties/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`
-      const { $schema, ...property } = describeMember(name, () => jsonOf(schema, side))
+      const { $schema, ...property } = attempt(`"${name}"`, () => jsonOf(schema, side))
       return [name, property['$id'] === undefined ? movedTo(place, property) : property]
     })
     const required = shape.filter(([, schema]) => !isOptional(schema, side)).map(([name]) => name)
@@ -139,8 +142,6 @@ function objectOf(shape: readonly (readonly [string, DescribedSchema])[]): Descr
   const jsonSchema = { input: () => json('input'), output: () => json('output') }
   return { '~standard': { version: 1, vendor: 'shape', validate, jsonSchema } }
 }
-
-type Result = StandardSchemaV1.Result<unknown>
 
 function unitedResult(
   shape: readonly (readonly [string, DescribedSchema])[],
@@ -161,19 +162,15 @@ function unitedResult(
   return issues.length > 0 ? { issues } : { value: Object.fromEntries(members) }
 }
 
-/** Whether a member of an object is optional: its schema accepts `undefined` and, on the output side, returns it. */
+/**
+ * Whether a member of an object is optional: its schema accepts `undefined` and, on the output side, returns it. With an
+ * asynchronous validator it is required.
+ */
 function isOptional(schema: DescribedSchema, side: 'input' | 'output'): boolean {
-  try {
-    const result = schema['~standard'].validate(undefined)
-    if ('then' in result) {
-      // The result of an asynchronous validator is not known here, so the member is required.
-      Promise.resolve(result).catch(() => {})
-      return false
-    }
-    return result.issues === undefined && (side === 'input' || result.value === undefined)
-  } catch {
-    return false
-  }
+  const result = immediateResult(schema, undefined)
+  return (
+    result?.issues === undefined && result !== undefined && (side === 'input' || result.value === undefined)
+  )
 }
 
 /** Keywords whose value is data, not a schema. */
@@ -205,15 +202,6 @@ function movedTo(place: string, schema: JsonSchema): JsonSchema {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [keyword, moved(keyword, value)]),
   )
-}
-
-function describeMember<T>(name: string, make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    if (!(error instanceof McpError)) throw error
-    throw invalid(`"${name}": ${error.message}`, { cause: error })
-  }
 }
 
 /**
@@ -267,7 +255,7 @@ export interface Prepared {
  * Prepares a schema for validating input or output.
  * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is no valid JSON Schema
  */
-export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
+function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
   const described = describedOf(schema)
   if (described === undefined) {
     requireJson(schema, '')
@@ -305,13 +293,11 @@ function acceptsJson(schema: JsonSchema, member: string, value: unknown): boolea
 
 /** Rejects a plain JSON Schema with values that are not JSON, such as a validator in `properties`. */
 function requireJson(value: unknown, place: string, above: readonly object[] = []): void {
-  const isPlain = typeof value !== 'object' || value === null || Array.isArray(value) || isLiteral(value)
-  if (
-    typeof value === 'function' ||
-    typeof value === 'bigint' ||
-    !isPlain ||
-    above.some((one) => one === value)
-  ) {
+  const isJson =
+    typeof value === 'object' && value !== null
+      ? (Array.isArray(value) || (isPlain(value) && !('~standard' in value))) && !above.includes(value)
+      : typeof value !== 'function' && typeof value !== 'bigint'
+  if (!isJson) {
     throw invalid(
       `"${place}" is not JSON, so that the schema cannot be sent. Write all of it as JSON Schema, or all of it with a ` +
         'validator that describes itself as JSON Schema (zod 4.2, arktype 2.1.28 or newer)',
@@ -339,15 +325,9 @@ function requireKeywords(schema: JsonSchema): void {
   )
 }
 
-/** Whether an object is a plain object, and no validator. */
-function isLiteral(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return !('~standard' in value) && (prototype === null || Object.getPrototypeOf(prototype) === null)
-}
-
 /** As `prepare`, naming the definition in errors. @throws McpError 'INVALID' */
 export function prepareFor(what: string, schema: AnySchema, side: 'input' | 'output'): Prepared {
-  return attempt(what, side, () => prepare(schema, side))
+  return attempt(`${what}: ${side}`, () => prepare(schema, side))
 }
 
 /** The schema of arguments, which are always an object. @throws McpError 'INVALID' for a schema that excludes objects */

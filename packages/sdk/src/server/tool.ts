@@ -1,4 +1,4 @@
-import { invalid, invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
+import { clipped, invalid, invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
@@ -9,7 +9,7 @@ import { defined } from '../request/known-members.ts'
 import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
 import { attempt, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
 import { blockOf, Reply, type Takeover, ToolError } from './definitions.ts'
-import { clipped, runHandler } from './handler-context.ts'
+import { runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyTool } from './server.ts'
@@ -165,7 +165,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
   const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
-  const headers = attempt(what, 'input', () => headerPlan(inputSchema))
+  const headers = attempt(`${what}: input`, () => headerPlan(inputSchema))
   return {
     name,
     scopes: scopesOf(what, value.scopes),

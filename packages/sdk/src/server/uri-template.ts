@@ -4,7 +4,7 @@ import { McpError } from '../jsonrpc/error.ts'
 export type TemplateValue = string | readonly string[] | Readonly<Record<string, string>>
 
 /** Expands one expression as RFC 6570 section 3.2 says. */
-export function expandPart(
+function expandPart(
   { operator, specs }: Expression,
   variables: Readonly<Record<string, TemplateValue | undefined>>,
 ): string {
@@ -77,7 +77,7 @@ const unbounded = Number.MAX_SAFE_INTEGER
  * Reads a URI against a template: backwards to find from where each step can reach the end, then forwards taking the
  * most each run may. Nothing is tried twice, so time is linear in the URI.
  */
-export function matchParts(parts: readonly Part[], uri: string): Variables | undefined {
+function matchParts(parts: readonly Part[], uri: string): Variables | undefined {
   const text = ascii(uri)
   if (text === undefined) return undefined
   const [first] = parts
@@ -317,7 +317,7 @@ export interface UriTemplate {
   match(uri: string): Record<string, string | string[]> | undefined
 }
 
-export interface Spec {
+interface Spec {
   readonly name: string
   readonly explode: boolean
   /** How many characters of the value count. */
@@ -325,7 +325,7 @@ export interface Spec {
 }
 
 /** The operator of an expression (RFC 6570, section 2.2). */
-export interface Operator {
+interface Operator {
   readonly first: string
   readonly separator: string
   /** Whether values are written as `name=value`. */
@@ -338,12 +338,12 @@ export interface Operator {
   readonly optional: boolean
 }
 
-export interface Expression {
+interface Expression {
   readonly operator: Operator
   readonly specs: readonly Spec[]
 }
 
-export type Part = { readonly literal: string } | Expression
+type Part = { readonly literal: string } | Expression
 
 const simple: Operator = {
   first: '',

@@ -1,8 +1,7 @@
-import { ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
+import { clipped, ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
-import { clipped } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import type { Middleware } from './server.ts'
 

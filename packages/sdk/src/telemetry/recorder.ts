@@ -15,7 +15,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { clipped, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -64,13 +64,12 @@ function nameAndTarget(
 }
 
 /** A text from outside, shortened. */
-export function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
-  if (typeof value !== 'string') return undefined
-  return value.length > max ? `${value.slice(0, max)}…` : value
+function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
+  return typeof value === 'string' ? clipped(value, max) : undefined
 }
 
 /** A value as an attribute, shortened. */
-export function contentOf(value: unknown): string | undefined {
+function contentOf(value: unknown): string | undefined {
   try {
     return truncate(JSON.stringify(value), maxContentChars)
   } catch {
@@ -117,7 +116,7 @@ interface Beginning {
 }
 
 /** How a request failed: the JSON-RPC error code, or else the local error. */
-export interface Failure {
+interface Failure {
   readonly type: string
   readonly status?: string
   readonly message?: string

@@ -84,13 +84,27 @@ function shop(node: string, ledger: Ledger) {
 async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k'.repeat(32)]) {
   const memory = memoryBackplane()
   const stored: string[] = []
-  /** How often the record of a call cannot be replaced, and whether messages with answers are lost. */
-  const outage = { writes: 0, answers: false }
+  /** How often the record of a call cannot be replaced, and whether messages with answers are lost and events are not stored. */
+  const outage = { writes: 0, answers: false, events: false }
+  /** What a failover of the store does: it loses events, and the messages about them. */
+  const failover = { loses: false, lost: 0, reconnected: new Set<() => void>() }
   const backplane: Backplane = {
     ...memory,
     spansProcesses: true,
     publish: async (topic, message) => {
-      if (!outage.answers || !message.includes('"response"')) await memory.publish(topic, message)
+      if (outage.answers && message.includes('"response"')) return
+      if (!failover.loses || !message.includes('"stored"')) await memory.publish(topic, message)
+    },
+    subscribe: (topic, listener, missed) => {
+      if (missed !== undefined) failover.reconnected.add(missed)
+      return memory.subscribe(topic, listener, missed)
+    },
+    append: async (...event) => {
+      await appending.before(event[0], event[1])
+      if (outage.events) throw new Error('The store is not there')
+      if (!failover.loses) return memory.append(...event)
+      failover.lost++
+      return '1000'
     },
     set: (key, value, ...rest) => {
       stored.push(`${key} ${value}`)
@@ -105,6 +119,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
       return memory.swap(key, expected, value, ttlMs)
     },
   }
+  const appending: { before: (log: string, entry: string) => Promise<void> } = { before: async () => {} }
   const ledger = new Ledger()
   const start = async (name: string): Promise<TestNode> => {
     const mounted = await nodeAdapter(shop(name, ledger), { backplane, keys: keysOf(name) })
@@ -131,7 +146,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
     get: (last: string | undefined) =>
       node.send({ method: 'GET', headers: { ...headers, 'last-event-id': last } }),
   })
-  return { a, b, c, nodes, on, ledger, stored, outage, backplane, id: begun.id }
+  return { a, b, c, nodes, on, ledger, stored, outage, failover, appending, backplane, id: begun.id }
 }
 
 const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
@@ -146,7 +161,7 @@ const accept = (id: unknown, action = 'accept'): JsonObject => ({
 })
 const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 const idOf = (message: JsonObject | undefined): unknown => message?.['id']
-const last = (answer: Answer): string | undefined => answer.events.at(-1)?.id
+const last = (answer: Answer): string | undefined => answer.events.findLast(({ id }) => id)?.id
 
 it('a call that waits for an answer runs on another node, which repeats no finished step and asks nothing twice', async () => {
   const { a, b, c, on, ledger } = await cluster()
@@ -219,6 +234,83 @@ it('a question that the store lost is answered after the call was taken over', a
   await on(c).post(accept(idOf(first)))
   await resumed.text()
   expect(resumed.messages().at(-1)).toMatchObject({ id: 1, ...text('accept on b') })
+})
+
+it('a question that was sent while events could not be stored is sent again with the same id', async () => {
+  const { a, b, c, on, ledger, outage } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  outage.events = true
+  await on(a).post(accept(idOf(first)))
+  const [, , second] = await messages(call, 3)
+  outage.events = false
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  const [again] = await messages(resumed, 1)
+  expect(again).toEqual(second)
+  expect((await on(c).post(accept(idOf(second), 'decline'))).status).toBe(202)
+  await resumed.text()
+  expect(resumed.messages().slice(1)).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
+it('a question that was sent while events could not be stored is not sent again once it has an answer', async () => {
+  const { a, b, c, on, outage } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  outage.events = true
+  await on(a).post(accept(idOf(first)))
+  const [, , second] = await messages(call, 3)
+  outage.events = false
+  await a.close()
+  await on(c).post(accept(idOf(second), 'decline'))
+  const resumed = await on(b).get(last(call))
+  await resumed.text()
+  expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+})
+
+it('a question that its node asked while another one took the call over is sent again with the same id', async () => {
+  const { a, b, c, on, ledger, appending, backplane } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  const [node = ''] = String(idOf(first)).split('-')
+  const asked: string[] = []
+  appending.before = async (log, entry) => {
+    if (log.endsWith(node)) asked.push(entry)
+    else if (asked.length === 0) {
+      // The other node has read the events of the stream, and not taken the call yet.
+      await on(a).post(accept(idOf(first)))
+      await vi.waitFor(() => expect(asked).toHaveLength(1), watchdog)
+    }
+  }
+  await backplane.set(`lease:shop:${node}`, 'closed', 60_000)
+  const resumed = await on(b).get(last(call))
+  const [second] = await messages(resumed, 1)
+  expect(second).toMatchObject({ params: { message: 'Pay?' } })
+  expect(asked[0]).toContain(idOf(second))
+  await on(c).post(accept(idOf(second), 'decline'))
+  await resumed.text()
+  expect(resumed.messages().slice(1)).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
+it.each([
+  ['a question', 'book'],
+  ['its response', 'asks'],
+])('a stream that another node sends ends where the store lost %s, and is not resumed', async (_, name) => {
+  const { a, b, c, on, failover } = await cluster()
+  const call = await on(a).call(1, name)
+  const [, first] = await messages(call, 2)
+  call.drop()
+  const resumed = await on(b).get(last(call))
+  failover.loses = true
+  await on(c).post(accept(idOf(first)))
+  await vi.waitFor(() => expect(failover.lost).toBe(1), watchdog)
+  failover.loses = false
+  for (const reconnected of failover.reconnected) reconnected()
+  await resumed.text()
+  expect(resumed.messages()).toEqual([])
+  expect((await on(b).get(last(call))).status).toBe(400)
 })
 
 it('a stream is resumed from any of its events on any node, with each later event once', async () => {
@@ -317,7 +409,7 @@ it('a call that was taken over is cancelled from any node', async () => {
   expect(ledger.runs).toEqual(['a', 'b'])
 })
 
-it('a node that drains gives calls that wait up at once', async () => {
+it('a node that drains releases waiting calls at once', async () => {
   const { a, b, on } = await cluster()
   const call = await on(a).call(1, 'book')
   const [, question] = await messages(call, 2)
@@ -342,7 +434,7 @@ it('a call cannot be read in the backplane, and runs on no node with other keys'
   expect(records.filter((entry) => entry.includes('private'))).toEqual([])
 })
 
-it('a tool names nothing else as its takeover', () => {
+it('a tool with another value of takeover is refused', () => {
   // @ts-expect-error not one of the three
   const tools = { t: tool({ takeover: 'now', run: () => '' }) }
   expect(() => defineServer({ name: 's', version: '1', tools })).toThrow(

@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { type InboxItem, parseConfig, type QuestionKind, type ServerConfig } from '@jackfield/host'
+import {
+  type InboxItem,
+  parseConfig,
+  planForServer,
+  type QuestionKind,
+  type ServerConfig,
+} from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { asking, type Served, scriptedModel, serveHost, weather } from '../fixtures/harness.ts'
@@ -65,9 +71,12 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   const own = { mcpServers: { one: named('one'), two: named('two') } }
   const file = join(folder, '.mcp.json')
   const project = parseConfig(JSON.stringify(own), { file, layer: 'project', env: {} }).servers
+  const inputs = [{ id: 'key', description: 'The key of the shop' }]
+  const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
+  const needing = { ...named('needing'), env: { KEY: `\${input:key}` }, from }
   const replies = [{ say: 'First.' }, { say: 'Second.' }, { say: 'Third.' }, { say: 'Fourth.' }]
   const served = await serveHost({
-    servers: { demo: asking, shop: named('shop'), weather, login: { url: login.url }, ...project },
+    servers: { demo: asking, shop: named('shop'), weather, login: { url: login.url }, needing, ...project },
     rules,
     workspace: folder,
     model: scriptedModel(replies),
@@ -96,10 +105,24 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   const echo = ask('demo__echo', { text: 'x' })
   const look = ask('demo__look', {})
   const stepUp = ask('login__x', {})
+  const { config: _, ...plan } = planForServer('shop', { command: 'npx', args: ['-y', '@ann/shop@1.0.0'] })
+  const install = (): void =>
+    void host.approveInstallation({ plan, file: '/home/ann/config.json', starts: true })
+  const connect = (): void => void host.reconnect('needing').catch(() => undefined)
   const cases: Case[] = [
     // Asked as soon as there is a tab.
     { kind: 'install', begin: () => {}, acts: ['deny-once'], answer: { verdict: 'deny' }, isShort: true },
     { kind: 'install', begin: () => {}, acts: ['allow'], answer: { verdict: 'allow' } },
+    { kind: 'installation', begin: install, acts: ['deny-once'], answer: { verdict: 'deny' }, isShort: true },
+    { kind: 'installation', begin: install, acts: ['allow'], answer: { verdict: 'allow' } },
+    { kind: 'input', begin: connect, acts: ['deny-once'], answer: { verdict: 'deny' } },
+    {
+      kind: 'input',
+      begin: connect,
+      acts: [(tab) => tab.page.locator('[data-card] input[type=password]').fill('secret'), 'allow'],
+      answer: expect.objectContaining({ verdict: 'allow' }),
+      isShort: true,
+    },
     { kind: 'approval', begin: echo, acts: ['allow'], answer: { verdict: 'allow' }, isShort: true },
     {
       kind: 'approval',

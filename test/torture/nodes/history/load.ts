@@ -29,7 +29,14 @@ export interface Plan {
   /** Tools that clients of sessions call. Default: all, now and then ending the session. */
   readonly tools?: readonly [string, ...string[]]
   /** Happens during the calls, until the promise resolves. */
-  readonly meanwhile?: (isOver: () => boolean) => Promise<void>
+  readonly meanwhile?: (progress: Progress) => Promise<void>
+}
+
+/** How far the calls of a run are. */
+export interface Progress {
+  isOver(): boolean
+  /** Resolves when so many more calls were made, or none are left. */
+  after(calls: number): Promise<void>
 }
 
 const libraries = ['v1', 'v2', 'ours', 'ours 2026-07-28'] as const
@@ -111,7 +118,13 @@ export async function run(service: Service, plan: Plan): Promise<History> {
       await wait(50)
     }
   })
-  const meanwhile = plan.meanwhile?.(() => left <= 0)
+  const meanwhile = plan.meanwhile?.({
+    isOver: () => left <= 0,
+    after: async (calls) => {
+      const until = Math.max(0, left - calls)
+      while (left > until) await wait(20)
+    },
+  })
   await Promise.all(loops)
   await meanwhile
   isOver = true

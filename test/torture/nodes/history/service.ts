@@ -5,16 +5,16 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished, vi } from 'vitest'
 import type { PostgresServer } from '../../../../packages/postgres/test/support/postgres-server.ts'
 import { forgetsNothing, RedisServer } from '../../../../packages/redis/test/support/redis-server.ts'
 import { freePort } from '../../../setup/ports.ts'
+import { programFile } from '../../../setup/program-file.ts'
 import type { Mistake } from './mistakes.ts'
 import type { NodeInput } from './node-program.ts'
 import { type FaultRecord, type NodeRecord, now, type StoredKey } from './records.ts'
 
-const program = fileURLToPath(new URL('node-program.ts', import.meta.url))
+const program = programFile(new URL('node-program.ts', import.meta.url))
 const watchdog = { timeout: 30_000, interval: 20 }
 
 export const hasHaproxy: boolean = spawnSync('haproxy', ['-v']).status === 0

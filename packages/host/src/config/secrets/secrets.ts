@@ -6,14 +6,7 @@ import type { FormTable } from '../../log/store/answer-tables.ts'
 import { FixableError, fixesOf } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type {
-  AskInput,
-  ConfigInput,
-  MissingInput,
-  SecretStore,
-  Secrets,
-  ServerConfig,
-} from '../../types/index.ts'
+import type { ConfigInput, MissingInput, SecretStore, Secrets, ServerConfig } from '../../types/index.ts'
 import { serverProblems } from '../server-entry.ts'
 import {
   type ConfigEnvironment,
@@ -36,24 +29,25 @@ interface SecretsDeps {
   redactor: SecretRedactor
   env: ConfigEnvironment
   home: string
-  ask?: AskInput | undefined
+  /** Asks the user for a value; undefined if none is given. The value must not be logged or shown. */
+  ask: (server: string, input: ConfigInput, signal: AbortSignal) => Promise<string | undefined>
   servers: () => Iterable<[string, ServerConfig]>
 }
 
 /** The secrets of one host. `resolve` expands a configuration for starting its server. */
 export function createSecrets(deps: SecretsDeps): Secrets & {
-  resolve(server: string, config: ServerConfig): Promise<ServerConfig>
+  resolve(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig>
   /** The stored answer, or one given by the user now; undefined if they give none. */
   answer: ResolveDeps['input']
 } {
   const { store, settings, redactor } = deps
   let last: Promise<unknown> = Promise.resolve()
   /** One question at a time, so that servers with the same input share the answer. */
-  const input: ResolveDeps['input'] = (secret, server, wanted) => {
+  const input: ResolveDeps['input'] = (secret, server, wanted, signal) => {
     const turn = last.then(async () => {
       const kept = await store.get(secret)
       if (kept !== undefined) return kept
-      const given = await deps.ask?.(server, wanted)
+      const given = await deps.ask(server, wanted, signal)
       if (given !== undefined && given !== '') await store.set(secret, given)
       return given
     })
@@ -61,12 +55,12 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
     return turn
   }
   /** The answer to an input of a file. One that is no secret is stored with the settings. */
-  const inputOfFile: ResolveDeps['input'] = (secret, server, wanted) => {
-    if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted)
+  const inputOfFile: ResolveDeps['input'] = (secret, server, wanted, signal) => {
+    if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted, signal)
     const turn = last.then(async () => {
       const kept = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
       if (typeof kept === 'string') return kept
-      const given = await deps.ask?.(server, wanted)
+      const given = await deps.ask(server, wanted, signal)
       if (given !== undefined && given !== '' && given.length <= maxSetting)
         settings.set(settingsPlace, secret, given)
       return given
@@ -96,7 +90,8 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
       ),
     redact: (text) => redactor.text(text),
     answer: input,
-    resolve: (server, config) => resolveServer(server, config, { ...deps, input: inputOfFile }),
+    resolve: (server, config, signal) =>
+      resolveServer(server, config, { ...deps, input: inputOfFile, signal }),
   }
 }
 
@@ -106,7 +101,14 @@ interface ResolveDeps {
   store: SecretStore
   redactor: SecretRedactor
   /** Reads a stored value, or asks the user for it. */
-  input: (secret: string, server: string, input: ConfigInput) => Promise<string | undefined>
+  input: (
+    secret: string,
+    server: string,
+    input: ConfigInput,
+    signal: AbortSignal,
+  ) => Promise<string | undefined>
+  /** Aborted when the connection is no longer needed. */
+  signal: AbortSignal
 }
 
 const maxFileBytes = 65_536
@@ -262,7 +264,7 @@ async function inputText(
 ): Promise<string> {
   const input = config.from?.inputs?.find((known) => known.id === id) ?? { id }
   const name = inputSecret(id, config.from?.file ?? '')
-  const value = await deps.input(name, server, input)
+  const value = await deps.input(name, server, input, deps.signal)
   if (value === undefined || value === '') {
     const what = input.description === undefined ? '' : ` (${input.description})`
     throw new FixableError('INVALID', `the input "${id}"${what} is not given yet`, [

@@ -1,7 +1,10 @@
 import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import { isRecord } from '../../shared/json.ts'
-import type { HostQuestion, QuestionKind } from '../../types/index.ts'
+import type { ConfigInput, HostQuestion, QuestionKind } from '../../types/index.ts'
 import type { AnswerTo } from './question-queue.ts'
+
+/** Maximum characters of a value that a configuration needs. */
+const maxValue = 65_536
 
 /** The verdicts of each kind of question. */
 const verdicts: Readonly<Record<QuestionKind, { member: string; values: readonly string[] }>> = {
@@ -12,6 +15,8 @@ const verdicts: Readonly<Record<QuestionKind, { member: string; values: readonly
   'sampling-result': { member: 'verdict', values: ['allow', 'regenerate', 'deny'] },
   roots: { member: 'verdict', values: ['allow', 'deny'] },
   install: { member: 'verdict', values: ['allow', 'deny'] },
+  input: { member: 'verdict', values: ['allow', 'deny'] },
+  installation: { member: 'verdict', values: ['allow', 'deny'] },
   drift: { member: 'verdict', values: ['accept', 'block'] },
   login: { member: 'verdict', values: ['allow', 'deny'] },
   app: { member: 'verdict', values: ['allow', 'deny'] },
@@ -35,9 +40,18 @@ export function problemWithAnswer(question: HostQuestion, answer: unknown): stri
   if (typeof word !== 'string' || !values.includes(word)) {
     return `an answer to this question (${question.kind}) has "${member}": ${values.join(', ')}`
   }
+  if (question.kind === 'input' && word === 'allow') return problemWithValue(question.input, answer)
   if (question.kind !== 'elicitation' || question.params.mode === 'url' || word !== 'accept') return undefined
   const { requestedSchema } = question.params
   const content = isRecord(answer) ? (answer['content'] ?? {}) : {}
   if (!isRecord(content)) return '"content" must be an object'
   return checkElicitContent(requestedSchema, { ...fillDefaults(requestedSchema, {}), ...content })
+}
+
+function problemWithValue({ options }: ConfigInput, answer: unknown): string | undefined {
+  const value = isRecord(answer) ? answer['value'] : undefined
+  if (typeof value !== 'string') return '"value" must be a text'
+  if (value.length > maxValue) return `"value" has more than ${maxValue} characters`
+  if (options !== undefined && !options.includes(value)) return `"value" is one of: ${options.join(', ')}`
+  return undefined
 }

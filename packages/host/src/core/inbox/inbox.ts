@@ -211,7 +211,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void {
     this.#sweep()
     const row = this.#row(id)
-    if (row === undefined) throw new McpError('INVALID', `There is no question ${id}`)
+    if (row === undefined) throw new McpError('NOT_FOUND', `There is no question ${id}`)
     if (row.state !== 'open') throw notOpen(row)
     const fault = problemWithAnswer(row.question, answer)
     if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
@@ -328,7 +328,8 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const open = this.#open.get(id)
     const why = `${reasonOf(error)}. ${advice[fault.fault]}`
     const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
-    const isNow = isRefusal(question, answer) || (question.kind === 'elicitation' && suspended === undefined)
+    const isInput = question.kind === 'input' || (question.kind === 'elicitation' && suspended === undefined)
+    const isNow = isRefusal(question, answer) || isInput
     if (open !== undefined && isNow) {
       const { value, ...sealed } = kept
       const now: InboxRow = {
@@ -386,6 +387,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     if (answer === undefined) return undefined
     const { value, by } = answer
     const whole = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
+    if (asked.kind === 'input') this.#redaction.forget(id)
     if (whole === undefined || !isAnswerTo(asked, whole.value)) return undefined
     if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.isClaimed(id)
     return { answer: this.#redaction.withSecrets(asked, whole.value), by }
@@ -500,7 +502,7 @@ function outcomeOf({ state, answer, reason }: InboxRow): string {
 
 function notOpen({ id, state, answer, reason }: InboxRow): McpError {
   if (answer !== undefined && state === 'answered') {
-    return new McpError('INVALID', `Question ${id} was already answered by ${answer.by} at ${answer.at}`)
+    return new McpError('CONFLICT', `Question ${id} was already answered by ${answer.by} at ${answer.at}`)
   }
-  return new McpError('INVALID', `Question ${id} is ${state}${reason === undefined ? '' : `: ${reason}`}`)
+  return new McpError('CONFLICT', `Question ${id} is ${state}${reason === undefined ? '' : `: ${reason}`}`)
 }

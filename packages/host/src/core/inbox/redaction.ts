@@ -51,11 +51,7 @@ export class InboxRedaction {
     waits: string | undefined,
     isMine: boolean,
   ): StoredAnswer {
-    const bare =
-      question.kind === 'elicitation' && isAnswerTo(question, answer)
-        ? withoutSecretFields(answer, question.params)
-        : answer
-    const value = this.#redactor.value(bare)
+    const value = this.#redactor.value(withoutSecretParts(question, answer))
     if (value === answer) return { value }
     if (isMine || waits === undefined) {
       this.#given.set(question.id, answer)
@@ -64,6 +60,11 @@ export class InboxRedaction {
       return { value, sealed: '' }
     }
     return { value, sealed: sealFor(waits, JSON.stringify(answer), question.id) }
+  }
+
+  /** Releases the unredacted answer to a question that is not asked again. */
+  forget(id: string): void {
+    this.#given.delete(id)
   }
 
   /** The unredacted answer; undefined if its secrets are not available any more. */
@@ -79,4 +80,13 @@ export class InboxRedaction {
     if (question.kind !== 'approval' || this.redacted(question) === question) return answer
     return restoreMarks(answer, marksIn(question.arguments, this.#redactor))
   }
+}
+
+/** The answer without what no store may have: values of secret fields, and the value of an input. */
+function withoutSecretParts(question: HostQuestion, answer: unknown): unknown {
+  if (question.kind === 'elicitation' && isAnswerTo(question, answer))
+    return withoutSecretFields(answer, question.params)
+  if (question.kind === 'input' && isAnswerTo(question, answer) && answer.verdict === 'allow')
+    return { verdict: answer.verdict }
+  return answer
 }

@@ -27,6 +27,10 @@ export async function showQuestion(
       return show.roots?.(question, signal)
     case 'install':
       return show.install?.(question, signal)
+    case 'input':
+      return show.input?.(question, signal)
+    case 'installation':
+      return show.installation?.(question, signal)
     case 'drift':
       return show.drift?.(question, signal)
     case 'login':

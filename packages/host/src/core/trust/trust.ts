@@ -373,7 +373,7 @@ export class Trust implements TrustService {
     if (identity === undefined) {
       const names = [...this.#deps.servers().keys(), ...known.map(({ label }) => label)]
       const are = names.length === 0 ? 'None was ever seen' : `There are: ${[...new Set(names)].join(', ')}`
-      throw new McpError('INVALID', `There is no server ${JSON.stringify(given)}. ${are}.`)
+      throw new McpError('NOT_FOUND', `There is no server ${JSON.stringify(given)}. ${are}.`)
     }
     const seen = known.find((server) => server.identity === identity)
     return {

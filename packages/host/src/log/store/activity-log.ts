@@ -208,6 +208,7 @@ export const activityKinds: readonly Activity['kind'][] = [
   'change',
   'result',
   'install',
+  'input',
   'drift',
   'login',
   'app',

@@ -13,7 +13,7 @@ const methods: readonly ReplayRequest['method'][] = ['tools/call', 'resources/re
 /** The request of an event. Throws an McpError 'INVALID' if it has none that can be repeated. */
 export function requestOf(events: Events, id: number): ReplayRequest {
   const event = events.get(id)
-  if (event === undefined) throw new McpError('INVALID', `There is no event ${id} in the log`)
+  if (event === undefined) throw new McpError('NOT_FOUND', `There is no event ${id} in the log`)
   const method = methods.find((known) => known === event.method)
   if (method === undefined || event.server === null || event.kind === 'http') {
     throw new FixableError('INVALID', `Event ${id} (${event.summary}) is no call, read or prompt`, [
@@ -115,7 +115,7 @@ async function done(
 }
 
 function unknown(what: string, server: string, name: string): McpError {
-  return new McpError('INVALID', `${server} has no ${what} "${name}" now`)
+  return new McpError('NOT_FOUND', `${server} has no ${what} "${name}" now`)
 }
 
 function texts(args: Readonly<JsonRecord>): Record<string, string> {

@@ -159,7 +159,7 @@ export interface Conversation {
   /**
    * Switches tools on or off for the model of this conversation, from its next request on: a tool that is off is not offered, and
    * its calls are refused. The user can still call it. Stored with the conversation and its forks.
-   * @throws McpError 'INVALID' for a pattern that matches no tool, no server and no earlier switch; nothing changes then
+   * @throws McpError 'NOT_FOUND' for a pattern that matches no tool, no server and no earlier switch; nothing changes then
    */
   switchTools(on: boolean, patterns: readonly string[]): void
   /** Whether this tool is offered to the model. */
@@ -472,7 +472,7 @@ export function createConversation(options: ConversationOptions): Conversation {
 function ended(
   id: string,
   name: string,
-  { activity, suspended: _parked, calls: _calls, ...outcome }: ToolOutcome,
+  { activity, suspended: _suspended, calls: _calls, ...outcome }: ToolOutcome,
 ): LateResult {
   return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
 }

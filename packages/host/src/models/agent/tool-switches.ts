@@ -15,7 +15,7 @@ export function isSwitchedOn(tool: Named, switches: readonly ToolSwitch[]): bool
 
 /**
  * The switches with these patterns added. Earlier switches without effect are removed.
- * @throws McpError 'INVALID' for a pattern that matches nothing
+ * @throws McpError 'NOT_FOUND' for a pattern that matches nothing
  */
 export function switched(
   before: readonly ToolSwitch[],
@@ -32,7 +32,7 @@ export function switched(
       before.some((one) => one.pattern === pattern)
     if (!isKnown) {
       throw new McpError(
-        'INVALID',
+        'NOT_FOUND',
         `There is no tool or server "${oneLine(pattern).slice(0, 100)}", and nothing was switched. Write a server, server.tool, or a pattern with * and ?.`,
       )
     }

@@ -390,6 +390,7 @@ export class ServerConnection {
   /** Stops retrying. Remote servers often recover, so they are retried from time to time. */
   async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
     const failure = failureFrom(error)
+    const isRejected = failure?.code === 'INVALID' || failure?.code === 'REFUSED'
     this.#listCache.lists = noLists
     this.#healthCheck?.end()
     this.#become(
@@ -398,14 +399,14 @@ export class ServerConnection {
         config: this.config,
         reason,
         failure,
-        unapproved: failure?.code === 'INVALID' && (await this.#options.needsApproval()),
+        unapproved: isRejected && (await this.#options.needsApproval()),
         signsIn: this.#opener.signsIn,
       }),
     )
     this.#options.onLists()
     if (error instanceof SignInNeeded) this.#options.onSignIn(error)
     // A refusal or a missing program does not recover by itself; a login can happen in another program.
-    if (!('url' in this.config) || failure?.code === 'INVALID' || this.#ended.signal.aborted) return
+    if (!('url' in this.config) || isRejected || this.#ended.signal.aborted) return
     this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
   }
 

@@ -1,4 +1,4 @@
-import { McpError } from '@jackfield/sdk'
+import { McpError, type McpErrorCode } from '@jackfield/sdk'
 import { FixableError } from '../../shared/failures.ts'
 import type { ConnectionState, Failure, Fix, ServerConfig } from '../../types/index.ts'
 
@@ -34,9 +34,16 @@ export function notConnected(
   return new FixableError(code, `${what}: ${state.state}${why}`, 'fixes' in state ? state.fixes : [])
 }
 
+const finalCodes: ReadonlySet<McpErrorCode> = new Set([
+  'INVALID',
+  'REFUSED',
+  'UNAUTHORIZED',
+  'VERSION_MISMATCH',
+])
+
 /** Failures that do not recover by themselves: an immediate retry would only repeat them. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof McpError && ['INVALID', 'UNAUTHORIZED', 'VERSION_MISMATCH'].includes(error.code)
+  return error instanceof McpError && finalCodes.has(error.code)
 }
 
 /** Why a server failed. */

@@ -64,7 +64,7 @@ export function createRegistry({
       )
     }
     if (response.status === 404) {
-      throw new FixableError('INVALID', 'The registry has no such server', [{ action: 'search-registry' }])
+      throw new FixableError('NOT_FOUND', 'The registry has no such server', [{ action: 'search-registry' }])
     }
     if (!response.ok) {
       throw new McpError('HTTP', `The registry ${base.host} answered with status ${response.status}`)

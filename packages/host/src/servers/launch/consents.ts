@@ -100,7 +100,7 @@ export class Consents implements ConsentService {
 
   /**
    * Resolves after the user consented to start this server as it is configured.
-   * @throws McpError 'INVALID' if they refused or cannot be asked, with the fix `approve`
+   * @throws McpError 'REFUSED' if they refused, 'INVALID' if they cannot be asked, with the fix `approve`
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -205,7 +205,7 @@ export class Consents implements ConsentService {
 
 /** The error of a start that the user refused. */
 function refusedStart(server: string): FixableError {
-  return new FixableError('INVALID', 'It was not started, because you refused it', [
+  return new FixableError('REFUSED', 'It was not started, because you refused it', [
     { action: 'approve', server },
   ])
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import {
@@ -8,13 +9,16 @@ import {
 } from '../../config/secrets/redactor.ts'
 import { createSecrets, learnSecrets, learnVariables } from '../../config/secrets/secrets.ts'
 import { memorySecrets } from '../../config/secrets/store.ts'
-import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
+import { isSecretName } from '../../config/variables.ts'
+import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import type { ConsentTable, IdentityTable } from '../../log/store/server-tables.ts'
 import { canonical } from '../../shared/json.ts'
 import { orAborted } from '../../shared/signals.ts'
+import { reasonOf } from '../../shared/text.ts'
 import type {
+  ConfigInput,
   ConsentService,
   Fix,
   HostEvent,
@@ -32,10 +36,7 @@ import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } f
 import { resolveCommand, type Surroundings, startedAs } from './resolve-command.ts'
 
 interface LaunchDeps {
-  options: Pick<
-    HostOptions,
-    'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers' | 'redactFor'
-  >
+  options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'startProjectServers' | 'redactFor'>
   consents: ConsentTable
   /** Where answers that are no secrets are stored. */
   settings: FormTable
@@ -52,7 +53,7 @@ interface LaunchDeps {
 export class Launch {
   readonly secrets: Secrets
   readonly identities: Identities
-  readonly #resolve: (server: string, config: ServerConfig) => Promise<ServerConfig>
+  readonly #resolve: ReturnType<typeof createSecrets>['resolve']
   readonly #consents: Consents
   readonly #redactor: SecretRedactor
   readonly #store: SecretStore
@@ -82,7 +83,8 @@ export class Launch {
     this.#redactor = redactor
     this.#around = { env, home }
     this.#store = options.secrets ?? memorySecrets()
-    const { askInput: ask } = options
+    const ask: Parameters<typeof createSecrets>[0]['ask'] = (...asked) =>
+      askInput(questions, recorder, ...asked)
     const secrets = createSecrets({ store: this.#store, settings, redactor, env, home, ask, servers })
     this.secrets = secrets
     this.#resolve = secrets.resolve
@@ -122,14 +124,14 @@ export class Launch {
   async #prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
     const before = this.identities.last(config)
     await this.#consents.admit(server, config, signal)
-    const resolved = await this.#resolve(server, config)
+    const resolved = await this.#resolve(server, config, signal)
     await this.identities.settle(config, resolved)
     // Values resolved for the first time belong to the consent just given.
     if (before === undefined && this.identities.last(config) !== undefined) {
       await this.#consents.carry(server, config)
     }
     if ('url' in resolved) return resolved
-    const variables = await this.#machineVariables(server, config, resolved)
+    const variables = await this.#machineVariables(server, config, resolved, signal)
     if (config.from?.layer !== 'project') return withMachineVariables(resolved, variables)
     await this.#consents.admit(server, config, signal)
     const place = await resolveCommand({ ...resolved, from: config.from }, this.#around)
@@ -142,6 +144,7 @@ export class Launch {
     server: string,
     { from }: ServerConfig,
     resolved: StdioServerConfig,
+    signal: AbortSignal,
   ): Promise<MachineVariable[]> {
     const given: MachineVariable[] = []
     for (const variable of variablesFor(resolved, this.#around.env)) {
@@ -151,7 +154,8 @@ export class Launch {
         continue
       }
       for (const secret of secretsIn(value)) this.#redactor.add(secret, name)
-      const answer = await this.#mayPass(server, name, from?.layer === 'project' ? from.file : undefined)
+      const file = from?.layer === 'project' ? from.file : undefined
+      const answer = await this.#mayPass(server, name, file, signal)
       if (answer === 'yes') given.push(variable)
       else if (answer === undefined) this.#warnWithheld(server, name)
     }
@@ -159,12 +163,17 @@ export class Launch {
   }
 
   /** The current or stored answer; undefined if the user cannot be asked or does not answer. */
-  async #mayPass(server: string, name: string, file: string | undefined): Promise<string | undefined> {
+  async #mayPass(
+    server: string,
+    name: string,
+    file: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const kept = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
     const whom = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
     const description = `your choice: ${name} of your environment holds credentials. Give it to ${whom}? (The answer is kept with the secrets as "${kept}"; remove it there to be asked again.)`
     try {
-      return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] })
+      return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] }, signal)
     } catch {
       // Without a store there is no stored answer.
       return undefined
@@ -216,6 +225,44 @@ export class Launch {
   /** Asks again about refusals. */
   again(): void {
     this.#consents.again()
+  }
+}
+
+/**
+ * Asks the user for a value, on every surface; undefined if they give none or cannot be asked. The value is in neither the log nor
+ * the store of questions.
+ */
+async function askInput(
+  questions: QuestionQueue,
+  recorder: Recorder,
+  server: string,
+  input: ConfigInput,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!questions.canAsk('input')) return undefined
+  const isHidden = input.options === undefined && isSecretName(input.id)
+  const row = recorder.open({
+    kind: 'input',
+    server,
+    summary: `${server} needs ${input.description ?? input.id}`,
+    detail: { input: input.id, surface: questions.names },
+  })
+  try {
+    const { answer, by } = await questions.ask(
+      {
+        kind: 'input',
+        id: randomUUID(),
+        cause: { server },
+        input: isHidden ? { ...input, password: true } : input,
+      },
+      { signal, activity: row.id },
+    )
+    row.close(answer.verdict === 'allow' ? 'ok' : 'denied', { by })
+    return answer.verdict === 'allow' ? answer.value : undefined
+  } catch (error) {
+    row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+    if (error instanceof NoSurfaceError) return undefined
+    throw error
   }
 }
 

@@ -178,7 +178,7 @@ export class Roots {
 
   server(name: string): RootsServer {
     const found = this.#deps.servers().get(name)
-    if (found === undefined) throw new McpError('INVALID', `There is no server "${name}"`)
+    if (found === undefined) throw new McpError('NOT_FOUND', `There is no server "${name}"`)
     return found
   }
 

@@ -23,7 +23,7 @@ import {
 import { type DpopOptions, ProofChecker, type ProofResult } from './dpop.ts'
 import { type PublishedMetadata, publishMetadata, requireScopes, requireUrl } from './metadata.ts'
 
-export type Credentials =
+type Credentials =
   | { readonly type: 'none' }
   | { readonly type: 'malformed'; readonly reason: string }
   | { readonly type: 'token'; readonly scheme: Scheme; readonly token: string }

@@ -48,7 +48,7 @@ function matchesAudience(aud: unknown, audience: readonly string[], others: read
 }
 
 /** The key a token is bound to: a JWK thumbprint, none, or an unsupported confirmation. */
-export type Binding =
+type Binding =
   | { readonly type: 'jkt'; readonly jkt: string }
   | { readonly type: 'none' }
   | { readonly type: 'other' }

@@ -1,11 +1,11 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTVerifyResult, jwtVerify } from 'jose'
+import { utf8 } from '../../jsonrpc/bytes.ts'
 import { invalid } from '../../jsonrpc/error.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { digest, toBase64Url } from '../../request/encoding.ts'
 import type { HttpCaller } from '../../transports/server/http/options.ts'
 import { PrincipalQuota } from '../../transports/server/memory-budget.ts'
 
-const encoder = new TextEncoder()
 const periodMs = 120_000
 const secretBytes = 32
 
@@ -13,7 +13,7 @@ const secretBytes = 32
  * Stateless nonces, derived from a secret: each is valid in its period of 2 minutes and the next. Nodes with the same secret
  * accept each other's.
  */
-export class NonceIssuer {
+class NonceIssuer {
   readonly #secret: string | Uint8Array | undefined
   #key: Promise<CryptoKey> | undefined
   readonly #byPeriod = new Map<number, Promise<string>>()
@@ -41,13 +41,13 @@ export class NonceIssuer {
 
   async #create(period: number): Promise<string> {
     this.#key ??= importKey(this.#secret ?? crypto.getRandomValues(new Uint8Array(secretBytes)))
-    const text = encoder.encode(`DPoP nonce ${period}`)
+    const text = utf8(`DPoP nonce ${period}`)
     return toBase64Url(new Uint8Array(await crypto.subtle.sign('HMAC', await this.#key, text)))
   }
 }
 
 function importKey(secret: string | Uint8Array): Promise<CryptoKey> {
-  const bytes = typeof secret === 'string' ? encoder.encode(secret) : new Uint8Array(secret)
+  const bytes = typeof secret === 'string' ? utf8(secret) : new Uint8Array(secret)
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
 }
 
@@ -224,9 +224,9 @@ function boundedMemory(max: number): Pick<Backplane, 'add'> {
       for (const [old, { until, owner: whose }] of seen) {
         if (until > now) break
         seen.delete(old)
-        quota.give(whose)
+        quota.release(whose)
       }
-      if (seen.has(key) || seen.size >= max || !quota.take(owner)) return false
+      if (seen.has(key) || seen.size >= max || !quota.reserve(owner)) return false
       seen.set(key, { until: now + ttlMs, owner })
       return true
     },

@@ -1,9 +1,9 @@
 import { parse } from 'yaml'
+import { toBase64, utf8 } from '../../jsonrpc/bytes.ts'
 import { invalid } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ResourceContents } from '../../protocol/content.ts'
-import { toBase64 } from '../../server/content.ts'
 
 /** The identifier of this extension. */
 export const skillsExtension = 'io.modelcontextprotocol/skills'
@@ -193,7 +193,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
 }
 
 export function bytesOf(content: string | Uint8Array): Uint8Array {
-  return typeof content === 'string' ? new TextEncoder().encode(content) : content
+  return typeof content === 'string' ? utf8(content) : content
 }
 
 /** The contents of a file for `resources/read`: text if possible. */

@@ -1,13 +1,13 @@
 import { stringify } from 'yaml'
-import { invalidParams, McpError } from '../../jsonrpc/error.ts'
+import { clipped, invalid, invalidParams } from '../../jsonrpc/error.ts'
 import type { CacheHints } from '../../protocol/definitions.ts'
 import { canonical } from '../../request/encoding.ts'
 import type { Exchange, Outcome } from '../../request/exchange.ts'
 import type { Context } from '../../server/context.ts'
 import { template } from '../../server/define.ts'
+import { attempt } from '../../server/definition-metadata.ts'
 import type { ReadReply } from '../../server/definitions.ts'
 import type { Extension, ExtensionMethod } from '../../server/extension.ts'
-import { clipped } from '../../server/handler-context.ts'
 import { page } from '../../server/handlers.ts'
 import type { Server } from '../../server/server.ts'
 import { missingScopesError } from '../../server/visibility.ts'
@@ -56,7 +56,7 @@ const uncached: CacheHints = { ttlMs: 0, cacheScope: 'private' }
 export function skills(values: readonly SkillValue[], options: SkillsOptions = {}): Skills {
   const { directoryRead = true, cache = {}, scopes = [], pageSize = 50 } = options
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw new McpError('INVALID', `The skills option "pageSize" must be a positive integer, got ${pageSize}`)
+    throw invalid(`The skills option "pageSize" must be a positive integer, got ${pageSize}`)
   }
   const hints: CacheHints = { ...uncached, ...cache, ...(scopes.length > 0 ? { cacheScope: 'private' } : {}) }
   let index = new SkillIndex(values)
@@ -96,7 +96,7 @@ export function skills(values: readonly SkillValue[], options: SkillsOptions = {
     },
     attach(to) {
       if (server !== undefined) {
-        throw new McpError('INVALID', 'skills() is already attached to a server: create one for each server')
+        throw invalid('skills() is already attached to a server: create one for each server')
       }
       server = to
     },
@@ -195,12 +195,12 @@ const prefix = /^[A-Za-z0-9._~-]+$/
  */
 export function skill(definition: SkillDefinition): SkillValue {
   const { text, files = {}, under, listed = true } = definition
-  const frontmatter = nameErrors(guessName(text), () => requireFrontmatter(parseFrontmatter(text)))
+  const frontmatter = attempt(`Skill "${guessName(text)}"`, () => requireFrontmatter(parseFrontmatter(text)))
   const all = new Map([
     [manifestName, bytesOf(text)],
     ...Object.entries(files).map(([path, content]): [string, Uint8Array] => [path, bytesOf(content)]),
   ])
-  return nameErrors(frontmatter.name, () => {
+  return attempt(`Skill "${frontmatter.name}"`, () => {
     requireFiles(all, files)
     return { kind: 'skill', path: pathOf(under, frontmatter.name), frontmatter, listed, files: all }
   })
@@ -213,7 +213,7 @@ export function skill(definition: SkillDefinition): SkillValue {
 export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue {
   const { files = {}, under, listed = true } = definition
   const { name } = definition.frontmatter
-  return nameErrors(name, () => {
+  return attempt(`Skill "${name}"`, () => {
     const frontmatter = requireFrontmatter({ ...definition.frontmatter })
     const head = serializeFrontmatter(frontmatter)
     const all = new Map<string, MakeContent>([
@@ -228,7 +228,7 @@ export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue
 function serializeFrontmatter(frontmatter: SkillFrontmatter): string {
   const head = `---\n${stringify(frontmatter)}---\n`
   if (canonical(parseFrontmatter(head)) !== canonical(frontmatter)) {
-    throw new McpError('INVALID', 'its frontmatter has a value that YAML cannot represent')
+    throw invalid('its frontmatter has a value that YAML cannot represent')
   }
   return head
 }
@@ -237,31 +237,27 @@ function pathOf(under: string | undefined, name: string): string {
   if (under === undefined) return name
   const wrong = under.split('/').find((segment) => !prefix.test(segment) || isDots(segment))
   if (wrong !== undefined || under.length > maxPathChars) {
-    throw new McpError(
-      'INVALID',
-      `"under" must be segments of A-Z a-z 0-9 . _ ~ - and slashes, not "${under}"`,
-    )
+    throw invalid(`"under" must be segments of A-Z a-z 0-9 . _ ~ - and slashes, not "${under}"`)
   }
   return `${under}/${name}`
 }
 
 function requireFiles(all: ReadonlyMap<string, Uint8Array | MakeContent>, given: object): void {
   if (Object.hasOwn(given, manifestName)) {
-    throw new McpError('INVALID', `its files contain ${manifestName}, which is generated from the definition`)
+    throw invalid(`its files contain ${manifestName}, which is generated from the definition`)
   }
   for (const path of all.keys()) {
-    if (!isFilePath(path)) throw new McpError('INVALID', `"${path}" is not a relative file path`)
+    if (!isFilePath(path)) throw invalid(`"${path}" is not a relative file path`)
     const parents = path.split('/').slice(0, -1)
     const clash = parents.map((_, i) => parents.slice(0, i + 1).join('/')).find((folder) => all.has(folder))
-    if (clash !== undefined) throw new McpError('INVALID', `"${clash}" is both a file and a folder`)
+    if (clash !== undefined) throw invalid(`"${clash}" is both a file and a folder`)
   }
   const bytes = [...all.values()].reduce(
     (sum, file) => sum + (typeof file === 'function' ? 0 : file.length),
     0,
   )
   if (all.size > skillLimits.files || bytes > skillLimits.bytes) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `it has ${all.size} files of ${bytes} bytes; the limit is ${skillLimits.files} files of ${skillLimits.bytes} bytes`,
     )
   }
@@ -277,15 +273,6 @@ function isFilePath(path: string): boolean {
 
 function isDots(segment: string): boolean {
   return segment === '.' || segment === '..'
-}
-
-function nameErrors<T>(name: string, make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    if (!(error instanceof McpError)) throw error
-    throw new McpError('INVALID', `Skill "${name}": ${error.message}`, { cause: error })
-  }
 }
 
 /** The name of a skill whose frontmatter may be invalid, for error messages. */

@@ -8,12 +8,12 @@ import type { Server } from '../../server/server.ts'
 import { type TaskSettings, tasksExtension } from './options.ts'
 import { isFinal, type TaskRecord } from './record.ts'
 
-export type TaskSupport = ReturnType<Server['taskSupport']>
+type TaskSupport = ReturnType<Server['taskSupport']>
 
 /** How a call runs: as a task at once, or as a call whose handler may continue it as a task. */
-export type Admission = { as: 'task'; ttlMs: number } | { as: 'call'; mayBecomeTask: boolean }
+type Admission = { as: 'task'; ttlMs: number } | { as: 'call'; mayBecomeTask: boolean }
 
-export interface Dialect {
+interface Dialect {
   /** Whether `tools/list` has `taskSupport`. */
   readonly listsTaskSupport: boolean
   /** @throws RpcError if the call's `task` does not match the tool's support */

@@ -1,3 +1,4 @@
+import { utf8 } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
@@ -23,12 +24,12 @@ import {
   toUpdate,
   withAnswers,
 } from './record.ts'
-import { bytesOf, type Serve, TaskRun } from './run.ts'
+import { type Serve, TaskRun } from './run.ts'
 import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskEdit | undefined
 
-/** What one round of a task came to: it is over, waits for answers of its client, or has to be run again later. */
+/** The result of one run of a task: it has ended, waits for responses of its client, or must run again later. */
 export type TaskRound =
   | { readonly type: 'over' }
   | { readonly type: 'waiting' }
@@ -37,7 +38,7 @@ export type TaskRound =
 const idBytes = 24
 const idChars = 128
 const claimBatch = 16
-/** Milliseconds between two looks of a follower at a store that notifies of changes. */
+/** Milliseconds between the reads of a follower, of a store that also notifies of changes. */
 const fallbackPollMs = 10_000
 /** The longest delay of a timer. */
 const longestTimerMs = 2 ** 31 - 1
@@ -104,7 +105,7 @@ export class TaskEngine {
     const holder = reserved > 0 ? this.#holder : ''
     const holdMs = reserved > 0 ? this.settings.leaseMs : 0
     const task = newTask({ id: randomText(idBytes), exchange, holder, holdMs, ttlMs, journal })
-    if (bytesOf(task.body) > maxTaskBytes) {
+    if (utf8(task.body).length > maxTaskBytes) {
       throw invalidParams(`a task may have at most ${maxTaskBytes} bytes`)
     }
     this.#claiming += reserved
@@ -340,7 +341,7 @@ export class TaskEngine {
       written = undefined
       const next = await this.#change(id, (current) => {
         const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
-        // With another version, the task was taken and given up meanwhile, and may run here again from what was stored before.
+        // With another version, another process took and released the task meanwhile: it may run here again from the stored state.
         if (!isOwn || (known !== undefined && current.version !== known)) return undefined
         const edited = edit(current)
         this.#ownVersions.set(run, current.version + 1)

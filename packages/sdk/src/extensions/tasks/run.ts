@@ -1,3 +1,4 @@
+import { utf8 } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, invalid, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
@@ -24,7 +25,7 @@ import {
 /** Runs a request's handler. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
 
-export interface RunParts {
+interface RunParts {
   readonly server: Server
   /** Bypasses middleware: it ran when the request became a task. */
   readonly serve: Serve
@@ -129,7 +130,7 @@ export class TaskRun {
   }
 
   #fits(record: TaskRecord): boolean {
-    return bytesOf(bodyOf(record)) <= this.#parts.maxTaskBytes
+    return utf8(bodyOf(record)).length <= this.#parts.maxTaskBytes
   }
 
   #exchange(record: TaskRecord): Exchange {
@@ -195,10 +196,6 @@ export class TaskRun {
     if (progress === undefined || (saved !== undefined && saved.progress >= progress.progress)) return {}
     return { progress, ...(progress.message === undefined ? {} : { statusMessage: progress.message }) }
   }
-}
-
-export function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length
 }
 
 function toolName({ params }: { readonly params: JsonObject }): { name?: string } {

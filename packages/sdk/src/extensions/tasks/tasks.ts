@@ -1,3 +1,4 @@
+import { utf8 } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
@@ -229,7 +230,7 @@ async function list(engine: TaskEngine, { peer, params, limits }: Exchange): Pro
 }
 
 function cursorOf({ createdAt, id }: TaskPosition): string {
-  return toBase64Url(new TextEncoder().encode(`${createdAt} ${id}`))
+  return toBase64Url(utf8(`${createdAt} ${id}`))
 }
 
 function parseCursor(cursor: unknown, maxChars: number): TaskPosition | undefined {

@@ -1,4 +1,4 @@
-import { ErrorCode, invalid, RpcError } from '../../jsonrpc/error.ts'
+import { clipped, ErrorCode, invalid, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Icon } from '../../protocol/content.ts'
@@ -9,7 +9,6 @@ import { defined } from '../../request/known-members.ts'
 import type { Context } from '../../server/context.ts'
 import { resource } from '../../server/define.ts'
 import type { Extension } from '../../server/extension.ts'
-import { clipped } from '../../server/handler-context.ts'
 import type { Definitions, Middleware, ResourceValue } from '../../server/server.ts'
 
 /** Content-security-policy origins of an app. Every list is empty by default. */

@@ -1,5 +1,6 @@
 import { responseBody, responseText } from '../../jsonrpc/cached-json.ts'
 import {
+  clipped,
   ErrorCode,
   internalError,
   invalidRequest,
@@ -33,6 +34,8 @@ import type {
 import type { RequestLimits } from '../../request/limits.ts'
 import type { Server } from '../../server/server.ts'
 import { report } from './options.ts'
+
+const maxShownChars = 100
 
 /** Sends messages that belong to one request. */
 export interface Outlet {
@@ -293,7 +296,7 @@ export function unsupportedVersion(requested: string): RpcError {
       : 'Unsupported protocol version',
     {
       supported: protocolVersions.filter((version) => version !== requested).reverse(),
-      requested: shortened(requested),
+      requested: clipped(requested, maxShownChars),
     },
   )
 }
@@ -307,7 +310,7 @@ export function requireMethod(server: Server, revision: Revision, method: string
   if (row === undefined) {
     throw new RpcError(
       ErrorCode.MethodNotFound,
-      `Method not found: revision ${revision.version} has no "${shortened(method)}"`,
+      `Method not found: revision ${revision.version} has no "${clipped(method, maxShownChars)}"`,
     )
   }
   return row
@@ -370,8 +373,4 @@ export function encodeResponse(
     report(server, error, 'response')
     return JSON.stringify(failure(response.id, internalError()))
   }
-}
-
-function shortened(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }

@@ -39,6 +39,7 @@ const icons = {
   change: RefreshCw,
   result: ShieldQuestion,
   install: PlugZap,
+  input: TextCursorInput,
   drift: TriangleAlert,
   login: KeyRound,
   code: Code,

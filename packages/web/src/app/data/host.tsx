@@ -30,6 +30,8 @@ const kinds = [
   'sampling-result',
   'roots',
   'install',
+  'input',
+  'installation',
   'drift',
   'login',
   'app',
@@ -88,7 +90,7 @@ export class HostConnection {
   #attach(): void {
     queueMicrotask(() => {
       this.client
-        .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true, inputs: true })
+        .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true })
         .catch(() => {})
     })
   }

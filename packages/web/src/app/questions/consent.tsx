@@ -123,25 +123,88 @@ export function InstallCard({ row, question }: { row: Row; question: QuestionOf<
             {t('install.program')} <Foreign text={program} />
           </div>
         )}
-        {given !== undefined && given.length > 0 && (
-          <table className={style.table}>
-            <tbody>
-              {given.map(({ name, value }) => (
-                <tr key={plainText(name)}>
-                  <th scope="row">
-                    <Foreign text={name} inline />
-                  </th>
-                  <td>
-                    <Foreign text={value} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+        <GivenValues given={given} />
       </div>
       <Findings findings={findings} />
     </Card>
+  )
+}
+
+/** What would be installed: its publisher, what it runs, and the file that gets it. */
+export function InstallationCard({
+  row,
+  question,
+}: {
+  row: Row
+  question: QuestionOf<'installation'>
+}): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'installation'>(row)
+  const { file, starts } = question
+  const { publisher, version, command, given, needs, findings } = question.plan
+  return (
+    <Card
+      row={row}
+      title="installation.title"
+      answering={answering}
+      facts={
+        <>
+          {version !== undefined && <Foreign text={version} inline />}
+          {publisher !== undefined && (
+            <span>
+              {t('registry.by')} <Foreign text={publisher} inline />
+            </span>
+          )}
+        </>
+      }
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t('act.deny')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton look="primary" onDecide={() => answering.send({ verdict: 'allow' })} data-act="allow">
+          {t(starts ? 'installation.allowAndStart' : 'installation.allow')}
+        </DecisionButton>
+      }
+    >
+      <div className={style.foreign}>
+        <div className={style.argv}>
+          <Foreign text={command} />
+        </div>
+        {needs.length > 0 && (
+          <div>
+            {t('installation.needs')} <Foreign text={foreign(needs.map(({ id }) => id).join(', '))} />
+          </div>
+        )}
+        <div>
+          {t('installation.file')} <Foreign text={file} most={300} inline />
+        </div>
+        <GivenValues given={given} />
+      </div>
+      <Findings findings={findings} />
+    </Card>
+  )
+}
+
+/** The variables or headers that a server gets. */
+function GivenValues({ given }: { given: QuestionOf<'install'>['given'] | undefined }): ReactNode {
+  if (given === undefined || given.length === 0) return null
+  return (
+    <table className={style.table}>
+      <tbody>
+        {given.map(({ name, value }) => (
+          <tr key={plainText(name)}>
+            <th scope="row">
+              <Foreign text={name} inline />
+            </th>
+            <td>
+              <Foreign text={value} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 

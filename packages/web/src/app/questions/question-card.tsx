@@ -2,8 +2,9 @@ import type { ReactNode } from 'react'
 import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
-import { DriftCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
+import { DriftCard, InstallationCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
 import { ElicitationCard } from './elicitation.tsx'
+import { InputCard } from './input.tsx'
 import { ResultCard } from './result.tsx'
 import { SamplingRequestCard, SamplingResultCard } from './sampling.tsx'
 
@@ -27,6 +28,10 @@ export function QuestionCard({ row }: { row: Row }): ReactNode {
       return <RootsCard key={key} row={row} question={question} />
     case 'install':
       return <InstallCard key={key} row={row} question={question} />
+    case 'input':
+      return <InputCard key={key} row={row} question={question} />
+    case 'installation':
+      return <InstallationCard key={key} row={row} question={question} />
     case 'drift':
       return <DriftCard key={key} row={row} question={question} />
     case 'login':

@@ -36,6 +36,8 @@ export class FollowedStream {
   #connection: EventStream | undefined
   /** The newest position that the node of the last part announced. */
   #newest: string | undefined
+  /** The node of the part that is being sent. */
+  #node: string | undefined
   /** Whether to look for what follows without waiting for a message. */
   #isWoken = true
   #resume: () => void = () => {}
@@ -51,15 +53,16 @@ export class FollowedStream {
   /** Uses a connection; resolves when it is closed. */
   open(connection: EventStream): Promise<void> {
     this.#connection = connection
-    connection.breathe()
+    connection.sendKeepAlive()
     return new Promise((resolve) => {
       this.#onClosed = resolve
     })
   }
 
-  /** Reads what was stored; `newest` is the position that the other node stored last. */
-  wake(newest?: string): void {
-    this.#newest = newest ?? this.#newest
+  /** Reads what was stored; `newest` is the position that a node stored last. */
+  wake(newest?: { node: string; position: string }): void {
+    // A node whose call was taken over announces events that no longer count.
+    if (newest !== undefined && newest.node === this.#node) this.#newest = newest.position
     this.#isWoken = true
     this.#resume()
   }
@@ -82,9 +85,11 @@ export class FollowedStream {
   async run(entries: readonly LogEntry[], parts: readonly StreamPart[], at: number): Promise<void> {
     const known = [...parts]
     let [part, found, last] = [known[at], entries, '']
+    this.#node = part?.node
     /** Continues with the next part; false if the store lost its beginning. */
     const next = async (): Promise<boolean> => {
       part = known[++at]
+      this.#node = part?.node
       last = part?.from ?? ''
       this.#newest = undefined
       this.#isWoken = true
@@ -142,7 +147,7 @@ export class FollowedStream {
   /** Sends events; whether there will be no more. */
   async #send(entries: readonly LogEntry[], part: number): Promise<boolean> {
     const chars = entries.reduce((sum, { entry }) => sum + entry.length, 0)
-    if (this.#memory.take(chars) !== undefined) return true
+    if (this.#memory.reserve(chars) !== undefined) return true
     try {
       for (const { position, data, isLast } of eventsAfter(this.#stream, entries)) {
         if (data !== '')
@@ -152,7 +157,7 @@ export class FollowedStream {
       }
       return false
     } finally {
-      this.#memory.give(chars)
+      this.#memory.release(chars)
     }
   }
 

@@ -77,10 +77,13 @@ export class ResumableStream {
       this.#unsent = 0
       if (this.#follower?.node !== follower.node) this.#follower?.replaced()
       this.#follower = follower
-      await this.#log.verify().catch(this.#report)
-      await this.#storeGap()
-      if (this.#log.newest !== undefined) follower.stored(this.#log.newest)
+      await this.#verifyLog()
     })
+  }
+
+  /** Looks whether the store lost events, as a failover may: a client on another node must not wait for them. */
+  verify(): void {
+    this.#then(() => this.#verifyLog())
   }
 
   /** Does something after what was sent so far is stored, and before anything later is. A failure is reported. */
@@ -149,11 +152,11 @@ export class ResumableStream {
       this.#then(async () => {
         try {
           const events = await this.#log.after(this.id, position)
-          const full = events === undefined ? undefined : memory.take(charsOf(events))
+          const full = events === undefined ? undefined : memory.reserve(charsOf(events))
           if (events === undefined || full !== undefined) resolve(full ?? false)
           else {
             const connection = open()
-            connection.breathe()
+            connection.sendKeepAlive()
             resolve(true)
             this.#replay(events, position, connection, memory)
           }
@@ -198,14 +201,14 @@ export class ResumableStream {
     const last = events[next - 1]?.position ?? after
     const drained = rest.length === 0 ? undefined : connection.drained()
     if (drained !== undefined) {
-      memory.give(charsOf(events) - charsOf(rest))
+      memory.release(charsOf(events) - charsOf(rest))
       drained.then(() => {
         if (this.#replaying === connection) this.#replay(rest, last, connection, memory)
-        else memory.give(charsOf(rest))
+        else memory.release(charsOf(rest))
       })
       return
     }
-    memory.give(charsOf(events))
+    memory.release(charsOf(events))
     this.#then(() => this.#catchUp(last, connection, memory))
   }
 
@@ -218,12 +221,12 @@ export class ResumableStream {
     } catch (error) {
       this.#report(error)
     }
-    if (events === undefined || memory.take(charsOf(events)) !== undefined) {
+    if (events === undefined || memory.reserve(charsOf(events)) !== undefined) {
       this.#replaying = undefined
       connection.end()
     } else if (events.length > 0) this.#replay(events, after, connection, memory)
     else {
-      memory.give(charsOf(events))
+      memory.release(charsOf(events))
       this.#replaying = undefined
       this.attach(connection)
       // Its last message may still be queued.
@@ -249,6 +252,12 @@ export class ResumableStream {
     this.#unstored -= data.length
     if (this.#connection === undefined) this.#unsent += this.#follower === undefined ? data.length : 0
     else this.#connection.send(text, droppable)
+  }
+
+  async #verifyLog(): Promise<void> {
+    await this.#log.verify().catch(this.#report)
+    await this.#storeGap()
+    if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
   }
 
   /** Starts the log anew where an event could not be stored: a client on another node must not wait for what is lost. */
@@ -336,6 +345,7 @@ export class EventLog {
   #bytes = 0
   /** The position of the newest event. */
   #newest: string | undefined
+  #newestAt = Number.NEGATIVE_INFINITY
   /** The last event that is being stored. */
   #appending: Promise<void> | undefined
   #state: 'unused' | 'used' | 'dropped' = 'unused'
@@ -351,6 +361,11 @@ export class EventLog {
 
   get newest(): string | undefined {
     return this.#newest
+  }
+
+  /** Milliseconds since the newest event was stored. */
+  get ageMs(): number {
+    return performance.now() - this.#newestAt
   }
 
   /** Looks whether the store still has the newest event: a failover may lose it. Rejects if the store fails. */
@@ -395,6 +410,7 @@ export class EventLog {
     const stored = this.#appending === undefined ? append() : this.#appending.then(append)
     const settled = (position: string): void => {
       this.#newest = position
+      this.#newestAt = performance.now()
       if (this.#appending === appending) this.#appending = undefined
     }
     const appending = stored.then(settled, () => settled(noPosition))

@@ -36,6 +36,8 @@ export interface CallStart {
   readonly caller: Caller
 }
 
+/** A failover of the store loses its newest events: older ones are not looked at. */
+const verifiedMs = 60_000
 /** The stream for messages outside of requests has this number on each node. */
 const standaloneSuffix = '-0'
 
@@ -211,6 +213,11 @@ export class HttpSession {
   /** Gives up requests that another node took over while this one did not renew its lease. Rejects if the store fails. */
   async verifyCalls(): Promise<void> {
     await Promise.all(this.posts.values().map((post) => post.verify()))
+  }
+
+  /** Looks whether the store lost events of the last minute, also of streams that have ended. */
+  verifyLog(): void {
+    if (this.log.ageMs < verifiedMs) this.standalone.verify()
   }
 
   /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */
@@ -533,7 +540,7 @@ export class Sessions {
     if (!this.#byId.delete(session.id)) return false
     const begun = this.#begun.get(session)
     if (begun === undefined) return true
-    this.#quota.give(session.principal)
+    this.#quota.release(session.principal)
     this.#state.observer?.event({ type: 'sessionEnded', durationMs: performance.now() - begun })
     return true
   }
@@ -546,11 +553,11 @@ export class Sessions {
   /** Makes room for a session of a principal, by closing an idle session of the same principal if it has reached its limit. */
   #takePlace(principal: string | null): boolean {
     const quota = this.#quota
-    if (!quota.take(principal)) {
-      return this.#makeRoom((session) => session.principal === principal) && quota.take(principal)
+    if (!quota.reserve(principal)) {
+      return this.#makeRoom((session) => session.principal === principal) && quota.reserve(principal)
     }
     if (this.#byId.size < this.#state.bounds.sessions || this.#makeRoom(() => true)) return true
-    quota.give(principal)
+    quota.release(principal)
     return false
   }
 

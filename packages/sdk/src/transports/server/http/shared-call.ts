@@ -1,4 +1,4 @@
-import type { JsonRpcRequest, JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
+import type { JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
 import { flag, listOf, object, oneOf, type Shape, shape, text } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
@@ -7,7 +7,7 @@ import type { Caller } from '../../../request/exchange.ts'
 import { occurrence, type StepMemory } from '../../../request/live-run.ts'
 import type { Sealer } from '../../../request/state.ts'
 import { unref } from '../options.ts'
-import type { RememberedQuestion, RunMemory } from '../session.ts'
+import type { EarlierQuestion, RememberedQuestion, RunMemory } from '../session.ts'
 import { nodeOf } from './nodes.ts'
 import { eventsKey } from './resumable-stream.ts'
 
@@ -27,6 +27,8 @@ interface StoredQuestion {
   readonly id: string
   /** The position of the event before it in the log of its node; absent if there was none. */
   readonly after?: string
+  /** The node with that log, if another one than the id names sent the question again. */
+  readonly node?: string
   readonly response?: unknown
 }
 
@@ -71,6 +73,9 @@ const mostWaitMs = 10_000
 export function callKey(session: string, stream: string): string {
   return `requests:${session}:${stream}`
 }
+
+export const unanswered = '?'
+export const answered = '!'
 
 /** The key of a question: it has `unanswered`, or its response after `answered`, until the handler has the response. */
 export function questionKey(session: string, question: RequestId): string {
@@ -278,7 +283,13 @@ export class SharedCall implements RunMemory, StepMemory {
     const name = await this.#asking.get(id)
     this.#asking.delete(id)
     if (this.call === undefined || name === undefined) return
-    this.call.questions[name] = { id: String(id), ...(after === undefined ? {} : { after }) }
+    const { node } = this.part
+    const isAgain = nodeOf(String(id)) !== node
+    this.call.questions[name] = {
+      id: String(id),
+      ...(after === undefined ? {} : { after }),
+      ...(isAgain ? { node } : {}),
+    }
     await this.#update()
   }
 
@@ -293,22 +304,28 @@ export class SharedCall implements RunMemory, StepMemory {
     await this.#update().catch(this.#store.report)
   }
 
-  async #earlier(name: string): Promise<{ id: string; response?: JsonRpcResponse } | undefined> {
+  async #earlier(name: string): Promise<EarlierQuestion | undefined> {
     this.#unread?.delete(name)
     const known = this.call?.questions[name]
     if (known === undefined) return undefined
     const response = known.response === undefined ? undefined : classify(known.response)
     if (response?.kind === 'response') return { id: known.id, response: response.message }
-    return (await this.#wasSent(known)) ? { id: known.id } : undefined
+    return { id: known.id, isUncertain: !(await this.#wasSent(known)) }
   }
 
-  /** Whether the event of a question was stored, which happens after the question was recorded. */
-  async #wasSent({ id, after }: StoredQuestion): Promise<boolean> {
-    const node = nodeOf(id)
+  /** Whether a question was stored as an event that the client gets, which happens after it was recorded, or was answered. */
+  async #wasSent({ id, after, node = nodeOf(id) }: StoredQuestion): Promise<boolean> {
     if (after === undefined || node === undefined) return true
     const { backplane, session } = this.#store
     const entries = await backplane.read(eventsKey(session, node), after)
-    return entries === undefined || entries.some(({ entry }) => entry.includes(JSON.stringify(id)))
+    if (entries === undefined) return true
+    const ends = this.#record.parts.flatMap((part) => (part.node === node ? [part.until] : []))
+    const end = entries.findIndex(({ position }) => ends.includes(position))
+    // What a node stores after its part, because it noticed late that another one runs the call, is not sent.
+    const sent = end < 0 ? entries : entries.slice(0, end + 1)
+    if (sent.some(({ entry }) => entry.includes(JSON.stringify(id)))) return true
+    // While the store fails, an event is sent that is not stored.
+    return (await backplane.get(questionKey(session, id)))?.startsWith(answered) === true
   }
 
   /** Stores the record, if the call has a stream; tries again later where the store fails. */

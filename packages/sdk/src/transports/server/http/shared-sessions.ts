@@ -157,7 +157,7 @@ export class SharedSessions {
         return SharedCall.first(store, node, ids, { request, caller: storedCaller(caller), takeover })
       },
       ask: async (message) => {
-        // It may have been withdrawn before it was sent.
+        // It may have been withdrawn before it was sent, or an earlier run asked it.
         if (!open.has(message.id)) return
         await this.#answers.ask(id, message.id)
         const elicitation = message.params?.['elicitationId']
@@ -302,7 +302,7 @@ export class SharedSessions {
     if (isStandalone(stream)) {
       session.listener = caller
       const connection = session.connect(reply, session.standalone)
-      connection.breathe()
+      connection.sendKeepAlive()
       for (const event of eventsAfter(stream, isKnown ? (entries ?? []) : [])) {
         connection.send(eventText(stream, event.position, event.data), false)
       }
@@ -335,7 +335,7 @@ export class SharedSessions {
     }
     session.stream(stream)?.follow({
       node,
-      stored: (position) => this.#followed.get(stream)?.wake(position),
+      stored: (position) => this.#followed.get(stream)?.wake({ node, position }),
       replaced: () => this.#followed.get(stream)?.end(),
     })
   }
@@ -412,13 +412,14 @@ export class SharedSessions {
         this.#followed.get(stream)?.end()
         session?.stream(stream)?.follow({
           node,
-          stored: (position) => this.nodes.send({ ...message, type: 'stored', position }, node),
+          stored: (position) =>
+            this.nodes.send({ ...message, type: 'stored', node: this.nodes.id, position }, node),
           replaced: () => this.nodes.send(message, node),
         })
         return
       }
       case 'stored':
-        this.#followed.get(message.stream)?.wake(message.position)
+        this.#followed.get(message.stream)?.wake(message)
         return
       case 'answered':
         this.#answers.take(message.session, message.id, message.response)
@@ -448,7 +449,10 @@ export class SharedSessions {
   #missed(): void {
     this.#answers.storeAgain().catch(this.#report)
     this.#answers.look()
-    for (const session of this.#sessions.values()) session.verifyCalls().catch(this.#report)
+    for (const session of this.#sessions.values()) {
+      session.verifyCalls().catch(this.#report)
+      session.verifyLog()
+    }
     for (const followed of this.#followed.values()) followed.wake()
     this.inboxes.readAll()
     for (const session of this.#sessions.values()) {

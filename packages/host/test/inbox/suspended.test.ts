@@ -68,7 +68,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const agreed = rows.find((row) => row.kind === 'approval')
     expect(agreed?.outcome).toBe('allowed')
     expect(rows.find((row) => row.id === done.activity)).toMatchObject({ outcome: 'ok', cause: agreed?.id })
-    expect(rows.find((row) => row.kind === 'call')).toMatchObject({ outcome: 'parked' })
+    expect(rows.find((row) => row.kind === 'call')).toMatchObject({ outcome: 'suspended' })
     expect(() => second.inbox.answer(ids[0] ?? '', seat('2B'), 'x')).toThrow('already answered by me')
   })
 

@@ -1,0 +1,77 @@
+import { type ReactNode, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { Field, uiStyle } from '../ui/ui.tsx'
+import { type QuestionOf, type Row, useAnswer } from './answer.ts'
+import { DecisionButton } from './armed.tsx'
+import { Card } from './card.tsx'
+
+/** A value that a server needs before it starts. It lives only in this field until it is sent. */
+export function InputCard({ row, question }: { row: Row; question: QuestionOf<'input'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'input'>(row)
+  const { id, description, password = false, default: first, options } = question.input
+  const [value, setValue] = useState(first === undefined ? '' : plainText(first))
+  const isOpen = row.state === 'open'
+  return (
+    <Card
+      row={row}
+      title="input.title"
+      answering={answering}
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t('act.deny')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton
+          look="primary"
+          isOff={value === ''}
+          onDecide={() => {
+            answering.send({ verdict: 'allow', value })
+            setValue('')
+          }}
+          data-act="allow"
+        >
+          {t('input.allow')}
+        </DecisionButton>
+      }
+    >
+      {isOpen && (
+        <Field
+          label={<Foreign text={description ?? foreign(id)} most={300} inline />}
+          hint={t(password ? 'input.secret' : 'input.stored')}
+        >
+          {(ids) =>
+            options === undefined ? (
+              <input
+                {...ids}
+                className={uiStyle.input}
+                type={password ? 'password' : 'text'}
+                autoComplete="off"
+                spellCheck={false}
+                value={value}
+                onChange={({ target }) => setValue(target.value)}
+              />
+            ) : (
+              <select
+                {...ids}
+                className={uiStyle.input}
+                value={value}
+                onChange={({ target }) => setValue(target.value)}
+              >
+                <option value="" />
+                {options.map(plainText).map((one) => (
+                  <option key={one} value={one}>
+                    {one}
+                  </option>
+                ))}
+              </select>
+            )
+          }
+        </Field>
+      )}
+    </Card>
+  )
+}
