@@ -4,7 +4,7 @@ import { Link2, MessageSquare, Pencil, RotateCcw, ScanSearch, Split, X } from 'l
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useRead } from '../data/host.tsx'
-import { useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { Arguments, JsonField } from '../inspect/arguments.tsx'
 import { Contents } from '../inspect/contents.tsx'
 import { Exchange, Payload } from '../inspect/messages.tsx'
@@ -36,6 +36,7 @@ export function Details({
 }): ReactNode {
   const t = useText()
   const { dateTime, duration, number } = useFormat()
+  const outcome = useOutcome()
   const { data, isPending } = useRead('trace.get', { id }, { everyMs: 3_000 })
   const tree = plain<readonly TraceNode[] | undefined>(
     useRead('trace.tree', { filter: `id:${id}`, limit: 1 }).data,
@@ -92,7 +93,7 @@ export function Details({
             <dt>{t('activity.outcome')}</dt>
             <dd>
               <span className={style.status} data-tone={toneOf(event)}>
-                {event.status}
+                {outcome(event.status)}
               </span>
               {event.durationMs !== null && ` · ${duration(event.durationMs)}`}
             </dd>

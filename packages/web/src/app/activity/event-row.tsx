@@ -20,7 +20,7 @@ import {
   Wrench,
 } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import style from './activity.module.css'
@@ -70,6 +70,7 @@ export function toneOf({ status, kind }: TraceEvent): string | undefined {
 export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: number }): ReactNode {
   const t = useText()
   const { duration } = useFormat()
+  const outcome = useOutcome()
   const { kind, direction, summary, server, status, durationMs, at } = event
   return (
     <>
@@ -91,7 +92,7 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
         {server !== null && <bdi>{server}</bdi>}
       </span>
       <span {...cell} className={style.status} data-tone={toneOf(event)}>
-        {status}
+        {status !== null && outcome(status)}
       </span>
       <span {...cell} className={style.number}>
         {durationMs !== null && duration(durationMs)}

@@ -2,7 +2,7 @@ import type { TraceEvent, TraceNode, TracePair, TraceStatistics } from '@jackfie
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import { type ReactNode, useCallback, useMemo, useState, useSyncExternalStore } from 'react'
 import { useRead } from '../data/host.tsx'
-import { useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Note } from '../ui/ui.tsx'
@@ -198,6 +198,7 @@ export function RawView({
   onFollow,
 }: ViewProps & { log: EventLog }): ReactNode {
   const t = useText()
+  const outcome = useOutcome()
   const ids = log.ids ?? []
   const [[from, to], setWindow] = useState<readonly [number, number]>([0, 0])
   const wanted = ids.slice(Math.floor(from / 20) * 20, Math.ceil(to / 20) * 20)
@@ -258,7 +259,7 @@ export function RawView({
               </strong>
               {row.rpcId !== null && <Foreign text={foreign(`id ${row.rpcId}`)} inline most={40} />}
               <span className={style.status} data-tone={toneOf(row)}>
-                {row.status}
+                {row.status !== null && outcome(row.status)}
               </span>
             </span>
             <span {...cell} className={style.rawText}>

@@ -68,6 +68,15 @@ export function useText(): Text {
   return text
 }
 
+/** The outcome of an activity in the language of the page. The filter of the log takes it as the host writes it. */
+export function useOutcome(): (outcome: string) => string {
+  const text = useText()
+  return (outcome) => {
+    const id = `outcome.${outcome}`
+    return id in english ? text(id) : outcome
+  }
+}
+
 export function useLanguage(): Language {
   const locale = useSyncExternalStore(subscribe, () => i18n.locale)
   return isLanguage(locale) ? locale : 'en'

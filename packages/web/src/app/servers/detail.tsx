@@ -2,7 +2,7 @@ import { CircleCheck, CircleMinus, CircleX, Info } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
-import { useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
@@ -250,6 +250,7 @@ function Examination({ server }: { server: string }): ReactNode {
 function Newest({ server }: { server: string }): ReactNode {
   const t = useText()
   const { clock } = useFormat()
+  const outcome = useOutcome()
   const activities = useRead('activity.list', { server, limit: 10 }).data
   if (activities === undefined || activities.length === 0) return null
   return (
@@ -263,7 +264,9 @@ function Newest({ server }: { server: string }): ReactNode {
               <span className={`${screen.grow} ${screen.muted}`}>
                 <Foreign text={row.summary} most={120} inline />
               </span>
-              <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>{row.outcome}</span>
+              <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>
+                {outcome(row.outcome)}
+              </span>
             </Link>
           </li>
         ))}

@@ -11,6 +11,11 @@ const Configuration = lazy(() => import('./configuration.tsx'))
 const RegistrySection = lazy(() => import('./registry.tsx'))
 const ServerSettings = lazy(() => import('./server-settings.tsx'))
 
+/** In a narrow window the links are a row that scrolls. */
+function showLink(link: HTMLAnchorElement | null): void {
+  link?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+}
+
 /** What the host has and how the page looks, one part at a time. */
 export default function SettingsScreen({ section, name }: { section: string; name?: string }): ReactNode {
   const t = useText()
@@ -24,6 +29,7 @@ export default function SettingsScreen({ section, name }: { section: string; nam
             href={routes.setting.to(one)}
             className={style.item ?? ''}
             aria-current={one === here ? 'page' : undefined}
+            ref={one === here ? showLink : undefined}
           >
             {t(`settings.${one}`)}
           </Link>

@@ -2,7 +2,7 @@ import { X } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { useTopic } from '../data/host.tsx'
-import { useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import type { Row } from '../questions/answer.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
@@ -128,6 +128,7 @@ function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => v
 function Log(): ReactNode {
   const t = useText()
   const { time, duration } = useFormat()
+  const outcome = useOutcome()
   const rows = useTopic('activity')
   const newest = [...(rows?.values() ?? [])].sort((a, b) => b.id - a.id).slice(0, mostLog)
   return (
@@ -142,7 +143,9 @@ function Log(): ReactNode {
                 <Foreign text={row.summary} most={120} inline />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : style.at}>
-                {row.outcome === 'ok' && row.durationMs !== null ? duration(row.durationMs) : row.outcome}
+                {row.outcome === 'ok' && row.durationMs !== null
+                  ? duration(row.durationMs)
+                  : outcome(row.outcome)}
               </span>
             </Link>
           </li>
