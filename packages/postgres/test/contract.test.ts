@@ -52,7 +52,7 @@ describe.skipIf(!isInstalled).each(ways)(`a task store on PostgreSQL $name${note
 })
 
 describe.skipIf(!isInstalled)(`the backplanes in memory and on PostgreSQL${note}`, () => {
-  it('answer every sequence of commands with the same', async () => {
+  it('return the same results for every sequence of commands', async () => {
     const plane = await postgresBackplane(byUrl('same'))
     onTestFinished(() => plane.close())
     await requireSame(memoryBackplane(), plane, 100)

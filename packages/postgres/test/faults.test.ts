@@ -58,7 +58,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     [{ url: 'redis://127.0.0.1' }, /must look like postgres:/],
     [{ url: 'postgres://127.0.0.1/x', schema: 'a"b' }, /The schema must have at most 40 lower-case letters/],
     [{ url: 'postgres://127.0.0.1/x', timeoutMs: 0 }, /timeoutMs must be more than 0/],
-  ])('refuses %j', async (options, message) => {
+  ])('rejects %j', async (options, message) => {
     const error = await failure(postgresBackplane(options))
     expect(error).toMatchObject({ code: 'INVALID', message: expect.stringMatching(message) })
   })
@@ -85,7 +85,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(warnings.join('\n')).toMatch(/was lost for messages.*is back for messages after \d+ ms/s)
   })
 
-  it('waits for a PostgreSQL that is restarted, and rejects at once during a longer outage', async () => {
+  it('waits for a PostgreSQL that is restarting, and rejects at once during a longer outage', async () => {
     const { plane } = await open({ timeoutMs: 400 })
     await plane.set('k', 'v', hour)
     await server.kill()
@@ -103,7 +103,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(await waiting).toBe('v')
   })
 
-  it('aborts a statement that waits for a lock, with unknown outcome', async () => {
+  it('aborts a statement that waits for a lock, and reports an unknown outcome', async () => {
     const { plane, schema } = await open({ timeoutMs: 300 })
     await plane.set('k', 'v', hour)
     const client = new pg.Client({ connectionString: server.url() })
@@ -120,7 +120,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await vi.waitFor(async () => expect(await plane.get('k')).toMatch(/^[vw]$/), watchdog)
   })
 
-  it('finishes running operations when it is closed, and accepts nothing more', async () => {
+  it('finishes running operations when it is closed, and rejects new ones', async () => {
     const { plane } = await open()
     const under = Array.from({ length: 50 }, (_, at) => plane.append('log', `e${at}`, 1000, hour))
     const closing = plane.close()
@@ -146,7 +146,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(warnings).toEqual([expect.stringContaining('whose listener failed: my fault')])
   })
 
-  it('refuses values it could not give back', async () => {
+  it('rejects values that it could not read back', async () => {
     const { plane } = await open()
     for (const work of [plane.set('k', '\ud800', hour), plane.get('\udc00'), plane.publish('t', '\ud800')]) {
       expect((await failure(work)).code).toBe('INVALID')
@@ -155,7 +155,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
   })
 
-  it('deletes what has expired', async () => {
+  it('deletes expired values', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const { plane, schema } = await open()
@@ -171,7 +171,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
 })
 
 describe.skipIf(!isInstalled)(`the tables${note}`, () => {
-  it('are made once by many nodes that start together, and not again', async () => {
+  it('are created once by many nodes that start together', async () => {
     const options = { url: server.url(), schema: `faults_${++schemas}` }
     const planes = await Promise.all(Array.from({ length: 5 }, () => postgresBackplane(options)))
     await Promise.all(planes.map((plane) => plane.close()))
@@ -180,7 +180,7 @@ describe.skipIf(!isInstalled)(`the tables${note}`, () => {
     expect(await server.run('postgres', text)).toEqual([[1]])
   })
 
-  it('may be made in a deployment step, for nodes without the right to', async () => {
+  it('can be created in a deployment step, for nodes without the permission', async () => {
     const schema = `faults_${++schemas}`
     const name = `node_${schemas}`
     await server.run('postgres', `CREATE ROLE ${name} LOGIN`)
@@ -216,7 +216,7 @@ describe.skipIf(!isInstalled)(`the tables${note}`, () => {
     await store.expire()
   })
 
-  it('of a later version are refused', async () => {
+  it('of a later version are rejected', async () => {
     const { schema } = await open()
     await server.run('postgres', `INSERT INTO ${schema}.migrations VALUES (99)`)
     expect(await failure(postgresBackplane({ url: server.url(), schema }))).toMatchObject({

@@ -73,7 +73,7 @@ describe.each(planes)('$name', ({ open, runs }) => {
 })
 
 describe('the backplanes in memory and on Redis', () => {
-  it.runIf(isThere)(`answer every sequence of commands with the same${left}`, async () => {
+  it.runIf(isThere)(`return the same results for every sequence of commands${left}`, async () => {
     const [memory] = await inMemory(1)
     const [redis] = await byUrl(1)
     if (memory === undefined || redis === undefined) throw new Error('none')

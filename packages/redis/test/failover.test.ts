@@ -139,7 +139,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     }, watchdog)
   })
 
-  it('begins anew with every change there may have been, where it is the one of a GET', async () => {
+  it('restarts with notifications of all possible changes if it is the stream of a GET', async () => {
     const redis = await RedisServer.start()
     const { server, client } = await longCall({ url: redis.url, timeoutMs: 2000 })
     const stream = await client.get()

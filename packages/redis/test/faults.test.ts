@@ -45,7 +45,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret(error, 'hunter')
   })
 
-  it('shows the password of its URL nowhere', async () => {
+  it('never shows the password of its URL', async () => {
     const server = await RedisServer.start('--requirepass', 'sesame')
     for (const url of [
       `redis://:hunter%402@127.0.0.1:${server.port}`,
@@ -71,7 +71,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret([warnings, await failure(plane.get('k'))], 'sesame')
   })
 
-  it('shows the password nowhere when a server repeats it', async () => {
+  it('does not show the password if a server repeats it', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', () =>
@@ -112,7 +112,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect((await plane.read('log', one))?.map(({ entry }) => entry)).toEqual(['one', 'two'])
   })
 
-  it('fails in time while Redis is away, then at once, and works when it is back', async () => {
+  it('fails in time while Redis is unavailable, then at once, and recovers with it', async () => {
     const server = await RedisServer.start()
     const { plane, warnings } = await open({ url: server.url, timeoutMs: 1500 })
     await server.kill()
@@ -197,7 +197,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(channels).toEqual(['jackfield:t:kept'])
   })
 
-  it('activates a subscription made while Redis is away', async () => {
+  it('activates a subscription made while Redis is unavailable', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 20_000 })
     await server.kill()
@@ -209,7 +209,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     await vi.waitFor(() => expect(heard).toEqual(['here']), watchdog)
   })
 
-  it('refuses a listener in time while Redis is away', async () => {
+  it('rejects a listener in time while Redis is unavailable', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 300 })
     await server.kill()
@@ -230,7 +230,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(warnings).toEqual(['A listener of messages failed: my fault'])
   })
 
-  it('reports what Redis rejects', async () => {
+  it('reports errors of Redis', async () => {
     const server = await RedisServer.start('--maxmemory', '1', '--maxmemory-policy', 'noeviction')
     const { plane } = await open({ url: server.url })
     const error = await failure(plane.set('k', 'v', hour))
@@ -238,7 +238,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error.message).toMatch(/^Redis at 127\.0\.0\.1:\d+ refused SET: OOM command not allowed/)
   })
 
-  it('refuses values it could not give back, and none larger than 64 MiB', async () => {
+  it('rejects values that it could not read back, and values over 64 MiB', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     expect((await failure(plane.set('k', '\ud800', hour))).code).toBe('INVALID')
@@ -247,7 +247,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
   })
 
-  it('finishes running operations when it is closed, and accepts nothing more', async () => {
+  it('finishes running operations when it is closed, and rejects new ones', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     await plane.subscribe('topic', () => {})
@@ -267,7 +267,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     }, watchdog)
   })
 
-  it('leaves the client alone whose options it uses', async () => {
+  it('does not close a client that was passed to it', async () => {
     const server = await RedisServer.start()
     const client = createClient({ url: server.url })
     await client.connect()
@@ -298,7 +298,7 @@ describe.runIf(isThere)(`a Redis that may evict keys${left}`, () => {
     }
   })
 
-  it('is warned of where it hides its policy', async () => {
+  it('causes a warning if its policy cannot be read', async () => {
     const server = await RedisServer.start(...noCommand('CONFIG'), ...noCommand('INFO'))
     const { plane, warnings } = await open({ url: server.url })
     expect(warnings).toEqual([
@@ -307,7 +307,7 @@ describe.runIf(isThere)(`a Redis that may evict keys${left}`, () => {
     expect(await plane.add('k', 'v', 1_000)).toBe(true)
   })
 
-  it('is not warned of with noeviction', async () => {
+  it('causes no warning with noeviction', async () => {
     const server = await RedisServer.start(...noCommand('CONFIG'))
     expect((await open({ url: server.url })).warnings).toEqual([])
   })

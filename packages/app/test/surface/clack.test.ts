@@ -109,7 +109,7 @@ describe('a question on a terminal', () => {
     expect(Buffer.from(encoded, 'base64').toString()).toBe('https://a.example/\u0007\u001b]0;x')
   })
 
-  test('takes text once it is valid', async () => {
+  test('accepts text once it is valid', async () => {
     const { prompter, press, seen } = terminal()
     press('x', enter, 'y', enter)
     const typed = await prompter.text({
@@ -120,7 +120,7 @@ describe('a question on a terminal', () => {
     expect(seen()).toContain('Too short.')
   })
 
-  test('takes several choices, or none', async () => {
+  test('accepts several choices, or none', async () => {
     const { prompter, press } = terminal()
     press(down, ' ', enter)
     expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toEqual([

@@ -398,7 +398,7 @@ it('a secret is in no output of the host', async () => {
 })
 
 describe('a changed configuration', () => {
-  it('restarts changed servers, adds, removes, and leaves all others alone', async () => {
+  it('restarts changed servers, adds, removes, and does not restart others', async () => {
     const one = session().config
     const two = session().config
     const host = await started({ servers: { stays: one, goes: one, changes: one }, rules })

@@ -122,7 +122,7 @@ async function told(host: Watched): Promise<string> {
 }
 
 describe('a secret', () => {
-  it("quoted in a server's definitions is shown to nobody, and its resource can be read", async () => {
+  it("quoted in a server's definitions is never shown, and its resource can be read", async () => {
     const one = await house(listing, {
       instructions: `Use ${canary.header} to sign in.`,
       description: `Books with ${canary.header}.`,

@@ -108,7 +108,7 @@ const conversationOf = (client: HostClient, id: string): ReturnType<typeof watch
   watched((rows) => client.subscribe(`conversation:${id}`, { rows }))
 
 describe('a failure', () => {
-  test('reaches a client with what the person can do about it', async () => {
+  test('is sent to a client with possible fixes', async () => {
     const servers = {
       gone: { command: 'no-such-program-anywhere' },
       folder: {

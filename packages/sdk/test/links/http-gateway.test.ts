@@ -200,7 +200,7 @@ describe.each(revisions)('behind a failing gateway, on %s,', (revision) => {
     expect(times('tools/call')).toHaveLength(1)
   })
 
-  it('a tool call with a retry time is left to its caller', async () => {
+  it('a tool call with a retry time is not retried', async () => {
     const { client, times } = await behind(once(gateway(503, { 'retry-after': '2' }, '')), revision)
     await expect(during(client.call('pay'))).rejects.toMatchObject({
       code: 'HTTP',

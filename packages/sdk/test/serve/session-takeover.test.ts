@@ -161,7 +161,7 @@ const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 const idOf = (message: JsonObject | undefined): unknown => message?.['id']
 const last = (answer: Answer): string | undefined => answer.events.findLast(({ id }) => id)?.id
 
-it('a call that waits for an answer runs on another node, which repeats no finished step and asks nothing twice', async () => {
+it('a call that waits for a response runs on another node, without repeating a finished step or a question', async () => {
   const { a, b, c, on, ledger } = await cluster()
   const call = await on(a).call(1, 'book')
   const [, question] = await messages(call, 2)
@@ -382,7 +382,7 @@ it('a call that was taken over is cancelled from any node', async () => {
   expect(ledger.runs).toEqual(['a', 'b'])
 })
 
-it('a node that drains gives calls that wait up at once', async () => {
+it('a node that drains hands over waiting calls at once', async () => {
   const { a, b, on } = await cluster()
   const call = await on(a).call(1, 'book')
   const [, question] = await messages(call, 2)
@@ -407,7 +407,7 @@ it('a call cannot be read in the backplane, and runs on no node with other keys'
   expect(records.filter((entry) => entry.includes('private'))).toEqual([])
 })
 
-it('a tool names nothing else as its takeover', () => {
+it('the takeover option of a tool accepts only known values', () => {
   // @ts-expect-error not one of the three
   const tools = { t: tool({ takeover: 'now', run: () => '' }) }
   expect(() => defineServer({ name: 's', version: '1', tools })).toThrow(

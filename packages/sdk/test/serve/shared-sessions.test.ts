@@ -133,7 +133,7 @@ const accept = (id: unknown, action = 'accept'): JsonObject => ({
 const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 
 describe('a session on several nodes', () => {
-  it('is served by each of them, and takes an answer on another node than the one that asked', async () => {
+  it('is served by each of them, and accepts a response on another node than the one that sent the request', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     for (const node of [nodes.b, nodes.c, nodes.a]) {
@@ -153,7 +153,7 @@ describe('a session on several nodes', () => {
     expect(['accept', 'decline']).toContain(Object(call.messages()[1]?.['result']).content?.[0]?.text)
   })
 
-  it('ignores answers to what was not asked, and stores nothing for them', async () => {
+  it('ignores responses to requests that were not sent, and stores nothing for them', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const call = await on(nodes.a).call(2, 'buy')
@@ -167,7 +167,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject(text('accept'))
   })
 
-  it('takes an answer that no message announced', async () => {
+  it('accepts a response whose request was not announced to the node', async () => {
     const lost: (() => void)[] = []
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     const nodes = await cluster({
@@ -189,7 +189,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject(text('accept'))
   })
 
-  it('takes an answer to a question that the store lost, also on another node', async () => {
+  it('accepts a response to a request that the store lost, also on another node', async () => {
     const nodes = await cluster()
     const { id, on } = await client(nodes)
     const call = await on(nodes.a).call(1, 'buy')
@@ -200,7 +200,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
   })
 
-  it('takes an answer on another node to a question that could not be stored, though its message is lost', async () => {
+  it('accepts a response on another node to a request that could not be stored, though its message is lost', async () => {
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     let lost = 0
     const nodes = await cluster({
@@ -236,7 +236,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()).toHaveLength(1)
   })
 
-  it('resumes a stream on any node: what was missed, what follows, and the response, each once', async () => {
+  it('resumes a stream on any node with missed events, later events and the response, each once', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const call = await on(nodes.a).call(3, 'pack', progressed)
@@ -287,7 +287,7 @@ describe('a session on several nodes', () => {
     expect(onA.messages()).toMatchObject([{ params: { progress: 3 } }, { id: 3, ...text('packed') }])
   })
 
-  it('notifies of changes wherever the client listens, also of those from before', async () => {
+  it('notifies of changes on every node, including changes before the stream was opened', async () => {
     const nodes = await cluster()
     const { id, on } = await client(nodes)
     const onA = await on(nodes.a).get()
@@ -431,7 +431,7 @@ describe('a session on several nodes', () => {
     }
   })
 
-  it('answers requests of a node that closes, or closed, as interrupted, and goes on elsewhere', async () => {
+  it('answers requests of a closing or closed node as interrupted, and continues on other nodes', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const open = await on(nodes.a).call(1, 'pack', progressed)
@@ -452,7 +452,7 @@ describe('a session on several nodes', () => {
     expect(await (await on(nodes.c).call(4, 'look')).json()).toMatchObject(text('seen'))
   })
 
-  it('takes answers in batches', async () => {
+  it('accepts responses in batches', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes, {}, {}, '2025-03-26')
     const answer = await on(nodes.b).post([
@@ -462,7 +462,7 @@ describe('a session on several nodes', () => {
     expect(await answer.json()).toMatchObject([{ id: 1, ...text('seen') }])
   })
 
-  it('stays in its process where the server keeps something for each session', async () => {
+  it('stays in its process where the server has state for each session', async () => {
     const nodes = await cluster({ sessions: 'local' })
     const begun = await session(nodes.a, revision)
     expect((await nodes.b.send({ method: 'DELETE', headers: { 'mcp-session-id': begun.id } })).status).toBe(
@@ -511,7 +511,7 @@ describe('a session of HTTP+SSE on several nodes', () => {
     params: { name },
   })
 
-  it('takes messages on each of them: requests, answers and cancellations', async () => {
+  it('accepts messages on each of them: requests, responses and cancellations', async () => {
     const nodes = await cluster({ sse })
     const { received, response, post } = await open(nodes.a)
     expect(await post(nodes.b, initialize('2024-11-05', 'init', { elicitation: {} }))).toBe(202)
@@ -559,7 +559,7 @@ describe('a session of HTTP+SSE on several nodes', () => {
 describe('a node that drains', () => {
   const health = '/healthz'
 
-  it('is not ready, serves what it gets until nothing runs, and closes', async () => {
+  it('reports that it is not ready, serves requests until none runs, and closes', async () => {
     const nodes = await cluster({ health })
     const { on } = await client(nodes)
     const check = async (what: string) => {

@@ -147,7 +147,7 @@ describe.each(transports)('over %s a client', (_name, ask) => {
   }, 20_000)
 })
 
-describe('an output that takes 1 KiB in a millisecond', () => {
+describe('an output that accepts 1 KiB per millisecond', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
