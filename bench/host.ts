@@ -18,7 +18,8 @@ if (values.help) {
       'npm run bench:host -- [--rounds N] [--ms N]',
       '',
       'What a host adds to a tool call: CPU of the client and of the host process (not of the server), and latency. The server is the',
-      'same program on stdio in every row; stores are files. Rounds take turns; figures are medians of the rounds.',
+      'same program on stdio in every row; stores are files. Rounds take turns; figures are medians of the rounds. A plain row is the',
+      'least that any host does in this place (bench/plain-host.ts): JSON in, the request to the server, one row of a log, the answer.',
     ].join('\n'),
   )
   process.exit(0)
@@ -29,6 +30,8 @@ interface Way {
   caller: Measured
   /** The process with the host, where that is another one. */
   host?: Measured
+  /** The plain program in this place. */
+  plain?: Way
   /** Microseconds of CPU for a call, of each process, and milliseconds, by round. */
   client: number[]
   hosts: number[]
@@ -50,16 +53,24 @@ async function ways(): Promise<Way[]> {
   const made: Way[] = []
   for (const [kind, name] of [
     ['client', 'client, stdio'],
+    ['plain-host', 'plain host in the process'],
     ['host', 'host.call'],
+    ['plain-service', 'plain process and its client'],
     ['service', 'host process and its client'],
+    ['plain-gateway', 'plain gateway and a client'],
     ['gateway', 'gateway and a client'],
   ] as const) {
     const store = join(folder, `${kind}.db`)
     const path = join(folder, `${kind}.sock`)
-    const isRemote = kind === 'service' || kind === 'gateway'
+    const isRemote = kind.endsWith('service') || kind.endsWith('gateway')
+    const plain = kind.startsWith('plain-') || kind === 'client' ? undefined : made.at(-1)
     const host = isRemote ? await start('servers/host-process.ts', [kind, store, path]) : undefined
     const caller = await start('clients/host-calls.ts', [kind, isRemote ? path : store])
-    made.push({ name, caller, ...(host !== undefined && { host }), ...none() })
+    made.push({
+      ...{ name, caller, ...none() },
+      ...(host !== undefined && { host }),
+      ...(plain !== undefined && { plain }),
+    })
   }
   return made
 }
@@ -84,11 +95,21 @@ async function measure(all: readonly Way[], together: number): Promise<string> {
   }
   const [bare] = all
   return table(
-    ['way', 'µs CPU', '× client', 'of it in the calling process', 'in the host process', 'p50 ms', 'p99 ms'],
-    all.map(({ name, client, hosts, all: both, p50, p99, host }) => [
+    [
+      'way',
+      'µs CPU',
+      '× client',
+      '× plain',
+      'of it in the calling process',
+      'in the host process',
+      'p50 ms',
+      'p99 ms',
+    ],
+    all.map(({ name, client, hosts, all: both, p50, p99, host, plain }) => [
       name,
       median(both).toFixed(0),
       medianTimes(both, bare?.all ?? []).toFixed(2),
+      plain === undefined ? '–' : medianTimes(both, plain.all).toFixed(2),
       median(client).toFixed(0),
       host === undefined ? '–' : median(hosts).toFixed(0),
       median(p50).toFixed(2),

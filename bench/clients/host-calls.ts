@@ -6,10 +6,11 @@ import { createHostClient, streamChannel } from '@jackfield/host/client'
 import { connect } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
 import { stdio } from '@jackfield/sdk/client/stdio'
+import { plainClient, plainHost } from '../plain-host.ts'
 
 /**
  * Calls one tool in one way, for as long as the parent process asks, and reports how often and at what cost.
- * Usage: host-calls.ts <client|host|service|gateway> <store or socket>
+ * Usage: host-calls.ts <client|host|service|gateway|plain-host|plain-service|plain-gateway> <store or socket>
  */
 
 const [kind = '', place = ''] = process.argv.slice(2)
@@ -50,6 +51,18 @@ async function caller(): Promise<() => Promise<unknown>> {
       await client.ready()
       const request = { kind: 'call', tool: 'bench__echo', arguments: { text: 'Hello' } } as const
       return async () => client.call('runs.wait', { id: await client.call('runs.start', { request }) })
+    }
+    case 'plain-host': {
+      const plain = await plainHost(server, place)
+      return () => plain({ name: 'echo', arguments: { text: 'Hello' } })
+    }
+    case 'plain-service': {
+      const plain = await plainClient(place)
+      return () => plain({ name: 'echo', arguments: { text: 'Hello' } })
+    }
+    case 'plain-gateway': {
+      const client = await connect(socket({ path: place }))
+      return () => client.call('echo', { text: 'Hello' })
     }
     case 'gateway': {
       const client = await connect(socket({ path: place }))

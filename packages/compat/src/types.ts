@@ -3,155 +3,15 @@
  * of `@modelcontextprotocol/core`, the package that publishes them.
  */
 import { MetaKey, RpcError } from '@jackfield/sdk'
+import type * as core from '@modelcontextprotocol/core'
 import {
-  type AnnotationsSchema,
-  type AudioContentSchema,
-  type BaseMetadataSchema,
-  type BlobResourceContentsSchema,
-  type BooleanSchemaSchema,
-  type CallToolRequestParamsSchema,
-  type CallToolRequestSchema,
-  type CallToolResultSchema,
-  type CancelledNotificationParamsSchema,
-  type CancelledNotificationSchema,
-  type CancelTaskRequestSchema,
-  type CancelTaskResultSchema,
-  type ClientCapabilitiesSchema,
-  type ClientNotificationSchema,
-  type ClientRequestSchema,
-  type ClientResultSchema,
-  type CompatibilityCallToolResultSchema,
-  type CompleteRequestParamsSchema,
-  type CompleteRequestSchema,
-  type CompleteResultSchema,
-  type ContentBlockSchema,
-  type CreateMessageRequestParamsSchema,
-  type CreateMessageRequestSchema,
-  type CreateMessageResultSchema,
-  type CreateMessageResultWithToolsSchema,
-  type CreateTaskResultSchema,
-  type CursorSchema,
-  type ElicitationCompleteNotificationParamsSchema,
-  type ElicitationCompleteNotificationSchema,
-  type ElicitRequestFormParamsSchema,
-  type ElicitRequestParamsSchema,
-  type ElicitRequestSchema,
-  type ElicitRequestURLParamsSchema,
-  type ElicitResultSchema,
-  type EmbeddedResourceSchema,
-  type EmptyResultSchema,
-  type EnumSchemaSchema,
-  type GetPromptRequestParamsSchema,
-  type GetPromptRequestSchema,
-  type GetPromptResultSchema,
-  type GetTaskPayloadRequestSchema,
-  type GetTaskPayloadResultSchema,
-  type GetTaskRequestSchema,
-  type GetTaskResultSchema,
-  type IconSchema,
-  type IconsSchema,
-  type ImageContentSchema,
-  type ImplementationSchema,
   InitializedNotificationSchema,
-  type InitializeRequestParamsSchema,
   InitializeRequestSchema,
-  type InitializeResultSchema,
   JSONRPCErrorResponseSchema,
-  type JSONRPCMessageSchema,
   JSONRPCNotificationSchema,
   JSONRPCRequestSchema,
-  type JSONRPCResponseSchema,
   JSONRPCResultResponseSchema,
-  type LegacyTitledEnumSchemaSchema,
-  type ListPromptsRequestSchema,
-  type ListPromptsResultSchema,
-  type ListResourcesRequestSchema,
-  type ListResourcesResultSchema,
-  type ListResourceTemplatesRequestSchema,
-  type ListResourceTemplatesResultSchema,
-  type ListRootsRequestSchema,
-  type ListRootsResultSchema,
-  type ListTasksRequestSchema,
-  type ListTasksResultSchema,
-  type ListToolsRequestSchema,
-  type ListToolsResultSchema,
-  type LoggingLevelSchema,
-  type LoggingMessageNotificationParamsSchema,
-  type LoggingMessageNotificationSchema,
-  type ModelHintSchema,
-  type ModelPreferencesSchema,
-  type MultiSelectEnumSchemaSchema,
-  type NotificationSchema,
-  type NumberSchemaSchema,
-  type PaginatedRequestParamsSchema,
-  type PaginatedRequestSchema,
-  type PaginatedResultSchema,
-  type PingRequestSchema,
-  type PrimitiveSchemaDefinitionSchema,
-  type ProgressNotificationParamsSchema,
-  type ProgressNotificationSchema,
-  type ProgressSchema,
-  type ProgressTokenSchema,
-  type PromptArgumentSchema,
-  type PromptListChangedNotificationSchema,
-  type PromptMessageSchema,
-  type PromptReferenceSchema,
-  type PromptSchema,
-  type ReadResourceRequestParamsSchema,
-  type ReadResourceRequestSchema,
-  type ReadResourceResultSchema,
-  type RelatedTaskMetadataSchema,
-  type RequestIdSchema,
-  type RequestMetaSchema,
-  type RequestSchema,
-  type ResourceContentsSchema,
-  type ResourceLinkSchema,
-  type ResourceListChangedNotificationSchema,
-  type ResourceRequestParamsSchema,
-  type ResourceSchema,
-  type ResourceTemplateReferenceSchema,
-  type ResourceTemplateSchema,
-  type ResourceUpdatedNotificationParamsSchema,
-  type ResourceUpdatedNotificationSchema,
-  type ResultSchema,
-  type RoleSchema,
-  type RootSchema,
-  type RootsListChangedNotificationSchema,
-  type SamplingContentSchema,
-  type SamplingMessageContentBlockSchema,
-  type SamplingMessageSchema,
-  type ServerCapabilitiesSchema,
-  type ServerNotificationSchema,
-  type ServerRequestSchema,
-  type ServerResultSchema,
-  type SetLevelRequestParamsSchema,
-  type SetLevelRequestSchema,
-  type SingleSelectEnumSchemaSchema,
-  type StringSchemaSchema,
-  type SubscribeRequestParamsSchema,
-  type SubscribeRequestSchema,
   TaskAugmentedRequestParamsSchema,
-  type TaskCreationParamsSchema,
-  type TaskMetadataSchema,
-  type TaskSchema,
-  type TaskStatusNotificationParamsSchema,
-  type TaskStatusNotificationSchema,
-  type TaskStatusSchema,
-  type TextContentSchema,
-  type TextResourceContentsSchema,
-  type TitledMultiSelectEnumSchemaSchema,
-  type TitledSingleSelectEnumSchemaSchema,
-  type ToolAnnotationsSchema,
-  type ToolChoiceSchema,
-  type ToolExecutionSchema,
-  type ToolListChangedNotificationSchema,
-  type ToolResultContentSchema,
-  type ToolSchema,
-  type ToolUseContentSchema,
-  type UnsubscribeRequestParamsSchema,
-  type UnsubscribeRequestSchema,
-  type UntitledMultiSelectEnumSchemaSchema,
-  type UntitledSingleSelectEnumSchemaSchema,
 } from '@modelcontextprotocol/core'
 import type { z } from 'zod/v4'
 import { type Uncovered, uncovered } from './uncovered.ts'
@@ -209,156 +69,156 @@ export {
   InitializedNotificationSchema,
 } from '@modelcontextprotocol/core'
 
-export type ProgressToken = z.infer<typeof ProgressTokenSchema>
-export type Cursor = z.infer<typeof CursorSchema>
-export type Request = z.infer<typeof RequestSchema>
-export type TaskAugmentedRequestParams = z.infer<typeof TaskAugmentedRequestParamsSchema>
-export type RequestMeta = z.infer<typeof RequestMetaSchema>
-export type Notification = z.infer<typeof NotificationSchema>
-export type Result = z.infer<typeof ResultSchema>
-export type RequestId = z.infer<typeof RequestIdSchema>
-export type JSONRPCRequest = z.infer<typeof JSONRPCRequestSchema>
-export type JSONRPCNotification = z.infer<typeof JSONRPCNotificationSchema>
-export type JSONRPCResponse = z.infer<typeof JSONRPCResponseSchema>
-export type JSONRPCErrorResponse = z.infer<typeof JSONRPCErrorResponseSchema>
-export type JSONRPCResultResponse = z.infer<typeof JSONRPCResultResponseSchema>
-export type JSONRPCMessage = z.infer<typeof JSONRPCMessageSchema>
-export type EmptyResult = z.infer<typeof EmptyResultSchema>
-export type CancelledNotificationParams = z.infer<typeof CancelledNotificationParamsSchema>
-export type CancelledNotification = z.infer<typeof CancelledNotificationSchema>
-export type Icon = z.infer<typeof IconSchema>
-export type Icons = z.infer<typeof IconsSchema>
-export type BaseMetadata = z.infer<typeof BaseMetadataSchema>
-export type Annotations = z.infer<typeof AnnotationsSchema>
-export type Role = z.infer<typeof RoleSchema>
-export type Implementation = z.infer<typeof ImplementationSchema>
-export type ClientCapabilities = z.infer<typeof ClientCapabilitiesSchema>
-export type InitializeRequestParams = z.infer<typeof InitializeRequestParamsSchema>
-export type InitializeRequest = z.infer<typeof InitializeRequestSchema>
-export type ServerCapabilities = z.infer<typeof ServerCapabilitiesSchema>
-export type InitializeResult = z.infer<typeof InitializeResultSchema>
-export type InitializedNotification = z.infer<typeof InitializedNotificationSchema>
-export type PingRequest = z.infer<typeof PingRequestSchema>
-export type Progress = z.infer<typeof ProgressSchema>
-export type ProgressNotificationParams = z.infer<typeof ProgressNotificationParamsSchema>
-export type ProgressNotification = z.infer<typeof ProgressNotificationSchema>
-export type Task = z.infer<typeof TaskSchema>
-export type TaskStatus = z.infer<typeof TaskStatusSchema>
-export type TaskCreationParams = z.infer<typeof TaskCreationParamsSchema>
-export type TaskMetadata = z.infer<typeof TaskMetadataSchema>
-export type RelatedTaskMetadata = z.infer<typeof RelatedTaskMetadataSchema>
-export type CreateTaskResult = z.infer<typeof CreateTaskResultSchema>
-export type TaskStatusNotificationParams = z.infer<typeof TaskStatusNotificationParamsSchema>
-export type TaskStatusNotification = z.infer<typeof TaskStatusNotificationSchema>
-export type GetTaskRequest = z.infer<typeof GetTaskRequestSchema>
-export type GetTaskResult = z.infer<typeof GetTaskResultSchema>
-export type GetTaskPayloadRequest = z.infer<typeof GetTaskPayloadRequestSchema>
-export type ListTasksRequest = z.infer<typeof ListTasksRequestSchema>
-export type ListTasksResult = z.infer<typeof ListTasksResultSchema>
-export type CancelTaskRequest = z.infer<typeof CancelTaskRequestSchema>
-export type CancelTaskResult = z.infer<typeof CancelTaskResultSchema>
-export type GetTaskPayloadResult = z.infer<typeof GetTaskPayloadResultSchema>
-export type PaginatedRequestParams = z.infer<typeof PaginatedRequestParamsSchema>
-export type PaginatedRequest = z.infer<typeof PaginatedRequestSchema>
-export type PaginatedResult = z.infer<typeof PaginatedResultSchema>
-export type ResourceContents = z.infer<typeof ResourceContentsSchema>
-export type TextResourceContents = z.infer<typeof TextResourceContentsSchema>
-export type BlobResourceContents = z.infer<typeof BlobResourceContentsSchema>
-export type Resource = z.infer<typeof ResourceSchema>
-export type ResourceTemplate = z.infer<typeof ResourceTemplateSchema>
-export type ListResourcesRequest = z.infer<typeof ListResourcesRequestSchema>
-export type ListResourcesResult = z.infer<typeof ListResourcesResultSchema>
-export type ListResourceTemplatesRequest = z.infer<typeof ListResourceTemplatesRequestSchema>
-export type ListResourceTemplatesResult = z.infer<typeof ListResourceTemplatesResultSchema>
-export type ResourceRequestParams = z.infer<typeof ResourceRequestParamsSchema>
-export type ReadResourceRequestParams = z.infer<typeof ReadResourceRequestParamsSchema>
-export type ReadResourceRequest = z.infer<typeof ReadResourceRequestSchema>
-export type ReadResourceResult = z.infer<typeof ReadResourceResultSchema>
-export type ResourceListChangedNotification = z.infer<typeof ResourceListChangedNotificationSchema>
-export type SubscribeRequestParams = z.infer<typeof SubscribeRequestParamsSchema>
-export type SubscribeRequest = z.infer<typeof SubscribeRequestSchema>
-export type UnsubscribeRequestParams = z.infer<typeof UnsubscribeRequestParamsSchema>
-export type UnsubscribeRequest = z.infer<typeof UnsubscribeRequestSchema>
-export type ResourceUpdatedNotificationParams = z.infer<typeof ResourceUpdatedNotificationParamsSchema>
-export type ResourceUpdatedNotification = z.infer<typeof ResourceUpdatedNotificationSchema>
-export type PromptArgument = z.infer<typeof PromptArgumentSchema>
-export type Prompt = z.infer<typeof PromptSchema>
-export type ListPromptsRequest = z.infer<typeof ListPromptsRequestSchema>
-export type ListPromptsResult = z.infer<typeof ListPromptsResultSchema>
-export type GetPromptRequestParams = z.infer<typeof GetPromptRequestParamsSchema>
-export type GetPromptRequest = z.infer<typeof GetPromptRequestSchema>
-export type TextContent = z.infer<typeof TextContentSchema>
-export type ImageContent = z.infer<typeof ImageContentSchema>
-export type AudioContent = z.infer<typeof AudioContentSchema>
-export type ToolUseContent = z.infer<typeof ToolUseContentSchema>
-export type ToolResultContent = z.infer<typeof ToolResultContentSchema>
-export type EmbeddedResource = z.infer<typeof EmbeddedResourceSchema>
-export type ResourceLink = z.infer<typeof ResourceLinkSchema>
-export type ContentBlock = z.infer<typeof ContentBlockSchema>
-export type PromptMessage = z.infer<typeof PromptMessageSchema>
-export type GetPromptResult = z.infer<typeof GetPromptResultSchema>
-export type PromptListChangedNotification = z.infer<typeof PromptListChangedNotificationSchema>
-export type ToolAnnotations = z.infer<typeof ToolAnnotationsSchema>
-export type ToolExecution = z.infer<typeof ToolExecutionSchema>
-export type Tool = z.infer<typeof ToolSchema>
-export type ListToolsRequest = z.infer<typeof ListToolsRequestSchema>
-export type ListToolsResult = z.infer<typeof ListToolsResultSchema>
-export type CallToolRequestParams = z.infer<typeof CallToolRequestParamsSchema>
-export type CallToolResult = z.infer<typeof CallToolResultSchema>
-export type CompatibilityCallToolResult = z.infer<typeof CompatibilityCallToolResultSchema>
-export type CallToolRequest = z.infer<typeof CallToolRequestSchema>
-export type ToolListChangedNotification = z.infer<typeof ToolListChangedNotificationSchema>
-export type LoggingLevel = z.infer<typeof LoggingLevelSchema>
-export type SetLevelRequestParams = z.infer<typeof SetLevelRequestParamsSchema>
-export type SetLevelRequest = z.infer<typeof SetLevelRequestSchema>
-export type LoggingMessageNotificationParams = z.infer<typeof LoggingMessageNotificationParamsSchema>
-export type LoggingMessageNotification = z.infer<typeof LoggingMessageNotificationSchema>
-export type ToolChoice = z.infer<typeof ToolChoiceSchema>
-export type ModelHint = z.infer<typeof ModelHintSchema>
-export type ModelPreferences = z.infer<typeof ModelPreferencesSchema>
-export type SamplingContent = z.infer<typeof SamplingContentSchema>
-export type SamplingMessageContentBlock = z.infer<typeof SamplingMessageContentBlockSchema>
-export type SamplingMessage = z.infer<typeof SamplingMessageSchema>
-export type CreateMessageRequestParams = z.infer<typeof CreateMessageRequestParamsSchema>
-export type CreateMessageRequest = z.infer<typeof CreateMessageRequestSchema>
-export type CreateMessageResult = z.infer<typeof CreateMessageResultSchema>
-export type CreateMessageResultWithTools = z.infer<typeof CreateMessageResultWithToolsSchema>
-export type BooleanSchema = z.infer<typeof BooleanSchemaSchema>
-export type StringSchema = z.infer<typeof StringSchemaSchema>
-export type NumberSchema = z.infer<typeof NumberSchemaSchema>
-export type EnumSchema = z.infer<typeof EnumSchemaSchema>
-export type UntitledSingleSelectEnumSchema = z.infer<typeof UntitledSingleSelectEnumSchemaSchema>
-export type TitledSingleSelectEnumSchema = z.infer<typeof TitledSingleSelectEnumSchemaSchema>
-export type LegacyTitledEnumSchema = z.infer<typeof LegacyTitledEnumSchemaSchema>
-export type UntitledMultiSelectEnumSchema = z.infer<typeof UntitledMultiSelectEnumSchemaSchema>
-export type TitledMultiSelectEnumSchema = z.infer<typeof TitledMultiSelectEnumSchemaSchema>
-export type SingleSelectEnumSchema = z.infer<typeof SingleSelectEnumSchemaSchema>
-export type MultiSelectEnumSchema = z.infer<typeof MultiSelectEnumSchemaSchema>
-export type PrimitiveSchemaDefinition = z.infer<typeof PrimitiveSchemaDefinitionSchema>
-export type ElicitRequestParams = z.infer<typeof ElicitRequestParamsSchema>
-export type ElicitRequestFormParams = z.infer<typeof ElicitRequestFormParamsSchema>
-export type ElicitRequestURLParams = z.infer<typeof ElicitRequestURLParamsSchema>
-export type ElicitRequest = z.infer<typeof ElicitRequestSchema>
+export type ProgressToken = z.infer<typeof core.ProgressTokenSchema>
+export type Cursor = z.infer<typeof core.CursorSchema>
+export type Request = z.infer<typeof core.RequestSchema>
+export type TaskAugmentedRequestParams = z.infer<typeof core.TaskAugmentedRequestParamsSchema>
+export type RequestMeta = z.infer<typeof core.RequestMetaSchema>
+export type Notification = z.infer<typeof core.NotificationSchema>
+export type Result = z.infer<typeof core.ResultSchema>
+export type RequestId = z.infer<typeof core.RequestIdSchema>
+export type JSONRPCRequest = z.infer<typeof core.JSONRPCRequestSchema>
+export type JSONRPCNotification = z.infer<typeof core.JSONRPCNotificationSchema>
+export type JSONRPCResponse = z.infer<typeof core.JSONRPCResponseSchema>
+export type JSONRPCErrorResponse = z.infer<typeof core.JSONRPCErrorResponseSchema>
+export type JSONRPCResultResponse = z.infer<typeof core.JSONRPCResultResponseSchema>
+export type JSONRPCMessage = z.infer<typeof core.JSONRPCMessageSchema>
+export type EmptyResult = z.infer<typeof core.EmptyResultSchema>
+export type CancelledNotificationParams = z.infer<typeof core.CancelledNotificationParamsSchema>
+export type CancelledNotification = z.infer<typeof core.CancelledNotificationSchema>
+export type Icon = z.infer<typeof core.IconSchema>
+export type Icons = z.infer<typeof core.IconsSchema>
+export type BaseMetadata = z.infer<typeof core.BaseMetadataSchema>
+export type Annotations = z.infer<typeof core.AnnotationsSchema>
+export type Role = z.infer<typeof core.RoleSchema>
+export type Implementation = z.infer<typeof core.ImplementationSchema>
+export type ClientCapabilities = z.infer<typeof core.ClientCapabilitiesSchema>
+export type InitializeRequestParams = z.infer<typeof core.InitializeRequestParamsSchema>
+export type InitializeRequest = z.infer<typeof core.InitializeRequestSchema>
+export type ServerCapabilities = z.infer<typeof core.ServerCapabilitiesSchema>
+export type InitializeResult = z.infer<typeof core.InitializeResultSchema>
+export type InitializedNotification = z.infer<typeof core.InitializedNotificationSchema>
+export type PingRequest = z.infer<typeof core.PingRequestSchema>
+export type Progress = z.infer<typeof core.ProgressSchema>
+export type ProgressNotificationParams = z.infer<typeof core.ProgressNotificationParamsSchema>
+export type ProgressNotification = z.infer<typeof core.ProgressNotificationSchema>
+export type Task = z.infer<typeof core.TaskSchema>
+export type TaskStatus = z.infer<typeof core.TaskStatusSchema>
+export type TaskCreationParams = z.infer<typeof core.TaskCreationParamsSchema>
+export type TaskMetadata = z.infer<typeof core.TaskMetadataSchema>
+export type RelatedTaskMetadata = z.infer<typeof core.RelatedTaskMetadataSchema>
+export type CreateTaskResult = z.infer<typeof core.CreateTaskResultSchema>
+export type TaskStatusNotificationParams = z.infer<typeof core.TaskStatusNotificationParamsSchema>
+export type TaskStatusNotification = z.infer<typeof core.TaskStatusNotificationSchema>
+export type GetTaskRequest = z.infer<typeof core.GetTaskRequestSchema>
+export type GetTaskResult = z.infer<typeof core.GetTaskResultSchema>
+export type GetTaskPayloadRequest = z.infer<typeof core.GetTaskPayloadRequestSchema>
+export type ListTasksRequest = z.infer<typeof core.ListTasksRequestSchema>
+export type ListTasksResult = z.infer<typeof core.ListTasksResultSchema>
+export type CancelTaskRequest = z.infer<typeof core.CancelTaskRequestSchema>
+export type CancelTaskResult = z.infer<typeof core.CancelTaskResultSchema>
+export type GetTaskPayloadResult = z.infer<typeof core.GetTaskPayloadResultSchema>
+export type PaginatedRequestParams = z.infer<typeof core.PaginatedRequestParamsSchema>
+export type PaginatedRequest = z.infer<typeof core.PaginatedRequestSchema>
+export type PaginatedResult = z.infer<typeof core.PaginatedResultSchema>
+export type ResourceContents = z.infer<typeof core.ResourceContentsSchema>
+export type TextResourceContents = z.infer<typeof core.TextResourceContentsSchema>
+export type BlobResourceContents = z.infer<typeof core.BlobResourceContentsSchema>
+export type Resource = z.infer<typeof core.ResourceSchema>
+export type ResourceTemplate = z.infer<typeof core.ResourceTemplateSchema>
+export type ListResourcesRequest = z.infer<typeof core.ListResourcesRequestSchema>
+export type ListResourcesResult = z.infer<typeof core.ListResourcesResultSchema>
+export type ListResourceTemplatesRequest = z.infer<typeof core.ListResourceTemplatesRequestSchema>
+export type ListResourceTemplatesResult = z.infer<typeof core.ListResourceTemplatesResultSchema>
+export type ResourceRequestParams = z.infer<typeof core.ResourceRequestParamsSchema>
+export type ReadResourceRequestParams = z.infer<typeof core.ReadResourceRequestParamsSchema>
+export type ReadResourceRequest = z.infer<typeof core.ReadResourceRequestSchema>
+export type ReadResourceResult = z.infer<typeof core.ReadResourceResultSchema>
+export type ResourceListChangedNotification = z.infer<typeof core.ResourceListChangedNotificationSchema>
+export type SubscribeRequestParams = z.infer<typeof core.SubscribeRequestParamsSchema>
+export type SubscribeRequest = z.infer<typeof core.SubscribeRequestSchema>
+export type UnsubscribeRequestParams = z.infer<typeof core.UnsubscribeRequestParamsSchema>
+export type UnsubscribeRequest = z.infer<typeof core.UnsubscribeRequestSchema>
+export type ResourceUpdatedNotificationParams = z.infer<typeof core.ResourceUpdatedNotificationParamsSchema>
+export type ResourceUpdatedNotification = z.infer<typeof core.ResourceUpdatedNotificationSchema>
+export type PromptArgument = z.infer<typeof core.PromptArgumentSchema>
+export type Prompt = z.infer<typeof core.PromptSchema>
+export type ListPromptsRequest = z.infer<typeof core.ListPromptsRequestSchema>
+export type ListPromptsResult = z.infer<typeof core.ListPromptsResultSchema>
+export type GetPromptRequestParams = z.infer<typeof core.GetPromptRequestParamsSchema>
+export type GetPromptRequest = z.infer<typeof core.GetPromptRequestSchema>
+export type TextContent = z.infer<typeof core.TextContentSchema>
+export type ImageContent = z.infer<typeof core.ImageContentSchema>
+export type AudioContent = z.infer<typeof core.AudioContentSchema>
+export type ToolUseContent = z.infer<typeof core.ToolUseContentSchema>
+export type ToolResultContent = z.infer<typeof core.ToolResultContentSchema>
+export type EmbeddedResource = z.infer<typeof core.EmbeddedResourceSchema>
+export type ResourceLink = z.infer<typeof core.ResourceLinkSchema>
+export type ContentBlock = z.infer<typeof core.ContentBlockSchema>
+export type PromptMessage = z.infer<typeof core.PromptMessageSchema>
+export type GetPromptResult = z.infer<typeof core.GetPromptResultSchema>
+export type PromptListChangedNotification = z.infer<typeof core.PromptListChangedNotificationSchema>
+export type ToolAnnotations = z.infer<typeof core.ToolAnnotationsSchema>
+export type ToolExecution = z.infer<typeof core.ToolExecutionSchema>
+export type Tool = z.infer<typeof core.ToolSchema>
+export type ListToolsRequest = z.infer<typeof core.ListToolsRequestSchema>
+export type ListToolsResult = z.infer<typeof core.ListToolsResultSchema>
+export type CallToolRequestParams = z.infer<typeof core.CallToolRequestParamsSchema>
+export type CallToolResult = z.infer<typeof core.CallToolResultSchema>
+export type CompatibilityCallToolResult = z.infer<typeof core.CompatibilityCallToolResultSchema>
+export type CallToolRequest = z.infer<typeof core.CallToolRequestSchema>
+export type ToolListChangedNotification = z.infer<typeof core.ToolListChangedNotificationSchema>
+export type LoggingLevel = z.infer<typeof core.LoggingLevelSchema>
+export type SetLevelRequestParams = z.infer<typeof core.SetLevelRequestParamsSchema>
+export type SetLevelRequest = z.infer<typeof core.SetLevelRequestSchema>
+export type LoggingMessageNotificationParams = z.infer<typeof core.LoggingMessageNotificationParamsSchema>
+export type LoggingMessageNotification = z.infer<typeof core.LoggingMessageNotificationSchema>
+export type ToolChoice = z.infer<typeof core.ToolChoiceSchema>
+export type ModelHint = z.infer<typeof core.ModelHintSchema>
+export type ModelPreferences = z.infer<typeof core.ModelPreferencesSchema>
+export type SamplingContent = z.infer<typeof core.SamplingContentSchema>
+export type SamplingMessageContentBlock = z.infer<typeof core.SamplingMessageContentBlockSchema>
+export type SamplingMessage = z.infer<typeof core.SamplingMessageSchema>
+export type CreateMessageRequestParams = z.infer<typeof core.CreateMessageRequestParamsSchema>
+export type CreateMessageRequest = z.infer<typeof core.CreateMessageRequestSchema>
+export type CreateMessageResult = z.infer<typeof core.CreateMessageResultSchema>
+export type CreateMessageResultWithTools = z.infer<typeof core.CreateMessageResultWithToolsSchema>
+export type BooleanSchema = z.infer<typeof core.BooleanSchemaSchema>
+export type StringSchema = z.infer<typeof core.StringSchemaSchema>
+export type NumberSchema = z.infer<typeof core.NumberSchemaSchema>
+export type EnumSchema = z.infer<typeof core.EnumSchemaSchema>
+export type UntitledSingleSelectEnumSchema = z.infer<typeof core.UntitledSingleSelectEnumSchemaSchema>
+export type TitledSingleSelectEnumSchema = z.infer<typeof core.TitledSingleSelectEnumSchemaSchema>
+export type LegacyTitledEnumSchema = z.infer<typeof core.LegacyTitledEnumSchemaSchema>
+export type UntitledMultiSelectEnumSchema = z.infer<typeof core.UntitledMultiSelectEnumSchemaSchema>
+export type TitledMultiSelectEnumSchema = z.infer<typeof core.TitledMultiSelectEnumSchemaSchema>
+export type SingleSelectEnumSchema = z.infer<typeof core.SingleSelectEnumSchemaSchema>
+export type MultiSelectEnumSchema = z.infer<typeof core.MultiSelectEnumSchemaSchema>
+export type PrimitiveSchemaDefinition = z.infer<typeof core.PrimitiveSchemaDefinitionSchema>
+export type ElicitRequestParams = z.infer<typeof core.ElicitRequestParamsSchema>
+export type ElicitRequestFormParams = z.infer<typeof core.ElicitRequestFormParamsSchema>
+export type ElicitRequestURLParams = z.infer<typeof core.ElicitRequestURLParamsSchema>
+export type ElicitRequest = z.infer<typeof core.ElicitRequestSchema>
 export type ElicitationCompleteNotificationParams = z.infer<
-  typeof ElicitationCompleteNotificationParamsSchema
+  typeof core.ElicitationCompleteNotificationParamsSchema
 >
-export type ElicitationCompleteNotification = z.infer<typeof ElicitationCompleteNotificationSchema>
-export type ElicitResult = z.infer<typeof ElicitResultSchema>
-export type ResourceTemplateReference = z.infer<typeof ResourceTemplateReferenceSchema>
-export type PromptReference = z.infer<typeof PromptReferenceSchema>
-export type CompleteRequestParams = z.infer<typeof CompleteRequestParamsSchema>
-export type CompleteRequest = z.infer<typeof CompleteRequestSchema>
-export type CompleteResult = z.infer<typeof CompleteResultSchema>
-export type Root = z.infer<typeof RootSchema>
-export type ListRootsRequest = z.infer<typeof ListRootsRequestSchema>
-export type ListRootsResult = z.infer<typeof ListRootsResultSchema>
-export type RootsListChangedNotification = z.infer<typeof RootsListChangedNotificationSchema>
-export type ClientRequest = z.infer<typeof ClientRequestSchema>
-export type ClientNotification = z.infer<typeof ClientNotificationSchema>
-export type ClientResult = z.infer<typeof ClientResultSchema>
-export type ServerRequest = z.infer<typeof ServerRequestSchema>
-export type ServerNotification = z.infer<typeof ServerNotificationSchema>
-export type ServerResult = z.infer<typeof ServerResultSchema>
+export type ElicitationCompleteNotification = z.infer<typeof core.ElicitationCompleteNotificationSchema>
+export type ElicitResult = z.infer<typeof core.ElicitResultSchema>
+export type ResourceTemplateReference = z.infer<typeof core.ResourceTemplateReferenceSchema>
+export type PromptReference = z.infer<typeof core.PromptReferenceSchema>
+export type CompleteRequestParams = z.infer<typeof core.CompleteRequestParamsSchema>
+export type CompleteRequest = z.infer<typeof core.CompleteRequestSchema>
+export type CompleteResult = z.infer<typeof core.CompleteResultSchema>
+export type Root = z.infer<typeof core.RootSchema>
+export type ListRootsRequest = z.infer<typeof core.ListRootsRequestSchema>
+export type ListRootsResult = z.infer<typeof core.ListRootsResultSchema>
+export type RootsListChangedNotification = z.infer<typeof core.RootsListChangedNotificationSchema>
+export type ClientRequest = z.infer<typeof core.ClientRequestSchema>
+export type ClientNotification = z.infer<typeof core.ClientNotificationSchema>
+export type ClientResult = z.infer<typeof core.ClientResultSchema>
+export type ServerRequest = z.infer<typeof core.ServerRequestSchema>
+export type ServerNotification = z.infer<typeof core.ServerNotificationSchema>
+export type ServerResult = z.infer<typeof core.ServerResultSchema>
 export type RequestParams = NonNullable<Request['params']>
 export type NotificationParams = NonNullable<Notification['params']>
 

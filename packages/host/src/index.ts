@@ -1,11 +1,12 @@
 export type { Profile } from './config/config.ts'
 export { type ConfigOptions, type HostConfig, loadConfig, parseConfig } from './config/config.ts'
-export { type DiscoveredServer, discoverServers } from './config/discover.ts'
 export { explainServers, explainSettings } from './config/explain.ts'
 export {
   appFiles,
   type ConfigFile,
   configFiles,
+  type DiscoveredServer,
+  discoverServers,
   type LayeredConfig,
   type LayerOptions,
   loadLayers,

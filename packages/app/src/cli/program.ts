@@ -257,7 +257,10 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     async () => (await import('../commands/respond.ts')).respond,
     (made) =>
       made
-        .option('--accept [key=value...]', 'accept a form with these values, or a URL')
+        .option(
+          '--accept [key=value...]',
+          'accept a form with these values, a URL, or an input with value=…; a secret is typed or read from stdin',
+        )
         .option(
           '--send-secrets-as-plain-text',
           'with --accept: send values of fields that seem to ask for a password or the like',

@@ -57,6 +57,11 @@ describe('a command after --', () => {
     expect(stderr).toContain('HTTPS_PROXY of your environment was not given to it')
     expect(stderr).toContain('--env HTTPS_PROXY')
     expect(stderr).not.toContain('hunter2')
+    const inJson = await reported(['--json'], { HTTPS_PROXY: 'http://ann:hunter2-hunter2@proxy.example' })
+    expect(JSON.parse(inJson.stderr)).toEqual({
+      warning: expect.stringMatching(/HTTPS_PROXY of your environment was not given to it, .*credentials$/),
+      fixes: [{ action: 'pass-variable', server: expect.any(String), name: 'HTTPS_PROXY' }],
+    })
     const again = await reported(['--env', 'HTTPS_PROXY'], {
       HTTPS_PROXY: 'http://ann:hunter2-hunter2@proxy.example',
     })

@@ -198,11 +198,7 @@ export interface ToolConfig {
   _meta?: Record<string, unknown> | undefined
 }
 
-export type ToolTask = [
-  name: string,
-  config: Omit<ToolConfig, 'execution'> & { execution?: ToolExecution | undefined },
-  handler: TaskHandler,
-]
+export type ToolTask = [name: string, config: ToolConfig, handler: TaskHandler]
 
 /** Registers tools that create tasks. */
 export interface ExperimentalMcpServerTasks {

@@ -23,7 +23,7 @@ import type {
   TrustFinding,
 } from '../types/index.ts'
 import { filesOf } from './download.ts'
-import { asksForNoMore, type ReadPage, readPage } from './page.ts'
+import { asksForNoMore, findingsAbout, type ReadPage, readPage } from './page.ts'
 import { appOf, isVisibleTo } from './tool-app.ts'
 
 /** Maximum open pages. */
@@ -595,22 +595,4 @@ function textOf(content: unknown): string {
 function requireShort({ length }: string): void {
   if (length > maxText)
     throw new RpcError(ErrorCode.InvalidParams, `An app may write ${maxText} characters; these are ${length}`)
-}
-
-const localOrigin = /^\w+:\/\/(\[::1\]|127\.|localhost|[^/]*\.localhost)/
-
-/** Warnings about a page, shown before it opens. */
-function findingsAbout({ version: { csp } }: Extract<AppWish, { kind: 'page' }>): TrustFinding[] {
-  const local = Object.values(csp)
-    .flat()
-    .filter((entry) => localOrigin.test(entry))
-  if (local.length === 0) return []
-  return [
-    {
-      severity: 'warning',
-      code: 'reaches-this-machine',
-      at: 'csp',
-      message: `It wants to reach programs on this machine: ${local.join(', ')}`,
-    },
-  ]
 }

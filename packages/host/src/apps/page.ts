@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { McpError, type ReadResourceResult, type Resource } from '@jackfield/sdk'
 import { type AppCsp, type AppPermission, appMimeType } from '@jackfield/sdk/extensions/ui'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
-import type { AppVersion } from '../types/index.ts'
+import type { AppVersion, AppWish, TrustFinding } from '../types/index.ts'
 
 /** Maximum bytes of a page's HTML. */
 const maxBytes = 4_194_304
@@ -128,4 +128,22 @@ export function asksForNoMore(version: AppVersion, than: AppVersion): boolean {
     Object.keys(lists).every((name) => !isList(name) || isWithin(version.csp[name], than.csp[name])) &&
     isWithin(version.permissions, than.permissions)
   )
+}
+
+const localOrigin = /^\w+:\/\/(\[::1\]|127\.|localhost|[^/]*\.localhost)/
+
+/** Warnings about a page, shown before it opens. */
+export function findingsAbout({ version: { csp } }: Extract<AppWish, { kind: 'page' }>): TrustFinding[] {
+  const local = Object.values(csp)
+    .flat()
+    .filter((entry) => localOrigin.test(entry))
+  if (local.length === 0) return []
+  return [
+    {
+      severity: 'warning',
+      code: 'reaches-this-machine',
+      at: 'csp',
+      message: `It wants to reach programs on this machine: ${local.join(', ')}`,
+    },
+  ]
 }

@@ -2,9 +2,15 @@ import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
-import { limitTokens } from './limit-tokens.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
-import { blocksOf, type RetainedParts, type ToolNames, toModelMessages, toolNames } from './messages.ts'
+import {
+  blocksOf,
+  limitTokens,
+  type RetainedParts,
+  type ToolNames,
+  toModelMessages,
+  toolNames,
+} from './messages.ts'
 import { ModelError, type ModelSettings, toModelError } from './model-error.ts'
 
 type Generated = GenerateTextResult<ToolSet, Record<string, unknown>, never>

@@ -1,5 +1,13 @@
-import type { ContentBlock, SamplingContent, SamplingMessage, ToolResultContent } from '@jackfield/sdk'
+import type {
+  ContentBlock,
+  GetPromptResult,
+  SamplingContent,
+  SamplingMessage,
+  ToolResultContent,
+} from '@jackfield/sdk'
 import type { ModelMessage, ToolResultPart } from 'ai'
+import { isForPersonOnly } from '../shared/audience.ts'
+import type { ModelReply } from '../types/index.ts'
 import {
   described,
   documentBlock,
@@ -275,4 +283,32 @@ function shorten(name: string, suffix: string): string {
   if (name.length <= room) return name + suffix
   const head = Math.ceil((room - 2) / 2)
   return `${name.slice(0, head)}__${name.slice(name.length - (room - 2 - head))}${suffix}`
+}
+
+/**
+ * Converts a prompt's messages for a conversation: embedded images and audio become messages, other resources and links become
+ * text, and content for the user alone is left out.
+ */
+export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
+  const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))
+  return forModels.flatMap(({ role, content }) =>
+    textBlock(content).map((block) => ({ role, content: block })),
+  )
+}
+
+/**
+ * Limits a reply to so many tokens. Models get the limit; of one that `used` more anyway, only the proportional share of text is
+ * kept, and the reply is marked as cut.
+ */
+export function limitTokens(reply: ModelReply, maxTokens: number, used: number): ModelReply {
+  if (used <= maxTokens) return reply
+  const blocks: SamplingContent[] = Array.isArray(reply.content) ? reply.content : [reply.content]
+  const texts = blocks.filter((block) => block.type === 'text')
+  let room = Math.floor((texts.reduce((sum, { text }) => sum + text.length, 0) * maxTokens) / used)
+  const content = texts.flatMap(({ text }) => {
+    const kept = text.slice(0, room).replace(/[\ud800-\udbff]$/, '')
+    room -= kept.length
+    return kept === '' ? [] : [{ type: 'text' as const, text: kept }]
+  })
+  return { ...reply, content, stopReason: 'maxTokens' }
 }

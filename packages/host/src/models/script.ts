@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { SamplingContent } from '@jackfield/sdk'
 import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply } from '../types/index.ts'
-import { limitTokens } from './limit-tokens.ts'
+import { limitTokens } from './messages.ts'
 
 /** One reply of a scripted model. */
 interface ScriptedTurn {

@@ -4,13 +4,13 @@ import { basename, dirname } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { type HostConfig, parseConfig } from '../config/config.ts'
-import { discoverServers } from '../config/discover.ts'
 import { readDocument } from '../config/document.ts'
 import { type Edit, editText, hashOf, replaceFile, textOfFile } from '../config/edit.ts'
 import { explainServers, explainSettings } from '../config/explain.ts'
 import {
   type ConfigFile,
   configFiles,
+  discoverServers,
   isOfAnotherApp,
   type LayeredConfig,
   type LayerOptions,

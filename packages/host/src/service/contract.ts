@@ -1,17 +1,8 @@
 /**
- * The contract between a host and its clients: methods, topics and their rows, as types only. Terminals, browsers and tests use
+ * The contract between a host and its clients: methods and topics, as types only. Terminals, browsers and tests use
  * the same contract.
  */
-import type {
-  CallToolResult,
-  CompleteParams,
-  CreateMessageParams,
-  JsonObject,
-  LoggingLevel,
-  Root,
-  SamplingMessage,
-} from '@jackfield/sdk'
-import type { ServerChange, Watch } from '@jackfield/sdk/client'
+import type { CompleteParams, CreateMessageParams, LoggingLevel, Root } from '@jackfield/sdk'
 import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
@@ -26,30 +17,23 @@ import type {
   CatalogResource,
   CatalogTemplate,
   CatalogTool,
-  CodeRun,
   Completion,
   CompletionField,
   ConfigChange,
   ConfigPlan,
   ConfigText,
   ConfigView,
-  ConnectionState,
   ConsentNeeded,
   ConversationCall,
   ConversationEntry,
   ConversationFacts,
   CopyDiff,
-  Decision,
-  DoctorReport,
-  DoctorStep,
   ExplainOptions,
   FolderPreview,
   FoundServer,
   GivenConsent,
   Grant,
-  Host,
   HostAnswers,
-  HostEvent,
   HostTask,
   InboxItem,
   Inclusion,
@@ -61,8 +45,6 @@ import type {
   MissingInput,
   ModelProvider,
   ModelTest,
-  ModelUsage,
-  ModelWait,
   OpenFolder,
   PolicyExplanation,
   PolicyPreview,
@@ -72,7 +54,6 @@ import type {
   Reconfigured,
   Redaction,
   RegistryServer,
-  Replay,
   ReplayRequest,
   ResourcePreview,
   ResourceRef,
@@ -89,7 +70,6 @@ import type {
   TemplateField,
   ToolMeter,
   ToolSearchResult,
-  ToolSwitch,
   TraceBins,
   TraceBinsQuery,
   TraceCounters,
@@ -104,7 +84,21 @@ import type {
   Verdict,
   WholeTraceEvent,
 } from '../types/index.ts'
-import type { Fault } from './frames.ts'
+import type {
+  HostStatus,
+  InboxRow,
+  LibraryLeaf,
+  LibraryPage,
+  ModelRow,
+  OpenOptions,
+  Run,
+  RunRequest,
+  Saying,
+  ServerRow,
+  SurfaceInfo,
+} from './rows.ts'
+
+export type * from './rows.ts'
 
 type Call<Params, Result> = { params: Params; result: Result }
 type None = Record<string, never>
@@ -399,320 +393,3 @@ export interface Methods {
 
 /** The name of a method. */
 export type MethodName = keyof Methods
-
-/** A model that can answer in conversations. */
-export interface ModelRow {
-  readonly id: string
-  readonly isLanguageModel: boolean
-  /** Tokens of request and response together; null if unknown. */
-  readonly contextTokens: number | null
-  /** The configured price of a million tokens. */
-  readonly cost?: { readonly input: number; readonly output: number }
-  /** Of the price. Default `USD`. */
-  readonly currency?: string
-}
-
-/** A resource or a template, as a row of the tree. */
-export interface LibraryLeaf {
-  readonly server: string
-  readonly uri: string
-  readonly title: string
-  readonly isTemplate?: true
-  readonly mimeType?: string
-  /** Estimated token cost by its size; absent if the server reports none. */
-  readonly tokens?: number
-  /** Its priority for a model according to its server, from 0 to 1. */
-  readonly priority?: number
-  /** Its server marks it for the user alone, so it is not given to a model. */
-  readonly isForPersonOnly?: true
-}
-
-/** A page of nodes below one place of the tree. */
-export interface LibraryPage {
-  readonly nodes: readonly {
-    readonly label: string
-    /** Number of resources here and below. */
-    readonly resources: number
-    readonly templates: number
-    readonly hasChildren: boolean
-    /** The resource or template at this place. */
-    readonly leaves: readonly LibraryLeaf[]
-  }[]
-  readonly total: number
-}
-
-/** A configured server, as a row of the topic `servers`. */
-export interface ServerRow {
-  readonly name: string
-  readonly connection: ConnectionState
-  readonly tools: number
-  readonly prompts: number
-  readonly resources: number
-  readonly templates: number
-  /** Definitions of the server that are disabled until the user decides. */
-  readonly quarantined: number
-  /** The command line or the URL. */
-  readonly origin: string
-}
-
-/** A question, as a row of the topic `inbox`. */
-export interface InboxRow extends InboxItem {
-  /** Its activity row and the rows that led to it. */
-  readonly rows: readonly number[]
-  /** Every surface deferred it: it is no longer shown automatically, and can still be answered. */
-  readonly deferred?: true
-  /** The digest that an answer must repeat: see `inbox.answer`. */
-  readonly digest: string
-}
-
-/** A transient notice, as a row of the topic `notices`. */
-export type Notice = (
-  | Extract<
-      HostEvent,
-      {
-        type:
-          | 'log'
-          | 'stderr'
-          | 'warning'
-          | 'login'
-          | 'sampling'
-          | 'policy'
-          | 'roots'
-          | 'trust'
-          | 'resource-updated'
-      }
-    >
-  | ConfigurationNotice
-) & { readonly at: string }
-
-/** The configuration files changed: the effect, or why they are invalid. */
-export type ConfigurationNotice =
-  /** `rules`: their current number, if they changed. */
-  | { readonly type: 'configuration'; readonly done: Reconfigured; readonly rules?: number }
-  | { readonly type: 'configuration'; readonly problem: string }
-
-/** The rows of each topic by its name; `conversation:<id>` is a topic for each conversation. */
-export interface Topics {
-  servers: ServerRow
-  inbox: InboxRow
-  runs: RunRow
-  /** Calls that servers run as tasks. */
-  tasks: HostTask
-  conversations: ConversationFacts
-  surfaces: SurfaceRow
-  /** The newest activities, including running ones. */
-  activity: Activity
-  notices: Notice
-  /** One row with a number that increases with every change of a server's list. */
-  catalog: { readonly version: number }
-  /** One row with a number that increases with every change of a configuration file. */
-  configuration: { readonly version: number }
-}
-
-/** The row of a topic. */
-export type TopicRow<T extends string> = T extends keyof Topics
-  ? Topics[T]
-  : T extends `conversation:${string}`
-    ? ConversationRow
-    : never
-
-/** Information about a host. */
-export interface HostStatus {
-  readonly version: string
-  readonly build: string
-  readonly pid: number
-  /** ISO 8601. */
-  readonly since: string
-  readonly workspace: string | null
-  /** Digests of the variables that its servers and models use, by name, for comparison with those of a client. */
-  readonly environment: Readonly<Record<string, string>>
-  readonly store: string
-  readonly clients: readonly string[]
-  readonly servers: number
-  readonly openQuestions: number
-  readonly runs: number
-}
-
-/** Work that continues without the client that started it. */
-export type RunRequest =
-  /** Calls a tool by its name in the catalog. The user typed this exact call: it needs no approval that policy would ask for. */
-  | {
-      kind: 'call'
-      tool: string
-      arguments: Record<string, unknown>
-      /** The caller, for rules. Default `person`. */
-      caller?: 'person' | 'cli'
-      conversation?: string
-      /** Further `_meta` of the request. */
-      meta?: JsonObject
-      /** Milliseconds without a response or progress before the call fails. Default: that of the server. */
-      timeoutMs?: number
-      /** Minimum level of the log messages of this call, on 2026-07-28. */
-      logLevel?: LoggingLevel
-    }
-  | { kind: 'read'; server: string; uri: string }
-  | { kind: 'prompt'; prompt: string; arguments: Record<string, string> }
-  /** Watches these resources and every list the server reports, until it is stopped. */
-  | { kind: 'watch'; server: string; uris: string[] }
-  /** Diagnoses a server step by step. */
-  | { kind: 'examine'; server: string }
-  | { kind: 'reconnect'; server: string }
-  | { kind: 'signIn'; server: string }
-  | { kind: 'replay'; request: ReplayRequest }
-  /** Runs a program that calls tools. */
-  | { kind: 'code'; program: string; servers?: string[]; maxCalls?: number }
-
-/** The result of each kind of run. */
-export interface RunResults {
-  call: BrokeredCall
-  read: Awaited<ReturnType<Host['read']>>
-  prompt: Awaited<ReturnType<Host['prompt']>>
-  watch: null
-  examine: DoctorReport
-  reconnect: null
-  signIn: null
-  replay: Replay
-  code: CodeRun
-}
-
-/** One run, as a row of the topic `runs`. */
-export interface RunRow {
-  readonly id: string
-  readonly kind: RunRequest['kind']
-  /** A one-line summary: the tool, URI, prompt or server. */
-  readonly label: string
-  /** The client that started it. */
-  readonly by: string
-  /** ISO 8601. */
-  readonly at: string
-  readonly state: 'running' | 'done' | 'failed' | 'stopped'
-  /** Its activity row. */
-  readonly activity?: number
-  readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
-  /** The subjects of a `watch` run, and the last changes, numbered from 1 on. */
-  readonly watched?: {
-    readonly acknowledged: Watch['acknowledged']
-    readonly changes: readonly {
-      readonly number: number
-      readonly at: string
-      readonly change: ServerChange
-    }[]
-  }
-  /** Steps of a diagnosis so far. */
-  readonly steps?: readonly DoctorStep[]
-  readonly fault?: Fault
-  readonly durationMs?: number
-}
-
-/** A run with its result. */
-export interface Run extends RunRow {
-  readonly request: RunRequest
-  /** One member, named as the kind; absent while it runs, if it failed, and if its result expired. */
-  readonly result?: Partial<RunResults>
-}
-
-/** A message of the user: text, messages such as those of a prompt, or both. */
-export interface Saying {
-  readonly text?: string
-  readonly messages?: readonly SamplingMessage[]
-}
-
-/** A tool call of the running process. */
-export interface CallRow {
-  readonly kind: 'call'
-  /** The model's id for it; `name` and `arguments` are the model's, too. */
-  readonly id: string
-  readonly name: string
-  readonly arguments: Record<string, unknown>
-  /** `later`: its question was deferred, or it is a long task: the turn continued without its result. */
-  readonly state: 'running' | 'later' | 'done'
-  /** The index of the call in `conversations.calls`, from 1 on. */
-  readonly number?: number
-  /** It was sent to its server; before, policy and the user decide. */
-  readonly sent?: boolean
-  readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
-  /** The deferred question. */
-  readonly question?: string
-  /** The task that the turn did not wait for. */
-  readonly task?: string
-  /** The activity row of the call. */
-  readonly activity?: number
-  readonly isError?: boolean
-  /** Set if policy or the user refused. */
-  readonly denied?: boolean
-  /** Set if the user cancelled this call only. */
-  readonly cancelled?: boolean
-  /** The policy decision. */
-  readonly decision?: Decision
-  /** The tool's result, if it is not too large; the model's version is in the entry `result`. */
-  readonly result?: CallToolResult
-  /** Milliseconds between sending and the response; absent if it was not sent. */
-  readonly durationMs?: number
-}
-
-/** The rows of the topic `conversation:<id>`. */
-export type ConversationRow =
-  /** Key `info`. */
-  | {
-      readonly kind: 'info'
-      readonly id: string
-      readonly title: string
-      readonly model: string
-      readonly isLanguageModel: boolean
-      /** Tokens of the model's context, as configured or reported by the model. */
-      readonly contextLimit?: number
-      readonly state: 'idle' | 'answering' | 'summarizing'
-      /** The client whose message is being answered. */
-      readonly by?: string
-      /** The message being answered: see `conversations.say`. */
-      readonly message?: string
-      readonly usage: readonly ModelUsage[]
-      readonly contextTokens?: number
-      readonly toolSwitches: readonly ToolSwitch[]
-      /** The model request is retried after a pause. */
-      readonly wait?: ModelWait
-      /** Why the last turn ended early. */
-      readonly fault?: Fault
-      /** How the last turn ended; absent while one runs. */
-      readonly stopReason?: Turn['stopReason']
-      /** Tool calls that the last turn did not run because of a limit. */
-      readonly callsNotRun?: number
-      /** Names of calls that were running when an earlier process ended: they have no result. */
-      readonly unfinished?: readonly string[]
-    }
-  /** Keys `entry:<place>`, in order. */
-  | { readonly kind: 'entry'; readonly place: number; readonly entry: ConversationEntry }
-  /** Key `partial`: the text of the reply being generated. */
-  | { readonly kind: 'partial'; readonly text: string }
-  /** Keys `call:<count>`. */
-  | CallRow
-  /** Keys `queued:<id>`: sent while a turn runs, answered after it. */
-  | { readonly kind: 'queued'; readonly id: string; readonly said: Saying; readonly by: string }
-  /** Key `attached`: resources sent with the next message. */
-  | { readonly kind: 'attached'; readonly copies: readonly AttachedCopy[] }
-
-/** Which conversation is opened, and settings of its turns. */
-export interface OpenOptions {
-  /** Continues a stored conversation: its id, or a prefix of it. Default: a new one. */
-  id?: string
-  /** The model that answers. Default: the one that answered last, else the first. */
-  model?: string
-  /** Lets the model write programs that call the tools. Default false. */
-  code?: boolean
-  /** Maximum tool calls of one turn. Default 200. */
-  maxCalls?: number
-  /** Resources that servers mark as important for a model are sent with the first message. Default true. */
-  context?: boolean
-}
-
-/** The capabilities of a client's surface. */
-export interface SurfaceInfo {
-  /** For users and the activity log: `terminal`, `Firefox on lapis`. */
-  readonly name: string
-  readonly kinds: readonly QuestionKind[]
-  /** Whether it can open URL elicitations. Default false. */
-  readonly urlElicitation?: boolean
-}
-
-/** An attached surface, as a row of the topic `surfaces`. */
-export type SurfaceRow = SurfaceInfo & { readonly id: string }

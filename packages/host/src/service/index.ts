@@ -1,5 +1,6 @@
 export * from './client-entry.ts'
-export type { ConversationService, LiveConversation } from './conversations.ts'
+export type { ConversationService } from './conversations.ts'
 export type { Download } from './downloads.ts'
+export type { LiveConversation } from './live-conversation.ts'
 export { createPeerServer, type PeerServer } from './peer.ts'
 export { HostService, type HostServiceOptions } from './service.ts'

@@ -1,5 +1,6 @@
 import type { JsonObject, SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
+import { activityKinds } from '../log/store/activity-log.ts'
 import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
 import type { MethodName, Methods } from './contract.ts'
@@ -91,26 +92,6 @@ const trustItems = z
     }),
   )
   .exactOptional()
-const activityKinds = z.enum([
-  'connection',
-  'call',
-  'read',
-  'prompt',
-  'approval',
-  'elicitation',
-  'sampling',
-  'roots',
-  'model',
-  'change',
-  'result',
-  'install',
-  'input',
-  'drift',
-  'login',
-  'app',
-  'code',
-  'conversation',
-])
 
 const place = z.strictObject({ file: name, index: count })
 const configChange = z.discriminatedUnion('kind', [
@@ -304,7 +285,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'activity.list': z.strictObject({
     id: count.exactOptional(),
     server: name.exactOptional(),
-    kind: activityKinds.exactOptional(),
+    kind: z.enum(activityKinds).exactOptional(),
     limit: count.max(100_000).exactOptional(),
   }),
   'activity.verify': z.strictObject({ head: text.exactOptional() }),

@@ -22,12 +22,10 @@ import type {
 } from '../types/index.ts'
 import { ConfigurationService } from './configuration.ts'
 import type {
-  ConfigurationNotice,
   ConversationRow,
   HostStatus,
   InboxRow,
   ModelRow,
-  Notice,
   RunRequest,
   ServerRow,
   Topics,
@@ -35,13 +33,12 @@ import type {
 import { ConversationService } from './conversations.ts'
 import { Downloads } from './downloads.ts'
 import { InstallService } from './installs.ts'
+import { isNotice, Notices, noticeTypes } from './notices.ts'
 import { type RunOptions, Runs } from './runs.ts'
 import { Surfaces } from './surfaces.ts'
 import { Topic, type TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** Maximum rows of the topic `notices`. */
-const maxStoredNotices = 500
 /** Settled questions that stay in the topic `inbox`. */
 const maxStoredSettled = 50
 /** Maximum rows of the topic `activity`. */
@@ -106,11 +103,9 @@ export class HostService {
   readonly #deferred = new Set<string>()
   /** Runs whose questions fail if no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
-  readonly #notices: Notice[] = []
-  readonly #noticeListeners = new Set<(changes: readonly Change<Notice>[]) => void>()
+  readonly #notices = new Notices()
   readonly #conversationListeners = new Set<() => void>()
   readonly #ends: (() => void)[] = []
-  #noticeCount = 0
   #catalogVersion = 0
   /** Started servers, by name. */
   readonly #started = new Map<string, Promise<void>>()
@@ -153,7 +148,7 @@ export class HostService {
       this.#configuration = new ConfigurationService({
         ...{ host: this.host, layers, config, read },
         onChange: (next, done, isPolicyChanged) => this.#reconfigured(next, done, isPolicyChanged),
-        onProblem: (problem) => this.notify({ type: 'configuration', problem }),
+        onProblem: (problem) => this.#notices.add({ type: 'configuration', problem }),
       })
       const { home } = layers
       const deps = { host: this.host, configuration: this.#configuration, home }
@@ -228,7 +223,7 @@ export class HostService {
     // Mutated in place, because the host and conversations hold this list.
     if (models !== undefined) this.#models.splice(0, this.#models.length, ...models)
     const rules = isPolicyChanged ? { rules: config.rules.length } : {}
-    this.notify({ type: 'configuration', done, ...rules })
+    this.#notices.add({ type: 'configuration', done, ...rules })
   }
 
   /** Whether ending the process now would interrupt work. */
@@ -409,7 +404,7 @@ export class HostService {
         follow: ({ refresh }) => this.surfaces.onChange(refresh),
       },
       activity: this.#activitySource(),
-      notices: this.#noticeSource(),
+      notices: this.#notices.topic,
       configuration: {
         rows: () => [['version', { version: this.#configuration?.version ?? 0 }]],
         follow: ({ refresh }) => this.#configuration?.onChange(refresh) ?? (() => {}),
@@ -500,30 +495,6 @@ export class HostService {
     }
   }
 
-  #noticeSource(): TopicSource<Notice> {
-    return {
-      rows: () =>
-        this.#notices.map((notice, n) => [String(this.#noticeCount - this.#notices.length + n), notice]),
-      follow: ({ push }) => {
-        this.#noticeListeners.add(push)
-        return () => this.#noticeListeners.delete(push)
-      },
-    }
-  }
-
-  /** Adds a notice for the clients. */
-  notify(event: NoticeEvent): void {
-    const notice = withTime(event)
-    const changes: Change<Notice>[] = [{ set: String(this.#noticeCount), row: notice }]
-    this.#notices.push(notice)
-    this.#noticeCount += 1
-    if (this.#notices.length > maxStoredNotices) {
-      this.#notices.shift()
-      changes.push({ remove: String(this.#noticeCount - 1 - maxStoredNotices) })
-    }
-    for (const listener of this.#noticeListeners) listener(changes)
-  }
-
   #happened(event: HostEvent): void {
     if (event.type === 'question' || event.type === 'later') {
       this.#questionRows.set(event.item.id, event.rows)
@@ -533,7 +504,7 @@ export class HostService {
       if (event.type === 'later') this.#deferred.add(event.item.id)
       else if (event.item.state !== 'open') this.#deferred.delete(event.item.id)
     } else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
-    if (isNotice(event)) this.notify(event)
+    if (isNotice(event)) this.#notices.add(event)
   }
 
   #serverRow(name: string, connection: ConnectionState): ServerRow {
@@ -599,31 +570,9 @@ export class HostService {
   }
 }
 
-/** A notice without its time. */
-type NoticeEvent = Extract<HostEvent, { type: Notice['type'] }> | ConfigurationNotice
-
 /** The digest of a question as shown. */
 function digestOf(question: HostQuestion): string {
   return fingerprint(question)
 }
 
-const noticeTypes = [
-  'log',
-  'stderr',
-  'warning',
-  'login',
-  'sampling',
-  'policy',
-  'roots',
-  'trust',
-  'resource-updated',
-] as const satisfies readonly HostEvent['type'][]
 const followedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']
-
-function isNotice(event: HostEvent): event is Extract<HostEvent, { type: (typeof noticeTypes)[number] }> {
-  return noticeTypes.some((type) => type === event.type)
-}
-
-function withTime(event: NoticeEvent): Notice {
-  return { ...event, at: new Date().toISOString() }
-}

@@ -10,6 +10,22 @@ interface Places {
   env?: Readonly<Record<string, string | undefined>>
 }
 
+/** Whether there is a file or folder, also behind a link. */
+export function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Whether this is a file, or a link to one. */
+export function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
 /** The file of a command, as the system would find it; undefined if there is none that may be executed. */
 export async function findProgram(
   command: string,

@@ -126,9 +126,9 @@ describe('an installation', () => {
     ])
   })
 
-  it('is refused if no user can be asked, and only logged if it was accepted before', async () => {
+  it('is refused if no attached window can ask, and only logged if it was accepted before', async () => {
     const host = hostOf({ servers: {} })
-    await expect(host.approveInstallation(installation)).rejects.toThrow('nobody can be asked here')
+    await expect(host.approveInstallation(installation)).rejects.toThrow('no attached window can ask')
     expect(await host.approveInstallation(installation, { by: 'the command line' })).toBe(true)
     expect(host.inbox.list()).toEqual([])
     expect(host.activity({ kind: 'install' }).map(({ outcome }) => outcome)).toEqual(['error', 'allowed'])

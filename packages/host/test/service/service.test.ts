@@ -1,111 +1,27 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Activity, Model } from '@jackfield/host'
+import type { Activity } from '@jackfield/host'
 import {
   applyChanges,
   type Change,
   type Channel,
-  type ConversationRow,
   changed,
   channelPair,
   createHostClient,
-  createPeerServer,
   difference,
-  type HostClient,
-  HostService,
-  type HostServiceOptions,
   type InboxRow,
   type PeerServer,
-  type RunRow,
   type SurfaceRow,
   streamChannel,
-  type View,
 } from '@jackfield/host/service'
 import { defineServer, RpcError, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { programFile } from '../../../../test/setup/program-file.ts'
 import { scripted, session, until } from '../fixtures/hosts.ts'
-
-const asking = {
-  command: process.execPath,
-  args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
-}
-const saying = {
-  command: process.execPath,
-  args: [programFile(new URL('../fixtures/saying-server.ts', import.meta.url))],
-}
-/** A model that makes these calls, and then says that it is done. */
-function calling(id: string, calls: readonly { name: string; arguments: Record<string, unknown> }[]): Model {
-  let isAsked = false
-  return {
-    ...scripted(id, 'Done.'),
-    async generate(request) {
-      request.signal?.throwIfAborted()
-      if (isAsked) return await scripted(id, 'Done.').generate(request)
-      isAsked = true
-      const content = calls.map((call, n) => ({
-        ...{ type: 'tool_use' as const, id: `call-${n}`, name: call.name, input: call.arguments },
-      }))
-      return { content, stopReason: 'toolUse', model: id }
-    },
-  }
-}
-const allow = [{ id: 'all', verdict: 'allow' as const }]
-const everyKind = ['approval', 'result', 'elicitation', 'roots', 'install', 'drift', 'login'] as const
-
-interface Rig {
-  service: HostService
-  peers: PeerServer
-  client: (name: string, channel?: () => Channel) => Promise<HostClient>
-}
-
-async function rig(options: Partial<HostServiceOptions> = {}): Promise<Rig> {
-  const service = new HostService({ servers: {}, models: [], version: '1', rules: allow, ...options })
-  const peers = await createPeerServer(service)
-  onTestFinished(async () => {
-    peers.close('the test is over')
-    await service.close()
-  })
-  await service.start()
-  const inMemory = (): Channel => {
-    const [here, there] = channelPair()
-    peers.serve(there)
-    return here
-  }
-  return {
-    service,
-    peers,
-    async client(name, channel = inMemory) {
-      const client = createHostClient({ name, connect: channel })
-      onTestFinished(() => client.close())
-      await client.ready()
-      return client
-    },
-  }
-}
-
-/** The rows of a topic as they are now. */
-function watched<Row>(subscribe: (rows: (view: View<Row>) => void) => unknown): {
-  rows(): Row[]
-  view(): View<Row>
-} {
-  let now: View<Row> = new Map()
-  subscribe((view) => {
-    now = view
-  })
-  return { rows: () => [...now.values()], view: () => now }
-}
-
-const runsOf = (client: HostClient): ReturnType<typeof watched<RunRow>> =>
-  watched((rows) => client.subscribe('runs', { rows }))
-const inboxOf = (client: HostClient): ReturnType<typeof watched<InboxRow>> =>
-  watched((rows) => client.subscribe('inbox', { rows }))
-const conversationOf = (client: HostClient, id: string): ReturnType<typeof watched<ConversationRow>> =>
-  watched((rows) => client.subscribe(`conversation:${id}`, { rows }))
+import { asking, everyKind, inboxOf, rig, runsOf, watched } from './rig.ts'
 
 describe('a failure', () => {
   test('is sent to a client with possible fixes', async () => {
@@ -381,165 +297,6 @@ describe('an activity', () => {
     await until(() => activities.rows().every(({ outcome }) => outcome !== 'running'), 'all ends')
     const newest = await one.call('activity.list', { limit: 200 })
     expect(activities.rows()).toEqual(newest)
-  })
-})
-
-describe('a conversation', () => {
-  test('is the same for all subscribers, during an answer and afterwards', async () => {
-    const model = scripted('m', 'A rather long reply.')
-    const { client } = await rig({ models: [model] })
-    const [one, other] = [await client('one'), await client('other')]
-    const id = await one.call('conversations.open', {})
-    const [here, there] = [conversationOf(one, id), conversationOf(other, id)]
-    expect(await one.call('conversations.say', { id, said: { text: 'Hello' } })).toMatchObject({
-      text: 'A rather long reply.',
-    })
-    await other.call('conversations.say', { id, said: { text: 'And again' } })
-    const settled = (view: ReturnType<typeof conversationOf>): boolean =>
-      view.rows().filter((row) => row.kind === 'entry' && row.entry.kind === 'message').length === 4
-    await until(() => settled(here) && settled(there), 'both replies')
-    expect([...here.view()]).toEqual([...there.view()])
-    const fresh = conversationOf(await client('third'), id)
-    await until(() => settled(fresh), 'the view of a client that came later')
-    expect(new Map(fresh.view())).toEqual(new Map(here.view()))
-  })
-
-  test('queues messages during an answer, and stops', async () => {
-    let release = (): void => {}
-    const model = {
-      ...scripted('m'),
-      async generate({ signal }: { signal?: AbortSignal }) {
-        await new Promise<void>((resolve, reject) => {
-          release = resolve
-          signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-        })
-        return { content: { type: 'text' as const, text: 'ok' }, stopReason: 'endTurn' as const, model: 'm' }
-      },
-    }
-    const { client } = await rig({ models: [model] })
-    const one = await client('one')
-    const id = await one.call('conversations.open', {})
-    const view = conversationOf(one, id)
-    const first = one.call('conversations.say', { id, said: { text: 'first' } })
-    await until(() => view.rows().some((row) => row.kind === 'info' && row.state === 'answering'), 'the turn')
-    const second = one.call('conversations.say', { id, said: { text: 'second' } })
-    await until(() => view.rows().some((row) => row.kind === 'queued'), 'the queue')
-    release()
-    expect(await first).toMatchObject({ text: 'ok' })
-    await until(
-      () => view.rows().some((row) => row.kind === 'info' && row.state === 'answering'),
-      'the second turn',
-    )
-    expect(view.rows().some((row) => row.kind === 'queued')).toBe(false)
-    await one.call('conversations.stop', { id })
-    expect(await second).toMatchObject({ stopReason: 'cancelled' })
-  })
-
-  test('shows entries added by another program on the same store', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    const store = join(folder, 'store.db')
-    const first = await rig({ store, models: [scripted('m', 'from the first')] })
-    const second = await rig({ store, models: [scripted('m', 'from the second')] })
-    const [one, other] = [await first.client('one'), await second.client('other')]
-    const id = await one.call('conversations.open', {})
-    const view = conversationOf(one, id)
-    await one.call('conversations.say', { id, said: { text: 'Hello' } })
-    await other.call('conversations.open', { id })
-    await other.call('conversations.say', { id, said: { text: 'Hello from elsewhere' } })
-    await until(() => JSON.stringify(view.rows()).includes('from the second'), 'the other reply')
-    expect(await one.call('conversations.say', { id, said: { text: 'Go on' } })).toMatchObject({
-      text: 'from the first',
-    })
-  })
-})
-
-describe("a terminal's data of a conversation", () => {
-  test("is in its rows: a call's number, progress, result and decision", async () => {
-    const calls = [
-      { name: 's__echo', arguments: { text: 'hi' } },
-      { name: 's__slow', arguments: {} },
-    ]
-    const { client } = await rig({ servers: { s: session().config }, models: [calling('m', calls)] })
-    const one = await client('one')
-    const id = await one.call('conversations.open', {})
-    const view = conversationOf(one, id)
-    const call = (name: string) => view.rows().find((row) => row.kind === 'call' && row.name === name)
-    const said = one.call('conversations.say', { id, said: { text: 'Go' }, message: 'mine' })
-    await until(() => call('s__slow')?.kind === 'call', 'the second call')
-    await until(
-      () => view.rows().some((row) => row.kind === 'call' && (row.progress?.progress ?? 0) > 0),
-      'its progress',
-    )
-    const [slow, info] = [call('s__slow'), view.view().get('info')]
-    await one.call('conversations.stop', { id })
-    expect(slow).toMatchObject({ number: 2, sent: true, state: 'running' })
-    expect(info).toMatchObject({ message: 'mine', isLanguageModel: true })
-    expect(call('s__echo')).toMatchObject({
-      number: 1,
-      state: 'done',
-      decision: { verdict: 'allow' },
-      result: { content: [{ type: 'text', text: expect.any(String) }] },
-      durationMs: expect.any(Number),
-    })
-    expect(await said).toMatchObject({ stopReason: 'cancelled' })
-    const known = await one.call('conversations.calls', { id })
-    expect(known.map(({ name }) => name)).toEqual(['s__echo', 's__slow'])
-    expect(await one.call('conversations.inputs', {})).toEqual(['Go'])
-    expect(await one.call('conversations.find', { id: id.slice(0, 8) })).toMatchObject({ id, turns: 1 })
-  })
-
-  test('ends with the whole text of a reply, however fast it was written', async () => {
-    const { client } = await rig({ models: [scripted('m', 'A rather long reply.')] })
-    const one = await client('one')
-    const id = await one.call('conversations.open', {})
-    const seen: string[] = []
-    one.subscribe(`conversation:${id}`, {
-      rows(view) {
-        const hasReply = [...view.values()].some(
-          (row) => row.kind === 'entry' && row.entry.kind === 'message' && row.entry.by === 'model',
-        )
-        seen.push(`${view.has('partial') ? 'partial' : ''}${hasReply ? 'reply' : ''}`)
-      },
-    })
-    await one.call('conversations.say', { id, said: { text: 'Hello' } })
-    await until(() => seen.includes('reply'), 'the reply')
-    // A reply takes the place of its text in one change: a screen never shows both, or neither.
-    expect(seen).not.toContain('partialreply')
-    expect(
-      seen.slice(seen.indexOf('partial'), seen.indexOf('reply')).every((rows) => rows === 'partial'),
-    ).toBe(true)
-  })
-
-  test("removes a queued message by its client's id", async () => {
-    const { client } = await rig({ models: [scripted('m', 'ok')] })
-    const one = await client('one')
-    const id = await one.call('conversations.open', {})
-    const first = one.call('conversations.say', { id, said: { text: 'first' } })
-    const second = one.call('conversations.say', { id, said: { text: 'second' }, message: 'mine' })
-    expect(await one.call('conversations.unqueue', { id, message: 'mine' })).toBe(true)
-    expect(await second).toBeNull()
-    expect(await first).toMatchObject({ text: 'ok' })
-    expect(await one.call('conversations.unqueue', { id, message: 'mine' })).toBe(false)
-  })
-
-  test('does not include resources of servers with labels automatically', async () => {
-    const note = { uri: 'note:/1', name: 'note', annotations: { audience: ['assistant'], priority: 1 } }
-    const says = JSON.stringify({ resources: [note] })
-    const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    writeFileSync(join(folder, 'says.json'), says)
-    const env = { SAYS: join(folder, 'says.json'), LOG: join(folder, 'calls.log') }
-    const { client } = await rig({
-      servers: { s: { ...saying, env, labels: ['private'] } },
-      models: [scripted('m', 'ok')],
-    })
-    const one = await client('one')
-    const id = await one.call('conversations.open', { context: false })
-    const { included, left } = await one.call('library.include', { conversation: id })
-    expect(included).toEqual([])
-    expect(left).toMatchObject([{ uri: 'note:/1', reason: expect.stringContaining('private') }])
-    expect(await one.call('library.withheld', { refs: [{ server: 's', uri: 'note:/1' }] })).toEqual([null])
   })
 })
 

@@ -187,7 +187,8 @@ export class ClientConnection {
       }
       // The runtime's error does not name the member that JSON cannot represent.
       if (error instanceof TypeError)
-        failed = (await import('../request/json-value.ts')).unsent(outgoing.method, params, error) ?? error
+        failed =
+          (await import('../request/json-value.ts')).notSentError(outgoing.method, params, error) ?? error
       throw failed
     } finally {
       this.#requests.delete(id)

@@ -1,6 +1,7 @@
 import { ErrorCode, invalid, invalidParams, McpError, messageOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { SamplingContent } from '../protocol/content.ts'
 import type { ClientCapabilities } from '../protocol/definitions.ts'
 import {
@@ -84,8 +85,8 @@ export class ClientHandlers {
         JSON.stringify(answer)
         return answer
       } catch (error) {
-        const { unsent } = await import('../request/json-value.ts')
-        throw unsent(`The result of ${method}`, answer, error) ?? error
+        const { notSentError } = await import('../request/json-value.ts')
+        throw notSentError(`The result of ${method}`, answer, error) ?? error
       }
     }
     const span = this.#options.telemetry?.begin({
@@ -282,9 +283,8 @@ class PendingUrlElicitations {
   /** Adds an `elicitationId`; above the limit the oldest is removed. */
   add(id: unknown): void {
     if (typeof id !== 'string' || id.length > limits.uriChars) return
-    const [oldest] = this.#open
-    if (oldest !== undefined && this.#open.size >= limits.subscribedUris) this.#open.delete(oldest)
     this.#open.add(id)
+    dropOldest(this.#open, limits.subscribedUris)
   }
 
   /** Adds the elicitations in an error of code -32042. */

@@ -20,7 +20,7 @@ import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
 /** Milliseconds after which a subscription counts as stable. */
 const stableAfterMs = 30_000
-/** Gateway failures before a new subscription is given up. */
+/** Gateway failures after which a new subscription fails. */
 const maxRefusals = 5
 
 interface StatelessClientOptions {

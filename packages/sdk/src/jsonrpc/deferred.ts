@@ -13,6 +13,19 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve }
 }
 
+/** Waits for a promise, at most this many milliseconds. */
+export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  try {
+    await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Waits for a promise, or rejects with the signal's reason. The promise itself is not cancelled. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   promise.catch(() => {})

@@ -12,7 +12,7 @@ export function occurrences(text: string, character: string): number {
 /** How many members all objects in a parsed value have; infinite if a number in it is too large for a double. */
 export function countMembers(value: unknown): number {
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.POSITIVE_INFINITY
-  if (!isObject(value)) return 0
+  if (!isContainer(value)) return 0
   let count = 0
   if (Array.isArray(value)) for (const item of value) count += countMembers(item)
   else for (const name in value) count += 1 + countMembers(value[name])
@@ -84,17 +84,18 @@ export function readJson(text: string): ReturnType<typeof JSON.parse> {
 function hasBackslashKey(value: unknown): boolean {
   const left = [value]
   for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    if (!isObject(one)) continue
+    if (!isContainer(one)) continue
     const isList = Array.isArray(one)
     for (const name in one) {
       if (!isList && name.includes('\\')) return true
-      if (isObject(one[name])) left.push(one[name])
+      if (isContainer(one[name])) left.push(one[name])
     }
   }
   return false
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Whether a value has members or elements. */
+function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 

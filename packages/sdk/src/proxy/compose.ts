@@ -323,7 +323,7 @@ class ComposedServer extends ForwardingServer implements Composition {
       key: column,
       capability: 'resources',
       beforeMember: (member) => this.#resources.readBefore(exchange, member),
-      onPage: ({ resources: catalogue }, page) => catalogue.learn(page),
+      onPage: ({ resources: catalogue }, page) => catalogue.addPage(page),
       present: (entry, member) => {
         const uri = entry[key]
         if (typeof uri !== 'string') return undefined
@@ -346,7 +346,7 @@ class ComposedServer extends ForwardingServer implements Composition {
     const { member } = found
     const own = member.exchange(exchange, { ...exchange.params, name: found.name }, name)
     const outcome = await member.server.handle(own)
-    this.#extensionOwners.learn(member, outcome)
+    this.#extensionOwners.record(member, outcome)
     return outcome
   }
 

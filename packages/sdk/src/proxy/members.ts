@@ -49,7 +49,7 @@ class ResourceIndex {
   }
 
   /** Adds the entries of a page. */
-  learn(result: JsonObject): void {
+  addPage(result: JsonObject): void {
     for (const uri of columnOf(result['resources'], 'uri')) {
       this.#uris.add(uri)
       this.#schemes.add(schemeOf(uri))
@@ -103,7 +103,7 @@ class ResourceIndex {
       if (outcome.type !== 'complete') return
       bytes += jsonBytes(outcome.result)
       if (bytes > limits.listBytes) return
-      this.learn(outcome.result)
+      this.addPage(outcome.result)
       const { nextCursor } = outcome.result
       if (typeof nextCursor !== 'string' || nextCursor.length > limits.cursorChars) return
       params = { cursor: nextCursor }
@@ -255,7 +255,7 @@ export class ExtensionOwners {
   readonly #owners = new Map<string, Member>()
 
   /** Records the ids in an extension result. The first owner of an id keeps it. */
-  learn(member: Member, outcome: Outcome): void {
+  record(member: Member, outcome: Outcome): void {
     if (outcome.type !== 'extension') return
     for (const key of idsOf(outcome.result)) if (!this.#owners.has(key)) this.#owners.set(key, member)
     dropOldest(this.#owners, maxOwned)

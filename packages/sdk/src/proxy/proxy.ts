@@ -336,7 +336,7 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
   #present(method: string, row: MethodRow, outcome: Outcome): Outcome {
     if (outcome.type === 'input_required') return outcome
     const result = withEndToEnd(outcome.result, this.#meta)
-    if (method === 'tools/list') this.#headerPlans.learn(result['tools'])
+    if (method === 'tools/list') this.#headerPlans.addPlansOf(result['tools'])
     if (row.cacheable === true) result['cacheScope'] = 'private'
     return { ...outcome, result }
   }
@@ -418,7 +418,7 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
     try {
       const tools = await client.tools({ cache: 'bypass' })
       this.#headerPlans.clear()
-      this.#headerPlans.learn(tools)
+      this.#headerPlans.addPlansOf(tools)
     } catch (error) {
       this.#options.connect?.onWarning?.(`The upstream server did not list its tools: ${error}`)
     }

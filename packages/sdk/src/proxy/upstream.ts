@@ -76,7 +76,7 @@ export class HeaderPlanCache {
     return this.#byTool.get(tool)
   }
 
-  learn(tools: unknown): void {
+  addPlansOf(tools: unknown): void {
     if (!Array.isArray(tools)) return
     for (const tool of tools) {
       if (!isObject(tool) || typeof tool['name'] !== 'string' || !isObject(tool['inputSchema'])) continue

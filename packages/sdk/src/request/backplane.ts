@@ -82,7 +82,7 @@ export class MemoryLogs {
   readonly #mostChars: number
   /** In the order of their newest entries. */
   readonly #logs = new Map<string, Log>()
-  /** The highest position of any log: a log that starts anew continues from it. */
+  /** The highest position of any log, from which a log that starts again continues. */
   #highest = 0
   #chars = 0
 

@@ -40,7 +40,7 @@ function secretFieldOf(properties: unknown): string | undefined {
   return Object.entries(properties).find(([name, field]) => isObject(field) && isSecret(name, field))?.[0]
 }
 
-function whyNoSecrets(field: string): string {
+function secretRefusal(field: string): string {
   return (
     `the field "${field}" asks for a secret, which a form must not do because its values pass through the client: ` +
     'send the person to a page of yours with ctx.elicitUrl (URL mode) and take the secret there'
@@ -58,10 +58,10 @@ function isSecret(name: string, field: Readonly<Record<string, unknown>>): boole
   ) {
     return false
   }
-  return says(name, named) || (typeof title === 'string' && says(title, titled))
+  return mentions(name, named) || (typeof title === 'string' && mentions(title, titled))
 }
 
-function says(text: string, secret: RegExp): boolean {
+function mentions(text: string, secret: RegExp): boolean {
   if (text.length > 200) return false
   const words = text
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -114,7 +114,7 @@ function faultOfForm(schema: unknown): string | undefined {
   const fault = checkElicitSchema(schema)
   if (fault !== undefined) return fault
   const secret = secretFieldOf(isObject(schema) ? schema['properties'] : undefined)
-  return secret === undefined ? undefined : whyNoSecrets(secret)
+  return secret === undefined ? undefined : secretRefusal(secret)
 }
 
 function faultOfUrl(url: string): string | undefined {

@@ -28,7 +28,7 @@ interface JsonFault {
 const maxDepth = 1000
 
 /** Why something was not sent, where that is a part of it that JSON cannot carry; undefined for another reason. */
-export function unsent(what: string, value: unknown, cause: unknown): McpError | undefined {
+export function notSentError(what: string, value: unknown, cause: unknown): McpError | undefined {
   const fault = faultInJson(value, 'writable')
   if (fault === undefined) return undefined
   return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, { cause })

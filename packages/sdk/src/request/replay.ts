@@ -67,7 +67,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   readonly #drifts: Map<string, number>
   #busy = 0
   #closing = false
-  #leaving = false
+  #continuesAsTask = false
 
   /** @param given the answers of this run, by the keys the journal asked under */
   constructor(
@@ -106,7 +106,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     this.#order.push(name)
     return new Promise((resolve, reject) => {
       if (this.over || this.refused(question, reject)) return
-      this.#working(async () => {
+      this.#startWork(async () => {
         const identity = await this.#identify(question)
         const answer = this.#answerOf(question, identity, name, key !== undefined)
         if (answer === undefined) {
@@ -134,13 +134,13 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
         await this.#stateCodec.keep?.(this.exchange, this.#journal)
         return text === undefined ? undefined : readJson(text)
       })
-      .finally(() => this.#rest())
+      .finally(() => this.#endWork())
   }
 
   continueAsTask(): Promise<void> {
     if (this.exchange.takeOver === undefined) return Promise.resolve()
-    this.#working(async () => {
-      this.#leaving = true
+    this.#startWork(async () => {
+      this.#continuesAsTask = true
     })
     return new Promise(() => {})
   }
@@ -207,21 +207,21 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     this.#asked.set(name, { question, identity })
   }
 
-  #working(work: () => Promise<void>): void {
+  #startWork(work: () => Promise<void>): void {
     this.#busy++
     work()
       .catch((error) => this.fail(error))
-      .finally(() => this.#rest())
+      .finally(() => this.#endWork())
   }
 
   /** Ends the run when its handler only waits for responses: all questions of this turn are recorded, all steps are done. */
-  #rest(): void {
+  #endWork(): void {
     this.#busy--
     if (this.#busy > 0 || this.#closing) return
     this.#closing = true
     setTimeout(() => {
       this.#closing = false
-      if (this.#busy > 0 || this.over || (this.#asked.size === 0 && !this.#leaving)) return
+      if (this.#busy > 0 || this.over || (this.#asked.size === 0 && !this.#continuesAsTask)) return
       const closed = this.#asked.size > 0 ? this.#outcome() : this.#takenOver()
       closed.then(
         (outcome) => this.end(outcome),

@@ -149,10 +149,10 @@ const optionNames = [
 
 /** Rejects tools that require tasks on a server without them. */
 function refuseTasks({ tools = {} }: Definitions): void {
-  const needy = Object.entries(tools).find(([, { task }]) => task === 'required')
-  if (needy === undefined) return
+  const needsTasks = Object.entries(tools).find(([, { task }]) => task === 'required')
+  if (needsTasks === undefined) return
   throw invalid(
-    `Tool "${needy[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
+    `Tool "${needsTasks[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
       '@jackfield/sdk/extensions/tasks in "extensions", or leave "task" out',
   )
 }

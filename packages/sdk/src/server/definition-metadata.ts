@@ -43,7 +43,7 @@ export function listedMetadata(
 }
 
 /** Names of members in other SDKs, with a hint for this one. */
-const elsewhere: Readonly<Record<string, string>> = {
+const hintsForOtherSdks: Readonly<Record<string, string>> = {
   inputSchema: 'the schema of the arguments is "input"',
   outputSchema: 'the schema of the result is "output"',
   argsSchema: 'the schema of the arguments is "input"',
@@ -92,8 +92,8 @@ export function requireMembers(
   requireKnown(what, value, known, (name) =>
     handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
       ? `the function that ${handler.does} is "${handler.name}"`
-      : Object.hasOwn(elsewhere, name)
-        ? elsewhere[name]
+      : Object.hasOwn(hintsForOtherSdks, name)
+        ? hintsForOtherSdks[name]
         : undefined,
   )
   if (handler === undefined) return

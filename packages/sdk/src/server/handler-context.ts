@@ -434,6 +434,6 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
 }
 
 /** Rethrows an error; the message of a `ToolError` outside of tools becomes that of a JSON-RPC error with this code. */
-export function shownToPeer(error: unknown, code: number = ErrorCode.InvalidParams): never {
+export function rethrowForPeer(error: unknown, code: number = ErrorCode.InvalidParams): never {
   throw error instanceof ToolError ? new RpcError(code, error.message) : error
 }

@@ -8,7 +8,7 @@ import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
-import { HandlerContext, ProgressAndLogs, shownToPeer, withoutQuestions } from './handler-context.ts'
+import { HandlerContext, ProgressAndLogs, rethrowForPeer, withoutQuestions } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
 import type { Middleware } from './server.ts'
@@ -169,7 +169,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
     }
     return [...byUri.values()]
   } catch (error) {
-    return shownToPeer(error, ErrorCode.InternalError)
+    return rethrowForPeer(error, ErrorCode.InternalError)
   } finally {
     progressAndLogs.close()
   }

@@ -7,7 +7,7 @@ import { completersOf } from './completion.ts'
 import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
 import type { Context } from './context.ts'
 import { listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
-import { runHandler, shownToPeer } from './handler-context.ts'
+import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
@@ -27,7 +27,7 @@ async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
-    return shownToPeer(withJsonPath(error))
+    return rethrowForPeer(withJsonPath(error))
   }
 }
 

@@ -65,7 +65,7 @@ export class Registry {
         newResources.push(resourceEntry(name, value))
       }
     }
-    this.#refuseTwins(newResources, newTemplates)
+    this.#refuseSameAddress(newResources, newTemplates)
 
     for (const entry of newTools) this.tools.set(entry.name, entry)
     for (const entry of newPrompts) this.prompts.set(entry.name, entry)
@@ -139,7 +139,7 @@ export class Registry {
   }
 
   /** Rejects two definitions with the same URI or template, of which one could never be read. */
-  #refuseTwins(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
+  #refuseSameAddress(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
     const replaced = new Set([...resources, ...templates].map(({ name }) => name))
     const kept = [...this.resources.values()].filter(({ name }) => !replaced.has(name))
     const keptTemplates = [...this.templates.values()].filter(({ name }) => !replaced.has(name))

@@ -23,7 +23,7 @@ import {
   requireMembers,
   scopesOf,
 } from './definition-metadata.ts'
-import { runHandler, shownToPeer } from './handler-context.ts'
+import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { Registry, ResourceEntry, TemplateEntry } from './registry.ts'
 import type { AnyTemplate, ResourceValue } from './server.ts'
 import { parseTemplate } from './uri-template.ts'
@@ -75,12 +75,12 @@ async function serveRead(exchange: Exchange, uri: string, source: Source): Promi
       }),
     )
   } catch (error) {
-    return shownToPeer(withJsonPath(error))
+    return rethrowForPeer(withJsonPath(error))
   }
 }
 
 /** Whether a variable of a `file:` URI has `..` or NUL. Such URIs are not passed to handlers. */
-function climbs(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
+function leavesFolder(uri: string, variables: Readonly<Record<string, string | string[]>>): boolean {
   if (!/^file:/i.test(uri)) return false
   const parts = Object.values(variables).flat()
   return parts.some((part) => part.includes('\0') || part.split(/[/\\]/).includes('..'))
@@ -178,7 +178,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     template,
     serve: (exchange, uri) => {
       const variables = template.match(uri)
-      if (variables === undefined || climbs(uri, variables)) return undefined
+      if (variables === undefined || leavesFolder(uri, variables)) return undefined
       const read = (ctx: Context): unknown => handler.read(variables, ctx, uri)
       return serveRead(exchange, uri, { scopes, mimeType, cache, read })
     },

@@ -55,7 +55,7 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
   }
 }
 
-/** The notification of a change; undefined for `anything`, which has none of its own. */
+/** The notification of a change; undefined for `anything`, which has none. */
 export function notificationOf(change: Change, meta?: JsonObject): ServerNotification | undefined {
   const own = meta === undefined ? {} : { _meta: { ...meta } }
   switch (change.type) {

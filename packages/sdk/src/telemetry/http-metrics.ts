@@ -1,4 +1,4 @@
-import { type Attributes, type Meter, metrics } from '@opentelemetry/api'
+import { type Attributes, type Meter, metrics, type Observable } from '@opentelemetry/api'
 import type { HttpObserver, HttpServerEvent, HttpServerLoad } from '../transports/server/http/observer.ts'
 import { clientFailure, scope } from './recorder.ts'
 
@@ -44,26 +44,14 @@ export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
   })
   meter.addBatchObservableCallback(
     (result) => {
-      result.observe(
-        sessions,
-        sum((load) => load.sessions),
-        common,
-      )
+      const observe = (counter: Observable, of: (load: HttpServerLoad) => number, more?: Attributes): void =>
+        result.observe(counter, sum(of), { ...common, ...more })
+      observe(sessions, (load) => load.sessions)
       for (const kind of ['session', 'subscription'] as const) {
-        const attributes = { ...common, 'jackfield.stream.kind': kind }
-        result.observe(
-          streams,
-          sum((load) => load.streams[kind]),
-          attributes,
-        )
+        observe(streams, (load) => load.streams[kind], { 'jackfield.stream.kind': kind })
       }
       for (const state of ['running', 'waiting'] as const) {
-        const attributes = { ...common, 'jackfield.call.state': state }
-        result.observe(
-          calls,
-          sum((load) => load.calls[state]),
-          attributes,
-        )
+        observe(calls, (load) => load.calls[state], { 'jackfield.call.state': state })
       }
       const ages = [...mounted].flatMap((load) => load().leaseAgeMs ?? [])
       if (ages.length > 0) result.observe(leaseAge, Math.max(...ages) / 1000, common)

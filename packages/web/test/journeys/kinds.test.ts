@@ -73,7 +73,7 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   const project = parseConfig(JSON.stringify(own), { file, layer: 'project', env: {} }).servers
   const inputs = [{ id: 'key', description: 'The key of the shop' }]
   const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
-  const needing = { ...named('needing'), env: { KEY: '${input:key}' }, from }
+  const needing = { ...named('needing'), env: { KEY: `\${input:key}` }, from }
   const replies = [{ say: 'First.' }, { say: 'Second.' }, { say: 'Third.' }, { say: 'Fourth.' }]
   const served = await serveHost({
     servers: { demo: asking, shop: named('shop'), weather, login: { url: login.url }, needing, ...project },

@@ -1,3 +1,4 @@
+export { promptMessages } from '../messages.ts'
 export {
   type Conversation,
   type ConversationOptions,
@@ -8,4 +9,3 @@ export {
   type Turn,
   type UserInput,
 } from './conversation.ts'
-export { promptMessages } from './prompt-messages.ts'

@@ -11,7 +11,7 @@ import type {
   Redaction,
   SamplingContext,
 } from '../../types/index.ts'
-import { limitTokens } from '../limit-tokens.ts'
+import { limitTokens } from '../messages.ts'
 import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
 import { replyFault } from './check.ts'
 import { type SamplingDeps, type SamplingRequest, stepped } from './deps.ts'

@@ -13,7 +13,7 @@ import { defaultEnvironment, stdio } from '@jackfield/sdk/client/stdio'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { noLists } from '../../core/trust/definitions.ts'
 import { fixesOf } from '../../shared/failures.ts'
-import { findProgram as programFile } from '../../shared/files.ts'
+import { isFile, findProgram as programFile } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   DoctorReport,
@@ -253,13 +253,6 @@ async function interpreterOf(file: string): Promise<string | undefined> {
   } finally {
     await handle.close()
   }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  )
 }
 
 async function isFolder(path: string): Promise<boolean> {

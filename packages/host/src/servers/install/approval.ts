@@ -45,6 +45,10 @@ export async function approveInstallation(
   } catch (error) {
     row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
     if (!(error instanceof NoSurfaceError)) throw error
-    throw new McpError('INVALID', `${name} was not installed: nobody can be asked here.`, { cause: error })
+    throw new McpError(
+      'INVALID',
+      `${name} was not installed: no attached window can ask whether to install it.`,
+      { cause: error },
+    )
   }
 }

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { type ConfigEnvironment, isSecretName } from '../../config/variables.ts'
+import { exists } from '../../shared/files.ts'
 import type { StdioServerConfig } from '../../types/index.ts'
 
 /** A variable that configures network access and package sources of programs. */
@@ -85,8 +85,5 @@ export async function withMachineVariables(
 
 async function isFileOrFolder(path: string): Promise<boolean> {
   if (!/^(?:\/|[A-Za-z]:[\\/])/.test(path)) return false
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
+  return exists(path)
 }

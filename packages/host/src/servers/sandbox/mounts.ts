@@ -1,8 +1,8 @@
-import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { isWithin } from '../../shared/files.ts'
+import { exists, isWithin } from '../../shared/files.ts'
 
 /** One entry of the sandbox, visible at `at`. */
 export type Mount =
@@ -187,13 +187,6 @@ async function systemMount(at: string): Promise<Mount[]> {
   if (found === undefined) return []
   if (found.isSymbolicLink()) return [{ kind: 'link', to: await readlink(at), at }]
   return [{ kind: 'read', from: at, at }]
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 interface BoxPlan {

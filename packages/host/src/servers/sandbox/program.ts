@@ -1,6 +1,6 @@
-import { open, readFile, realpath, stat } from 'node:fs/promises'
+import { open, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { findProgram, isWithin } from '../../shared/files.ts'
+import { exists, findProgram, isFile, isWithin } from '../../shared/files.ts'
 
 const firstBytes = 200
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
@@ -137,18 +137,4 @@ async function interpreterOf(file: string): Promise<string | undefined> {
   } finally {
     await handle.close()
   }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  )
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -1,3 +1,4 @@
+import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import type { AuthTarget } from './discovery.ts'
 import { authError } from './network.ts'
 
@@ -102,8 +103,7 @@ export class FailedOperations {
   add(key: string): void {
     this.#at.delete(key)
     this.#at.set(key, performance.now())
-    const [oldest] = this.#at.keys()
-    if (this.#at.size > maxRemembered && oldest !== undefined) this.#at.delete(oldest)
+    dropOldest(this.#at, maxRemembered)
   }
 
   has(key: string): boolean {

@@ -224,9 +224,9 @@ function boundedMemory(max: number): Pick<Backplane, 'add'> {
       for (const [old, { until, owner: whose }] of seen) {
         if (until > now) break
         seen.delete(old)
-        quota.give(whose)
+        quota.release(whose)
       }
-      if (seen.has(key) || seen.size >= max || !quota.take(owner)) return false
+      if (seen.has(key) || seen.size >= max || !quota.reserve(owner)) return false
       seen.set(key, { until: now + ttlMs, owner })
       return true
     },

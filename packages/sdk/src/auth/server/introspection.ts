@@ -1,4 +1,5 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
+import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import { basicAuthorization, digest } from '../../request/encoding.ts'
 import type { Claims, VerifyToken } from './claims.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
@@ -54,8 +55,7 @@ export function introspection(options: IntrospectionOptions): VerifyToken {
     cache.delete(key)
     cache.set(key, { claims, until: now + cacheMs })
     claims.catch(() => cache.delete(key))
-    const [oldest] = cache.keys()
-    if (oldest !== undefined && cache.size > maxCached) cache.delete(oldest)
+    dropOldest(cache, maxCached)
     return claims
   }
 }

@@ -29,7 +29,7 @@ import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskEdit | undefined
 
-/** What one round of a task came to: it is over, waits for answers of its client, or has to be run again later. */
+/** The result of one run of a task: it has ended, waits for responses of its client, or must run again later. */
 export type TaskRound =
   | { readonly type: 'over' }
   | { readonly type: 'waiting' }
@@ -38,7 +38,7 @@ export type TaskRound =
 const idBytes = 24
 const idChars = 128
 const claimBatch = 16
-/** Milliseconds between two looks of a follower at a store that notifies of changes. */
+/** Milliseconds between the reads of a follower, of a store that also notifies of changes. */
 const fallbackPollMs = 10_000
 /** The longest delay of a timer. */
 const longestTimerMs = 2 ** 31 - 1
@@ -341,7 +341,7 @@ export class TaskEngine {
       written = undefined
       const next = await this.#change(id, (current) => {
         const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
-        // With another version, the task was taken and given up meanwhile, and may run here again from what was stored before.
+        // With another version, another process took and released the task meanwhile: it may run here again from the stored state.
         if (!isOwn || (known !== undefined && current.version !== known)) return undefined
         const edited = edit(current)
         this.#ownVersions.set(run, current.version + 1)

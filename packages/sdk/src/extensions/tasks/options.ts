@@ -14,11 +14,11 @@ export interface TaskEvent {
   readonly status?: TaskStatus
 }
 
-/** Repeats of a task: after its process died, and with `retryLater`. */
+/** Repeats of a task: after its process ended unexpectedly, and with `retryLater`. */
 export interface TaskRetry {
   /** Times one task may be repeated with `retryLater` before it fails. Default 10. */
   most?: number
-  /** Milliseconds before the first takeover after a process died; doubled for each later one. Default 1000. */
+  /** Milliseconds before the first takeover after a process ended unexpectedly; doubled for each later one. Default 1000. */
   firstMs?: number
   /** Most milliseconds before a takeover. Default 60 000. */
   longestMs?: number

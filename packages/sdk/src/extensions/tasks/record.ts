@@ -39,7 +39,7 @@ interface TaskBody {
   readonly progress?: TaskProgress
   /** When a client could last see a change; 0 for none since its creation. In milliseconds since 1970. */
   readonly updatedAt: number
-  /** How often its process died. */
+  /** How often its process ended unexpectedly. */
   readonly takeovers: number
   /** How often its handler asked to be repeated; absent for never. */
   readonly retries?: number

@@ -40,7 +40,7 @@ const counts = `
 const columns = 'id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body'
 
 /**
- * Stores tasks in an SQLite file that any number of processes on one machine may share; if a process dies, another takes over
+ * Stores tasks in an SQLite file that any number of processes on one machine may share; if a process ends unexpectedly, another takes over
  * its tasks. Requires Node 22.13. The file contains requests and results; it is created with mode 0600.
  */
 export function sqliteTaskStore(path: string): TaskStore {

@@ -34,7 +34,7 @@ export interface TaskUpdate extends Pick<TaskRow, 'id' | 'version' | 'running' |
   readonly holdMs?: number | undefined
 }
 
-/** A task that a process took, with the holder before: the process that died, or empty if the task had none. */
+/** A task that a process took over, with the previous holder: a process that ended unexpectedly, or empty if it had none. */
 export interface ClaimedTask extends TaskRow {
   readonly previousHolder: string
 }

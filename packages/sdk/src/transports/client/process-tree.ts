@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
+import { type Deferred, deferred, waitAtMost } from '../../jsonrpc/deferred.ts'
 import { windowsEnd } from './windows-launch.ts'
 
 /** One process as `/proc/<pid>/stat` shows it. */
@@ -325,16 +325,6 @@ export class ProcessTree {
       if (signal === 'SIGKILL' && !onWindows) this.signal(signal)
     }
   }
-}
-
-/** Waits for a promise, at most this many milliseconds. */
-export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([promise, late])
-  clearTimeout(timer)
 }
 
 /** An entry of the `stdio` option of `spawn`. */

@@ -1,10 +1,11 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { waitAtMost } from '../../jsonrpc/deferred.ts'
 import { McpError, messageOf } from '../../jsonrpc/error.ts'
 import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
 import { LineChannel, type LineLimits } from './line-channel.ts'
-import { ProcessTree, serverIdVariable, waitAtMost, withoutInheritedDescriptors } from './process-tree.ts'
+import { ProcessTree, serverIdVariable, withoutInheritedDescriptors } from './process-tree.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 import { type Launch, noSuchProgram, windowsLaunch } from './windows-launch.ts'
 

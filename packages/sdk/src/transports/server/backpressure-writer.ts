@@ -67,21 +67,21 @@ export class BackpressureWriter {
 
   /** Writes as much as the reader has room for. */
   flush(): void {
-    while (this.#waiting > 0 && !this.#isTaking()) {
+    while (this.#waiting > 0 && !this.#isWriting()) {
       if (this.#sink.destroyed) {
         this.clear()
         return
       }
-      this.#give(this.#next())
+      this.#writeNow(this.#next())
     }
-    if (this.#isTaking()) this.#events.onHeld?.()
+    if (this.#isWriting()) this.#events.onHeld?.()
   }
 
   /** Writes everything, without regard to the reader. */
   release(): void {
     const rest = this.#pieces.join('') + this.#collected
     this.clear()
-    if (rest !== '' && !this.#sink.destroyed) this.#give(rest)
+    if (rest !== '' && !this.#sink.destroyed) this.#writeNow(rest)
   }
 
   /** Discards what was not written. */
@@ -104,11 +104,11 @@ export class BackpressureWriter {
   }
 
   /** A write that was flushed at once calls back a moment later, and is not waited for. */
-  #isTaking(): boolean {
+  #isWriting(): boolean {
     return this.#open > 0 && this.#sink.writableLength > 0
   }
 
-  #give(piece: string): void {
+  #writeNow(piece: string): void {
     this.#open++
     this.#write(piece, this.#onDone)
   }

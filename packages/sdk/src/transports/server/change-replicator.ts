@@ -75,14 +75,14 @@ export class ChangeReplicator {
       const unsubscribe = await this.#backplane.subscribe(
         this.#topic,
         (message) => this.#receive(message),
-        () => this.#missed(),
+        () => this.#publishMissed(),
       )
       if (signal.aborted) {
         unsubscribe()
         return
       }
       this.#unsubscribe = unsubscribe
-      this.#missed()
+      this.#publishMissed()
     } catch (error) {
       report(this.#server, error, 'changes of other nodes')
       this.#retry(failures, () => this.#open(failures + 1))
@@ -145,7 +145,7 @@ export class ChangeReplicator {
     }
   }
 
-  #missed(): void {
+  #publishMissed(): void {
     this.#publish({ type: 'anything' })
   }
 

@@ -133,17 +133,17 @@ export class DuplexConnection implements SessionOutlet {
    */
   receive(value: unknown, bytes = 0, caller?: Caller): boolean {
     if (!this.#accepting) return true
-    const full = this.#memory.admit(bytes)
+    const full = this.#memory.reserve(bytes, 'request')
     if (full !== undefined) return this.#overflow(value, fullError(full))
     if (this.#queue.length === 0 && !(this.#calls.isFull && isCall(value))) {
-      return this.#take({ value, bytes, caller })
+      return this.#serve({ value, bytes, caller })
     }
     if (this.#queue.length >= this.#bounds.inFlight) {
-      this.#memory.give(bytes)
+      this.#memory.release(bytes)
       const why = 'Too many requests in flight: wait for some to finish'
       return this.#overflow(value, new RpcError(ErrorCode.InvalidRequest, why))
     }
-    if (this.#queue.length === 0) this.#takeLater()
+    if (this.#queue.length === 0) this.#serveQueueLater()
     this.#queue.push({ value, bytes, caller })
     return Array.isArray(value) ? this.#isBatch(value) : classify(value).kind !== 'invalid'
   }
@@ -152,15 +152,15 @@ export class DuplexConnection implements SessionOutlet {
    * Serves the queue when this turn of the event loop is over, because handlers without asynchronous work have finished by
    * then. Each turn serves as much as there is room for; if there is none, the rest is rejected.
    */
-  #takeLater(): void {
+  #serveQueueLater(): void {
     nextTurn().then(() => {
       const wasFull = this.#calls.isFull
       for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
         if (!wasFull && this.#calls.isFull && isCall(next.value)) {
-          this.#takeLater()
+          this.#serveQueueLater()
           return
         }
-        this.#take(next)
+        this.#serve(next)
         // Removed after it was served, so that values received meanwhile are queued behind the rest.
         this.#queue.shift()
       }
@@ -180,7 +180,7 @@ export class DuplexConnection implements SessionOutlet {
       return this.#isBatch(value)
     }
     if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
-    else if (this.#queue.length === 0) return this.#take({ value, bytes: 0, caller: undefined })
+    else if (this.#queue.length === 0) return this.#serve({ value, bytes: 0, caller: undefined })
     return classified.kind !== 'invalid'
   }
 
@@ -190,17 +190,17 @@ export class DuplexConnection implements SessionOutlet {
   }
 
   /** Serves one value and counts its bytes until its response is sent. False for a value that is no message. */
-  #take({ value, bytes, caller }: QueuedValue): boolean {
+  #serve({ value, bytes, caller }: QueuedValue): boolean {
     if (Array.isArray(value)) {
-      this.#batch(value, caller).finally(() => this.#memory.give(bytes))
+      this.#batch(value, caller).finally(() => this.#memory.release(bytes))
       return this.#isBatch(value)
     }
     const classified = classify(value)
     if (classified.kind === 'request') {
-      this.#request(classified.message, caller).finally(() => this.#memory.give(bytes))
+      this.#request(classified.message, caller).finally(() => this.#memory.release(bytes))
       return true
     }
-    this.#memory.give(bytes)
+    this.#memory.release(bytes)
     if (classified.kind === 'notification') this.#session.notification(classified.message)
     else if (classified.kind === 'response') this.#session.response(classified.message)
     else if (expectsResponse(value)) this.#out(failure(classified.id, classified.error))
@@ -212,7 +212,7 @@ export class DuplexConnection implements SessionOutlet {
   async close(reason = 'The connection was closed'): Promise<void> {
     this.#accepting = false
     this.#open = false
-    for (const { bytes } of this.#queue.splice(0)) this.#memory.give(bytes)
+    for (const { bytes } of this.#queue.splice(0)) this.#memory.release(bytes)
     this.#session.close(reason)
     await this.#calls.idle(graceMs)
   }

@@ -46,9 +46,9 @@ export class LineConnection {
   readonly #memory: MemoryAccount
   /** Resolves when the reader caught up; undefined if it is not behind. */
   #behind: Deferred<void> | undefined
-  #isSilent = false
+  #writingStopped = false
   /** Bytes of unread lines that the account counts. */
-  #unsent = 0
+  #reservedBytes = 0
   #unproven: boolean
   #stalled = false
   #left = true
@@ -65,7 +65,7 @@ export class LineConnection {
     this.#writer = new BackpressureWriter(output, write, {
       onHeld: () => this.#fallBehind(),
       onDrained: () => {
-        this.#count()
+        this.#updateReserved()
         this.#catchUp()
       },
     })
@@ -75,7 +75,7 @@ export class LineConnection {
       () => {
         this.#stalled = true
         const why = `The client read nothing for ${limits.streamStallMs} ms, so the connection was closed`
-        this.#lost(new McpError('TIMEOUT', why))
+        this.#fail(new McpError('TIMEOUT', why))
       },
     )
     this.#connection = new DuplexConnection(server, (message) => this.#send(message), {
@@ -99,8 +99,8 @@ export class LineConnection {
       },
       onEnd: () => this.#finish(),
     })
-    output.on('error', (error) => this.#lost(error))
-    input.on('error', (error) => this.#lost(error))
+    output.on('error', (error) => this.#fail(error))
+    input.on('error', (error) => this.#fail(error))
     input.on('close', () => {
       this.#lines.drain()
       this.#finish()
@@ -129,7 +129,7 @@ export class LineConnection {
 
   #wasInvalid(bytes: number): void {
     if (!this.#invalid.add(bytes) || this.#ending !== undefined) return
-    this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
+    this.#fail(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
   }
 
   #refuse({ code, message }: RpcError, bytes: number): void {
@@ -142,40 +142,41 @@ export class LineConnection {
     const text = encodeMessage(message, this.#server)
     if (text === undefined) return
     const droppable = 'method' in message && isDroppable(message.method)
-    const full = this.#lacks(text)
+    const full = this.#reserve(text)
     if (full === undefined) {
-      this.#line(text, droppable)
-      this.#count()
+      this.#writeLine(text, droppable)
+      this.#updateReserved()
     } else if ('method' in message) {
       // The handler of a request that never arrives would wait forever, so the connection is closed.
-      if (!droppable) this.#lost(unread())
-    } else this.#line(JSON.stringify(failure(message.id, fullError(full))), false)
+      if (!droppable) this.#fail(unread())
+    } else this.#writeLine(JSON.stringify(failure(message.id, fullError(full))), false)
   }
 
   #write(text: string): void {
-    if (this.#lacks(text) !== undefined) {
-      this.#lost(unread())
+    if (this.#reserve(text) !== undefined) {
+      this.#fail(unread())
       return
     }
-    this.#line(text, false)
-    this.#count()
+    this.#writeLine(text, false)
+    this.#updateReserved()
   }
 
   /** Writes one line. A droppable one is dropped while the reader is behind. */
-  #line(text: string, droppable: boolean): void {
-    if (!this.#isSilent && !(droppable && this.#behind !== undefined)) this.#writer.add(`${asLine(text)}\n`)
+  #writeLine(text: string, droppable: boolean): void {
+    if (!this.#writingStopped && !(droppable && this.#behind !== undefined))
+      this.#writer.add(`${asLine(text)}\n`)
   }
 
   #fallBehind(): void {
     const { streamQueueBytes } = this.#options.limits
-    if (this.#isSilent || this.#behind !== undefined || this.#writer.queued <= streamQueueBytes) return
+    if (this.#writingStopped || this.#behind !== undefined || this.#writer.queued <= streamQueueBytes) return
     this.#behind = deferred()
     this.#watch.start()
     this.#lines.pause()
   }
 
   #catchUp(): void {
-    if (this.#isSilent || this.#behind === undefined) return
+    if (this.#writingStopped || this.#behind === undefined) return
     this.#behind.resolve()
     this.#behind = undefined
     this.#watch.stop()
@@ -183,29 +184,29 @@ export class LineConnection {
   }
 
   /** Writes what is left, and nothing more. */
-  #silence(): void {
-    if (this.#isSilent) return
-    this.#isSilent = true
+  #stopWriting(): void {
+    if (this.#writingStopped) return
+    this.#writingStopped = true
     this.#watch.stop()
     this.#writer.release()
     this.#behind?.resolve()
   }
 
   /** The limit that one more unread line would exceed. The first 16 kB are not counted. */
-  #lacks(text: string): FullBudget | undefined {
-    const more = this.#writer.queued + text.length - freeBytes - this.#unsent
+  #reserve(text: string): FullBudget | undefined {
+    const more = this.#writer.queued + text.length - freeBytes - this.#reservedBytes
     if (more <= 0) return undefined
-    const full = this.#memory.take(more)
-    if (full === undefined) this.#unsent += more
+    const full = this.#memory.reserve(more)
+    if (full === undefined) this.#reservedBytes += more
     return full
   }
 
   /** Updates the account to the unread bytes. */
-  #count(): void {
+  #updateReserved(): void {
     const waiting = Math.max(0, this.#writer.queued - freeBytes)
-    if (waiting === this.#unsent) return
-    this.#memory.add(waiting - this.#unsent)
-    this.#unsent = waiting
+    if (waiting === this.#reservedBytes) return
+    this.#memory.add(waiting - this.#reservedBytes)
+    this.#reservedBytes = waiting
   }
 
   /** The client closed its end. It may still read, so responses are still sent. */
@@ -214,9 +215,9 @@ export class LineConnection {
   }
 
   /** The client is unreachable. */
-  #lost(error: Error): void {
+  #fail(error: Error): void {
     if (this.#ending === undefined) this.#options.onError?.(error)
-    this.#silence()
+    this.#stopWriting()
     this.#end(() => this.#connection.close('The client is gone'))
   }
 
@@ -229,9 +230,9 @@ export class LineConnection {
     const stopped = stop()
     this.#lines.stop()
     await stopped
-    this.#silence()
-    this.#memory.give(this.#unsent)
-    this.#unsent = 0
+    this.#stopWriting()
+    this.#memory.release(this.#reservedBytes)
+    this.#reservedBytes = 0
     this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
     this.#closed.resolve()
   }

@@ -7,10 +7,12 @@ export type FullBudget = 'connection' | 'principal' | 'node'
 
 /** The share of one principal, and of one connection: a quarter of the node's bytes. */
 const shares = 4
-/** The part of a limit for new requests; the rest is for responses and events of admitted ones. */
-const forRequests = 0.75
-/** The part of a limit for session state, so that a client with too much of it can still send requests to release it. */
-const forState = 0.5
+
+/**
+ * The part of each limit that a use may fill: new requests leave room for the responses and events of earlier ones, and
+ * session state leaves room for the requests that would release it.
+ */
+const parts = { response: 1, request: 0.75, state: 0.5 }
 
 /**
  * Counts the bytes that one node holds for its clients: requests being read and served, session state, unsent events and
@@ -27,7 +29,7 @@ export class MemoryBudget {
   constructor(memoryBytes: number) {
     this.#nodeBytes = memoryBytes
     this.#shareBytes = Math.ceil(memoryBytes / shares)
-    this.requestBytes = Math.floor(forRequests * this.#shareBytes)
+    this.requestBytes = Math.floor(parts.request * this.#shareBytes)
   }
 
   /**
@@ -39,16 +41,14 @@ export class MemoryBudget {
     return new MemoryAccount(this, principal, connection)
   }
 
-  /**
-   * The limit that more bytes would exceed; undefined if they fit.
-   * @param part the usable part of each limit
-   */
-  lacks(
+  /** The limit that more bytes would exceed; undefined if they fit. */
+  exceeded(
     bytes: number,
-    part: number,
+    use: keyof typeof parts,
     principal: string | undefined,
     connection: ConnectionBytes | undefined,
   ): FullBudget | undefined {
+    const part = parts[use]
     const share = part * this.#shareBytes
     if (connection !== undefined && connection.held + bytes > share) return 'connection'
     if (principal !== undefined && (this.#byPrincipal.get(principal) ?? 0) + bytes > share) return 'principal'
@@ -56,7 +56,7 @@ export class MemoryBudget {
   }
 
   /** Adds bytes, or removes them if negative. */
-  count(bytes: number, principal: string | undefined, connection: ConnectionBytes | undefined): void {
+  add(bytes: number, principal: string | undefined, connection: ConnectionBytes | undefined): void {
     this.#held += bytes
     if (connection !== undefined) connection.held += bytes
     if (principal === undefined) return
@@ -70,7 +70,7 @@ export interface ConnectionBytes {
   held: number
 }
 
-/** Counts bytes for a connection, its principal and the node. Bytes that were taken must be given back. */
+/** Counts bytes for a connection, its principal and the node. Reserved bytes must be released. */
 export class MemoryAccount {
   readonly #budget: MemoryBudget
   readonly #principal: string | undefined
@@ -82,37 +82,25 @@ export class MemoryAccount {
     this.#connection = connection
   }
 
-  /** Takes bytes; the limit that they would exceed otherwise. */
-  take(bytes: number): FullBudget | undefined {
-    return this.#take(bytes, 1)
-  }
-
-  admit(bytes: number): FullBudget | undefined {
-    return this.#take(bytes, forRequests)
-  }
-
-  /** The limit that a request of so many bytes would exceed. */
-  refuses(bytes: number): FullBudget | undefined {
-    return this.#budget.lacks(bytes, forRequests, this.#principal, this.#connection)
-  }
-
-  keep(bytes: number): FullBudget | undefined {
-    return this.#take(bytes, forState)
-  }
-
-  #take(bytes: number, part: number): FullBudget | undefined {
-    const full = this.#budget.lacks(bytes, part, this.#principal, this.#connection)
-    if (full === undefined) this.#budget.count(bytes, this.#principal, this.#connection)
+  /** Reserves bytes, unless they exceed a limit, which it returns then. */
+  reserve(bytes: number, use: keyof typeof parts = 'response'): FullBudget | undefined {
+    const full = this.#budget.exceeded(bytes, use, this.#principal, this.#connection)
+    if (full === undefined) this.#budget.add(bytes, this.#principal, this.#connection)
     return full
   }
 
-  /** Takes bytes regardless of limits. */
-  add(bytes: number): void {
-    this.#budget.count(bytes, this.#principal, this.#connection)
+  /** The limit that more bytes would exceed; undefined if they fit. */
+  exceeded(bytes: number, use: keyof typeof parts): FullBudget | undefined {
+    return this.#budget.exceeded(bytes, use, this.#principal, this.#connection)
   }
 
-  give(bytes: number): void {
-    this.#budget.count(-bytes, this.#principal, this.#connection)
+  /** Reserves bytes regardless of limits. */
+  add(bytes: number): void {
+    this.#budget.add(bytes, this.#principal, this.#connection)
+  }
+
+  release(bytes: number): void {
+    this.#budget.add(-bytes, this.#principal, this.#connection)
   }
 }
 
@@ -143,9 +131,7 @@ const objectBytes = 48
 const arrayBytes = 24
 const elementBytes = 16
 
-/**
- * Upper estimate of the bytes of a parsed JSON text: with many small values up to twenty times the text.
- */
+/** Upper estimate of the bytes of a parsed JSON text: with many small values up to twenty times the text. */
 export function parsedBytes(text: string, wide: boolean): number {
   if (text.length <= shortChars) return callBytes + charBytes * text.length
   return (
@@ -159,23 +145,23 @@ export function parsedBytes(text: string, wide: boolean): number {
 
 /** Limits how much of something each principal has at once. Unauthenticated callers (`null`) are not limited by it. */
 export class PrincipalQuota {
-  readonly #most: number
+  readonly #max: number
   readonly #held = new RotatingMap<string, number>()
 
   constructor(most: number) {
-    this.#most = most
+    this.#max = most
   }
 
-  /** Takes one more; false where there is no room for it. */
-  take(principal: string | null): boolean {
+  /** Counts one more for a principal; false if it has as many as it may. */
+  reserve(principal: string | null): boolean {
     if (principal === null) return true
     const held = this.#held.get(principal) ?? 0
-    if (held >= this.#most) return false
+    if (held >= this.#max) return false
     this.#held.set(principal, held + 1)
     return true
   }
 
-  give(principal: string | null): void {
+  release(principal: string | null): void {
     if (principal === null) return
     const held = this.#held.get(principal) ?? 0
     if (held > 1) this.#held.set(principal, held - 1)

@@ -8,7 +8,7 @@ import type {
 } from '../../jsonrpc/message.ts'
 import { classify } from '../../jsonrpc/parse.ts'
 import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
-import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
+import { dropOldest, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import type {
   ClientCapabilities,
   LoggingLevel,
@@ -291,7 +291,7 @@ export class Session {
   watchingSince: number | undefined
   #lastQuestion = 0
   /** Bytes of state that the account counts. */
-  #held = 0
+  #stateBytes = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -374,10 +374,8 @@ export class Session {
 
   /** Records a URL elicitation, of whose completion the client is notified. */
   expectCompletion(id: string): void {
-    const [oldest] = this.#urlElicitations
-    if (oldest !== undefined && this.#urlElicitations.size >= this.#options.bounds.subscribedUris)
-      this.#urlElicitations.delete(oldest)
     this.#urlElicitations.add(id)
+    dropOldest(this.#urlElicitations, this.#options.bounds.subscribedUris)
   }
 
   /** Continues a session whose client sent `initialize` or `logging/setLevel` to another node. */
@@ -401,7 +399,7 @@ export class Session {
     for (const uri of this.#subscribed.keys()) if (!uris.includes(uri)) this.#unsubscribe(uri)
     const peer = this.#peer
     if (peer === undefined) return
-    for (const uri of uris) if (!this.#subscribed.has(uri)) await this.#holdSubscription(uri, peer)
+    for (const uri of uris) if (!this.#subscribed.has(uri)) await this.#addSubscription(uri, peer)
   }
 
   /** Handles a notification; unknown ones are ignored. */
@@ -435,8 +433,8 @@ export class Session {
     this.#over.abort(error)
     for (const release of this.#subscribed.values()) release()
     this.#subscribed.clear()
-    this.#options.memory.give(this.#held)
-    this.#held = 0
+    this.#options.memory.release(this.#stateBytes)
+    this.#stateBytes = 0
     this.#options.calls.cancelAll(error)
     this.#pending.rejectAll(error)
   }
@@ -460,7 +458,7 @@ export class Session {
     }
     const { server, caller } = this.#options
     const { peer, result, chars } = initialize(server, caller, params)
-    this.#hold(chars)
+    this.#reserve(chars)
     this.#peer = peer
     return result
   }
@@ -469,10 +467,10 @@ export class Session {
    * Counts bytes of session state.
    * @throws RpcError if they exceed a limit
    */
-  #hold(bytes: number): void {
-    const full = this.#options.memory.keep(bytes)
+  #reserve(bytes: number): void {
+    const full = this.#options.memory.reserve(bytes, 'state')
     if (full !== undefined) throw fullError(full)
-    this.#held += bytes
+    this.#stateBytes += bytes
   }
 
   async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {
@@ -484,13 +482,13 @@ export class Session {
     if (this.#subscribed.size >= subscribedUris) {
       throw invalidParams(`at most ${subscribedUris} resources can be subscribed to at once`)
     }
-    await this.#holdSubscription(uri, peer)
+    await this.#addSubscription(uri, peer)
     return {}
   }
 
-  async #holdSubscription(uri: string, peer: Peer): Promise<void> {
+  async #addSubscription(uri: string, peer: Peer): Promise<void> {
     const mark = (): void => {}
-    this.#hold(subscriptionBytes(uri))
+    this.#reserve(subscriptionBytes(uri))
     this.#subscribed.set(uri, mark)
     try {
       const held = await this.#server.changes.subscribe?.(
@@ -511,8 +509,8 @@ export class Session {
   #unsubscribe(uri: string): void {
     this.#subscribed.get(uri)?.()
     if (!this.#subscribed.delete(uri)) return
-    this.#options.memory.give(subscriptionBytes(uri))
-    this.#held -= subscriptionBytes(uri)
+    this.#options.memory.release(subscriptionBytes(uri))
+    this.#stateBytes -= subscriptionBytes(uri)
   }
 
   #uriOf({ method, params }: JsonRpcRequest): string {

@@ -106,9 +106,9 @@ export class EventStream {
   readonly #bounds: Bounds
   readonly #memory: MemoryAccount | undefined
   /** Unread bytes that the account counts. */
-  #held = 0
+  #reserved = 0
   #waiting: (() => void)[] = []
-  #quiet: ReturnType<typeof setTimeout>
+  #keepAliveTimer: ReturnType<typeof setTimeout>
   #stall: StallDetector | undefined
   #written = 0
   #open = true
@@ -122,7 +122,7 @@ export class EventStream {
     this.#memory = reply.memory
     // Streams that were opened at the same time, as after a restart, must not all be written to at the same times.
     const part = Math.ceil(Math.random() * delays) / delays
-    this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
+    this.#keepAliveTimer = unref(setTimeout(() => this.#startKeepAlive(), part * bounds.keepAliveMs))
     this.#validity =
       reply.validity &&
       new CredentialWatch(reply.validity, patienceMs, () => {
@@ -147,7 +147,7 @@ export class EventStream {
     return behind
   }
 
-  breathe(): void {
+  sendKeepAlive(): void {
     if (this.#open && !this.isBehind()) this.#write(keepAlive)
   }
 
@@ -163,18 +163,17 @@ export class EventStream {
     if (this.isBehind()) {
       if (droppable) return
       if (this.#pipe.queued > this.#bounds.streamQueueBytes + this.#bounds.messageBytes) {
-        this.cut()
+        this.disconnect()
         return
       }
     }
-    const more = this.#pipe.queued + text.length - freeBytes - this.#held
-    if (more > 0) {
-      if (this.#memory?.take(more) !== undefined) {
-        if (!droppable) this.cut()
+    const more = this.#pipe.queued + text.length - freeBytes - this.#reserved
+    if (more > 0)
+      if (this.#memory?.reserve(more) !== undefined) {
+        if (!droppable) this.disconnect()
         return
       }
-      this.#held += more
-    }
+    this.#reserved += more
     this.#write(text)
   }
 
@@ -182,35 +181,35 @@ export class EventStream {
   end(): void {
     if (!this.#open) return
     this.#open = false
-    clearInterval(this.#quiet)
+    clearInterval(this.#keepAliveTimer)
     this.#validity?.stop()
     this.#pipe.end()
     if (this.#pipe.queued > 0) this.#watch()
     else this.#drained()
   }
 
-  cut(): void {
+  disconnect(): void {
     this.closed()
-    this.#pipe.cut()
+    this.#pipe.disconnect()
   }
 
   closed(): void {
     this.#open = false
-    clearInterval(this.#quiet)
+    clearInterval(this.#keepAliveTimer)
     this.#stall?.stop()
     this.#validity?.stop()
     this.#drained()
   }
 
   #drained(): void {
-    if (this.#held > 0) this.#memory?.give(this.#held)
-    this.#held = 0
+    if (this.#reserved > 0) this.#memory?.release(this.#reserved)
+    this.#reserved = 0
     for (const settle of this.#waiting.splice(0)) settle()
   }
 
-  #breatheOn(): void {
-    this.#quiet = unref(setInterval(() => this.breathe(), this.#bounds.keepAliveMs))
-    this.breathe()
+  #startKeepAlive(): void {
+    this.#keepAliveTimer = unref(setInterval(() => this.sendKeepAlive(), this.#bounds.keepAliveMs))
+    this.sendKeepAlive()
   }
 
   #write(text: string): void {
@@ -225,7 +224,7 @@ export class EventStream {
         isBehind: () => this.#pipe.queued > (this.#open ? this.#bounds.streamQueueBytes : 0),
       },
       this.#bounds.streamStallMs,
-      () => this.cut(),
+      () => this.disconnect(),
     )
     this.#stall.start()
   }

@@ -51,7 +51,7 @@ export class FollowedStream {
   /** Uses a connection; resolves when it is closed. */
   open(connection: EventStream): Promise<void> {
     this.#connection = connection
-    connection.breathe()
+    connection.sendKeepAlive()
     return new Promise((resolve) => {
       this.#onClosed = resolve
     })
@@ -142,7 +142,7 @@ export class FollowedStream {
   /** Sends events; whether there will be no more. */
   async #send(entries: readonly LogEntry[], part: number): Promise<boolean> {
     const chars = entries.reduce((sum, { entry }) => sum + entry.length, 0)
-    if (this.#memory.take(chars) !== undefined) return true
+    if (this.#memory.reserve(chars) !== undefined) return true
     try {
       for (const { position, data, isLast } of eventsAfter(this.#stream, entries)) {
         if (data !== '')
@@ -152,7 +152,7 @@ export class FollowedStream {
       }
       return false
     } finally {
-      this.#memory.give(chars)
+      this.#memory.release(chars)
     }
   }
 

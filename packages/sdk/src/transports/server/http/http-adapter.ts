@@ -60,7 +60,7 @@ export interface Pipe {
   onDrained: (() => void) | undefined
   write(text: string): void
   end(): void
-  cut(): void
+  disconnect(): void
 }
 
 /** Sends an error response, without an id if that of the request is unknown. */
@@ -74,7 +74,7 @@ export function sendError(
   reply.send(status, JSON.stringify(failure(id, error)), headers)
 }
 
-/** Sends the error for a request that exceeds a limit, which the client may retry after so many seconds. */
+/** Sends the error for a request that exceeds a limit, which the client may retry after some seconds. */
 export function sendBusy(
   reply: HttpReply,
   status: 429 | 503,

@@ -166,7 +166,7 @@ export class NodeRequest implements HttpRequest {
     const announced = Number(request.headers['content-length'] ?? 0)
     if (announced > maxBytes) return Promise.resolve({ type: 'too large' })
     // A body that exceeds a limit is rejected before it is read.
-    const full = announced > freeBytes ? memory.refuses(collectedBytes(announced)) : undefined
+    const full = announced > freeBytes ? memory.exceeded(collectedBytes(announced), 'request') : undefined
     if (full !== undefined) return Promise.resolve({ type: 'no room', full })
     if (request.readableEnded) return Promise.resolve(parsedBody(request))
     return new Promise((resolve) => {
@@ -174,7 +174,7 @@ export class NodeRequest implements HttpRequest {
       let parts: ByteCollector | undefined
       let held = 0
       const release = (): void => {
-        memory.give(held)
+        memory.release(held)
         held = 0
         parts?.clear()
       }
@@ -196,7 +196,7 @@ export class NodeRequest implements HttpRequest {
           stop({ type: 'too large' })
           return
         }
-        const full = memory.admit(collectedBytes(chunk.length))
+        const full = memory.reserve(collectedBytes(chunk.length), 'request')
         if (full !== undefined) {
           stop({ type: 'no room', full })
           return
@@ -287,7 +287,7 @@ export class NodeReply implements HttpReply {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-    const full = length > freeBytes ? this.memory?.take(length) : undefined
+    const full = length > freeBytes ? this.memory?.reserve(length) : undefined
     if (full !== undefined) {
       sendBusy(this, fullStatus(full), fullError(full))
       return
@@ -304,8 +304,8 @@ export class NodeReply implements HttpReply {
     else response.end(body)
     const taken = length > freeBytes ? length : 0
     // Most responses are in the buffer of the operating system by now.
-    if (response.writableEnded && response.writableLength === 0) this.memory?.give(taken)
-    else this.#unsent.watch(response, length, () => this.memory?.give(taken))
+    if (response.writableEnded && response.writableLength === 0) this.memory?.release(taken)
+    else this.#unsent.watch(response, length, () => this.memory?.release(taken))
   }
 
   open(headers?: HeaderFields): Pipe {
@@ -350,7 +350,7 @@ class NodePipe implements Pipe {
     this.#finish()
   }
 
-  cut(): void {
+  disconnect(): void {
     this.#writer.clear()
     this.#response.destroy()
   }

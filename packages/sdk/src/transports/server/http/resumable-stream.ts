@@ -152,11 +152,11 @@ export class ResumableStream {
       this.#then(async () => {
         try {
           const events = await this.#log.after(this.id, position)
-          const full = events === undefined ? undefined : memory.take(charsOf(events))
+          const full = events === undefined ? undefined : memory.reserve(charsOf(events))
           if (events === undefined || full !== undefined) resolve(full ?? false)
           else {
             const connection = open()
-            connection.breathe()
+            connection.sendKeepAlive()
             resolve(true)
             this.#replay(events, position, connection, memory)
           }
@@ -201,14 +201,14 @@ export class ResumableStream {
     const last = events[next - 1]?.position ?? after
     const drained = rest.length === 0 ? undefined : connection.drained()
     if (drained !== undefined) {
-      memory.give(charsOf(events) - charsOf(rest))
+      memory.release(charsOf(events) - charsOf(rest))
       drained.then(() => {
         if (this.#replaying === connection) this.#replay(rest, last, connection, memory)
-        else memory.give(charsOf(rest))
+        else memory.release(charsOf(rest))
       })
       return
     }
-    memory.give(charsOf(events))
+    memory.release(charsOf(events))
     this.#then(() => this.#catchUp(last, connection, memory))
   }
 
@@ -221,12 +221,12 @@ export class ResumableStream {
     } catch (error) {
       this.#report(error)
     }
-    if (events === undefined || memory.take(charsOf(events)) !== undefined) {
+    if (events === undefined || memory.reserve(charsOf(events)) !== undefined) {
       this.#replaying = undefined
       connection.end()
     } else if (events.length > 0) this.#replay(events, after, connection, memory)
     else {
-      memory.give(charsOf(events))
+      memory.release(charsOf(events))
       this.#replaying = undefined
       this.attach(connection)
       // Its last message may still be queued.

@@ -80,10 +80,10 @@ export class Router {
       try {
         await this.#message(exchange, message.value, message.bytes)
       } finally {
-        memory.give(message.bytes)
+        memory.release(message.bytes)
       }
     } catch (error) {
-      this.#broken(error, request, reply)
+      this.#failed(error, request, reply)
     }
   }
 
@@ -126,7 +126,7 @@ export class Router {
     if (this.#state.draining && this.ownsPort) reply.extra = { ...reply.extra, Connection: 'close' }
     const isEndpoint =
       request.isAt(this.#path) || (this.#options.path === undefined && request.isMounted === true)
-    if (!isEndpoint && !this.#isOlder(request)) {
+    if (!isEndpoint && !this.#isSseEndpoint(request)) {
       if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
     } else if (this.#state.closing) {
@@ -199,7 +199,7 @@ export class Router {
     )
   }
 
-  #isOlder(request: HttpRequest): boolean {
+  #isSseEndpoint(request: HttpRequest): boolean {
     return this.#state.sse !== undefined && request.isAt(this.#state.sse.path)
   }
 
@@ -210,14 +210,14 @@ export class Router {
     const accepted = this.#accepts.read(request.header('accept'))
     if (closing) {
       this.#closing(reply)
-    } else if (sse !== undefined && this.#isOlder(request)) {
+    } else if (sse !== undefined && this.#isSseEndpoint(request)) {
       // Clients detect by the refusal of a POST without a session that this is not Streamable HTTP.
       const isMessage = request.method === 'POST' && sessionIdIn(request) !== undefined
       if (isMessage && isJson(request.header('content-type'))) return true
       if (isMessage) this.#notJson(reply)
       else if (request.method !== 'GET') this.#wrongMethod(reply, 'GET')
       else if (accepted.events)
-        sse.open(reply, caller, memory).catch((error) => this.#broken(error, request, reply))
+        sse.open(reply, caller, memory).catch((error) => this.#failed(error, request, reply))
       else this.#notAcceptable(reply)
     } else if (request.method === 'POST') {
       const isAcceptable = accepted.json && accepted.events
@@ -227,9 +227,9 @@ export class Router {
     } else if (!(legacy instanceof SessionRequests) || namesStateless(request)) {
       this.#wrongMethod(reply, 'POST')
     } else if (request.method === 'DELETE') {
-      legacy.delete(exchange).catch((error) => this.#broken(error, request, reply))
+      legacy.delete(exchange).catch((error) => this.#failed(error, request, reply))
     } else if (accepted.events) {
-      legacy.get(exchange).catch((error) => this.#broken(error, request, reply))
+      legacy.get(exchange).catch((error) => this.#failed(error, request, reply))
     } else {
       this.#notAcceptable(reply)
     }
@@ -277,7 +277,7 @@ export class Router {
         }
         const text = decode(body.bytes)
         const bytes = parsedBytes(text, text.length < body.bytes.length)
-        const full = memory.admit(bytes)
+        const full = memory.reserve(bytes, 'request')
         if (full !== undefined) {
           this.#full(full, bytes, reply)
           return undefined
@@ -285,7 +285,7 @@ export class Router {
         try {
           return { value: parseJson(text, { depth: bounds.jsonDepth }), bytes }
         } catch (error) {
-          memory.give(bytes)
+          memory.release(bytes)
           throw error
         }
       }
@@ -305,8 +305,8 @@ export class Router {
   #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
     const { sse, legacy } = this.#state
     const { request, reply } = exchange
-    if (sse !== undefined && this.#isOlder(request)) {
-      return this.#older(sse, exchange, value, bytes)
+    if (sse !== undefined && this.#isSseEndpoint(request)) {
+      return this.#sseMessage(sse, exchange, value, bytes)
     }
     if (Array.isArray(value)) {
       if (!namesStateless(request)) return legacy.batch(exchange, value)
@@ -332,7 +332,12 @@ export class Router {
   }
 
   /** Serves a message of HTTP+SSE, whose responses are sent on the stream of its session. */
-  async #older(sessions: SseSessions, exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
+  async #sseMessage(
+    sessions: SseSessions,
+    exchange: HttpExchange,
+    value: unknown,
+    bytes: number,
+  ): Promise<void> {
     const { request, reply, caller } = exchange
     const session = sessions.find(request, caller)
     if (session === undefined && !this.#state.sharesSessions) {
@@ -362,7 +367,7 @@ export class Router {
   }
 
   /** Responds to a request that failed before its message was known. */
-  #broken(error: unknown, request: HttpRequest, reply: HttpReply): void {
+  #failed(error: unknown, request: HttpRequest, reply: HttpReply): void {
     if (error instanceof RpcError) {
       refuse(reply, 400, error.code, error.message)
       return

@@ -1,4 +1,5 @@
 import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
+import { deferred, waitAtMost } from '../../../jsonrpc/deferred.ts'
 import { ErrorCode, internalError, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
@@ -73,9 +74,9 @@ export class HttpServerState implements CallQuota {
   readonly messageBytes: number
   /** Whether every node that shares the backplane serves the sessions. */
   readonly sharesSessions: boolean
-  /** Serves the revisions up to 2025-11-25. */
   /** Encrypts what the client or the backplane keeps for this server. */
   readonly sealer: Sealer
+  /** Serves the revisions up to 2025-11-25. */
   readonly legacy: SessionRequests | SessionlessRequests
   /** Serves HTTP+SSE; undefined without the option `sse`. */
   readonly sse: SseSessions | undefined
@@ -146,9 +147,7 @@ export class HttpServerState implements CallQuota {
     this.#warned = true
     const noBackplane = backplane === undefined && acceptUnknownStates === undefined
     if (keys.length > 0 && !noBackplane) return
-    const missing = [...(keys.length === 0 ? ['keys'] : []), ...(noBackplane ? ['a backplane'] : [])].join(
-      ' and ',
-    )
+    const missing = [keys.length === 0 && 'keys', noBackplane && 'a backplane'].filter(Boolean).join(' and ')
     warnOnce(
       warn,
       `${this.server.info.name}: without ${missing}, an answer to an input request from before a restart, or from another process, is refused, ` +
@@ -253,7 +252,7 @@ export class HttpServerState implements CallQuota {
     if (this.#subscriptions >= this.bounds.listenStreams) {
       return busy(503, 'Too many subscriptions are open: try again later')
     }
-    if (!this.#listenQuota.take(principal)) {
+    if (!this.#listenQuota.reserve(principal)) {
       const { listenStreamsPerPrincipal } = this.bounds
       return busy(429, `Too many subscriptions are open: end some of your ${listenStreamsPerPrincipal}`)
     }
@@ -266,7 +265,7 @@ export class HttpServerState implements CallQuota {
     if (this.#calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
-    if (principal !== null && !this.#quota.take(principal)) {
+    if (principal !== null && !this.#quota.reserve(principal)) {
       const { inFlightPerPrincipal } = this.bounds
       return busy(429, `Too many requests in flight: wait for some of your ${inFlightPerPrincipal} to finish`)
     }
@@ -277,7 +276,7 @@ export class HttpServerState implements CallQuota {
   releaseCall(principal: string | null): void {
     this.#calls--
     if (this.#calls === 0) this.#onNoCalls?.()
-    if (principal !== null) this.#quota.give(principal)
+    if (principal !== null) this.#quota.release(principal)
   }
 
   /** One timer for all responses: most are sent long before it fires. */
@@ -294,7 +293,7 @@ export class HttpServerState implements CallQuota {
   done(serving: PendingResponse): void {
     if (serving.method === listenMethod) {
       this.#subscriptions--
-      this.#listenQuota.give(serving.principal)
+      this.#listenQuota.release(serving.principal)
     } else {
       this.releaseCall(serving.principal)
     }
@@ -314,13 +313,9 @@ export class HttpServerState implements CallQuota {
     await this.legacy.release()
     const end = performance.now() + graceMs
     while (this.#calls > 0 && !this.closing && performance.now() < end) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, end - performance.now())
-        this.#onNoCalls = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
+      const noCalls = deferred()
+      this.#onNoCalls = noCalls.resolve
+      await waitAtMost(noCalls.promise, end - performance.now())
       // The response is sent after its request was counted as finished.
       await nextTurn()
     }
@@ -342,20 +337,14 @@ export class HttpServerState implements CallQuota {
     const left = this.legacy.close(reason.message)
     const sse = this.sse?.close(reason.message)
     for (const serving of this.#serving.values()) serving.abort(reason)
-    if (this.#serving.size > 0) await this.#idle()
+    if (this.#serving.size > 0) {
+      const idle = deferred()
+      this.#onIdle = idle.resolve
+      await waitAtMost(idle.promise, graceMs)
+    }
     await sse
     await left
     for (const serving of this.#serving.values()) serving.abandon(reason)
-  }
-
-  #idle(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, graceMs)
-      this.#onIdle = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 }
 

@@ -174,7 +174,7 @@ export class SessionRequests {
     }
     owner.listener = exchange.caller
     const connection = owner.connect(reply, standalone)
-    connection.breathe()
+    connection.sendKeepAlive()
     standalone.attach(connection)
     this.#shared?.listen(owner)
   }

@@ -36,9 +36,9 @@ export interface CallStart {
   readonly caller: Caller
 }
 
-/** The stream for messages outside of requests has this number on each node. */
 /** A failover of the store loses its newest events: older ones are not looked at. */
 const verifiedMs = 60_000
+/** The stream for messages outside of requests has this number on each node. */
 const standaloneSuffix = '-0'
 
 /** Whether this is the id of a stream for messages outside of requests. */
@@ -540,7 +540,7 @@ export class Sessions {
     if (!this.#byId.delete(session.id)) return false
     const begun = this.#begun.get(session)
     if (begun === undefined) return true
-    this.#quota.give(session.principal)
+    this.#quota.release(session.principal)
     this.#state.observer?.event({ type: 'sessionEnded', durationMs: performance.now() - begun })
     return true
   }
@@ -553,11 +553,11 @@ export class Sessions {
   /** Makes room for a session of a principal, by closing an idle session of the same principal if it has reached its limit. */
   #takePlace(principal: string | null): boolean {
     const quota = this.#quota
-    if (!quota.take(principal)) {
-      return this.#makeRoom((session) => session.principal === principal) && quota.take(principal)
+    if (!quota.reserve(principal)) {
+      return this.#makeRoom((session) => session.principal === principal) && quota.reserve(principal)
     }
     if (this.#byId.size < this.#state.bounds.sessions || this.#makeRoom(() => true)) return true
-    quota.give(principal)
+    quota.release(principal)
     return false
   }
 

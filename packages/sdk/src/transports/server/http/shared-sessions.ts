@@ -303,7 +303,7 @@ export class SharedSessions {
     if (isStandalone(stream)) {
       session.listener = caller
       const connection = session.connect(reply, session.standalone)
-      connection.breathe()
+      connection.sendKeepAlive()
       for (const event of eventsAfter(stream, isKnown ? (entries ?? []) : [])) {
         connection.send(eventText(stream, event.position, event.data), false)
       }

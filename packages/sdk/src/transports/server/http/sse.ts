@@ -40,7 +40,7 @@ export class SseSessions {
 
   /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
   async open(reply: HttpReply, caller: Caller, memory: MemoryAccount): Promise<void> {
-    if (this.#byId.size >= this.#state.bounds.sessions || !this.#quota.take(caller.principal)) {
+    if (this.#byId.size >= this.#state.bounds.sessions || !this.#quota.reserve(caller.principal)) {
       const full = internalError('Too many sessions are open: try again later')
       sendBusy(reply, 503, full, undefined, 60)
       return
@@ -53,7 +53,7 @@ export class SseSessions {
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
       this.#byId.delete(id)
-      this.#quota.give(caller.principal)
+      this.#quota.release(caller.principal)
       stream.closed()
       connection.close('The client closed its event stream')
       shared?.inboxes.close(id)

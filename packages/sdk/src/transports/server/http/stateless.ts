@@ -39,7 +39,7 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   readonly #request: HttpRequest
   #stream: EventStream | undefined
   #ticks = 0
-  #long: ReturnType<typeof setTimeout> | undefined
+  #keepAliveTimer: ReturnType<typeof setTimeout> | undefined
   #over = false
 
   constructor(state: HttpServerState, { request, reply, caller }: HttpExchange, method: string) {
@@ -67,24 +67,24 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
 
   /** A slow response becomes a stream, so that proxies do not close the connection as idle. */
   tick(): void {
-    if (++this.#ticks === 2) this.#showLife()
+    if (++this.#ticks === 2) this.#sendKeepAlive()
   }
 
   abandon(reason: unknown): void {
     if (this.#over) return
     this.#over = true
-    clearTimeout(this.#long)
+    clearTimeout(this.#keepAliveTimer)
     this.running?.cancel(reason)
-    if (this.#stream !== undefined) this.#stream.cut()
+    if (this.#stream !== undefined) this.#stream.disconnect()
     else this.reply.send(503, '')
   }
 
   wait(): void {
     if (this.#over) return
     if (!this.reply.sharesTimers) {
-      this.#long = unref(setTimeout(() => this.#showLife(), this.state.bounds.keepAliveMs))
+      this.#keepAliveTimer = unref(setTimeout(() => this.#sendKeepAlive(), this.state.bounds.keepAliveMs))
     }
-    this.reply.onClose(() => this.#gone())
+    this.reply.onClose(() => this.#disconnected())
   }
 
   /**
@@ -94,7 +94,7 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   protected finish(status: number, answer: ServedResponse | readonly JsonRpcResponse[]): void {
     if (this.#over) return
     this.#over = true
-    clearTimeout(this.#long)
+    clearTimeout(this.#keepAliveTimer)
     if (answer === undefined) {
       this.#stream?.end()
       return
@@ -110,8 +110,8 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
     this.#stream.end()
   }
 
-  #showLife(): void {
-    if (this.#stream === undefined && !this.#over) this.#open().breathe()
+  #sendKeepAlive(): void {
+    if (this.#stream === undefined && !this.#over) this.#open().sendKeepAlive()
   }
 
   #open(): EventStream {
@@ -123,9 +123,9 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   }
 
   /** The client disconnected, which cancels its requests. */
-  #gone(): void {
+  #disconnected(): void {
     this.#stream?.closed()
-    clearTimeout(this.#long)
+    clearTimeout(this.#keepAliveTimer)
     if (this.#over) return
     const why =
       this.#stream?.expired === true

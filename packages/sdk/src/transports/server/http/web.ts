@@ -83,7 +83,7 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
         await reader.cancel()
         return { type: 'too large' }
       }
-      const full = memory.admit(collectedBytes(value.length))
+      const full = memory.reserve(collectedBytes(value.length), 'request')
       if (full !== undefined) {
         await reader.cancel()
         return { type: 'no room', full }
@@ -92,7 +92,7 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
       read.add(value)
     }
   } finally {
-    memory.give(held)
+    memory.release(held)
   }
 }
 
@@ -189,7 +189,7 @@ class WebPipe implements Pipe {
     this.#over()
   }
 
-  cut(): void {
+  disconnect(): void {
     this.#ending = true
     this.#controller?.error(new Error('The stream was cut because its reader stalled'))
     this.#over()

@@ -1,0 +1,604 @@
+import { randomUUID } from 'node:crypto'
+import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import {
+  type Conversation,
+  createConversation,
+  type ToolCallEvent,
+  type Turn,
+} from '../models/agent/index.ts'
+import { isSwitchedOn } from '../models/agent/tool-switches.ts'
+import type {
+  AttachedCopy,
+  BrokeredCall,
+  CatalogTool,
+  ConversationCall,
+  ConversationEntry,
+  Host,
+  HostEvent,
+  Inclusion,
+  Model,
+  ModelWait,
+  ResourceRef,
+} from '../types/index.ts'
+import type { CallRow, ConversationRow, OpenOptions, Saying } from './contract.ts'
+import { faultOf } from './fault.ts'
+import type { Fault } from './frames.ts'
+import type { TopicSource } from './topic.ts'
+import type { Change } from './view.ts'
+
+/** Milliseconds in which pieces of a model's text are combined into one change. */
+const joinMs = 33
+/** Milliseconds for which a conversation without subscribers stays open. */
+const idleMs = 60_000
+/** Maximum queued messages. */
+const maxQueued = 32
+/** The share of the model's context for resources that the user did not choose. */
+const contextShare = 0.03
+const defaultContextTokens = 128_000
+/** The minimum `annotations.priority` of such a resource. */
+const contextPriority = 0.8
+const contextTimeoutMs = 5_000
+/** Maximum characters of a call's result in its row, as JSON. */
+const shownResult = 200_000
+
+export interface ConversationServiceOptions {
+  host: Host
+  /** The models; the first is the default. */
+  models: () => readonly Model[]
+  /** Tokens of a model's context, if known. */
+  contextTokens: (model: Model) => number | undefined
+  /** Finds a model that is not among them, by id. */
+  findModel?: (id: string) => Model | undefined
+}
+
+/** One conversation with everything its subscribers see. */
+export class LiveConversation {
+  readonly id: string
+  readonly #service: ConversationServiceOptions
+  readonly #closed: () => void
+  readonly #listeners = new Set<(changes: readonly Change<ConversationRow>[]) => void>()
+  readonly #queued: (Message & { done: PromiseWithResolvers<Turn | undefined> })[] = []
+  readonly #calls = new Map<string, { key: string; row: CallRow }>()
+  /** When calls were sent, and their durations, by activity row. */
+  readonly #sentAt = new Map<number, number>()
+  readonly #started = new Map<number, number>()
+  readonly #off: () => void
+  #options: Omit<OpenOptions, 'id'>
+  #conversation: Conversation
+  #places: number
+  #callCount = 0
+  #partial: string | undefined
+  #joined = ''
+  #joining: NodeJS.Timeout | undefined
+  #turn:
+    | { by: string; message?: string; stop: AbortController; state: 'answering' | 'summarizing' }
+    | undefined
+  #wait: ModelWait | undefined
+  #fault: Fault | undefined
+  #last: Pick<Turn, 'stopReason' | 'callsNotRun'> | undefined
+  #unfinished: readonly string[]
+  /** Copies of resources that the model already has. */
+  readonly #sent = new Set<string>()
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(
+    id: string | undefined,
+    options: Omit<OpenOptions, 'id'>,
+    service: ConversationServiceOptions,
+    closed: () => void,
+  ) {
+    this.#service = service
+    this.#options = options
+    this.#closed = closed
+    this.#conversation = this.#begin(id, id === undefined ? this.#firstModel() : this.#modelOf(id))
+    this.id = this.#conversation.id
+    this.#unfinished = this.#conversation.unfinished.map(({ name }) => name)
+    this.#places = service.host.conversations.count(this.id)
+    if (this.#places > 0) this.#knowSent()
+    this.#off = service.host.on(
+      (event) => this.#happened(event),
+      ['conversation', 'attached', 'call', 'progress'],
+    )
+    this.#idleSoon()
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined
+  }
+
+  readonly topic: TopicSource<ConversationRow> = {
+    rows: () => this.#rows(),
+    follow: ({ push }) => {
+      this.#listeners.add(push)
+      clearTimeout(this.#idle)
+      return () => {
+        this.#listeners.delete(push)
+        this.#idleSoon()
+      }
+    },
+  }
+
+  /** Options of `open` for an open conversation; missing ones stay unchanged. */
+  configure({ model, ...options }: Omit<OpenOptions, 'id'>): void {
+    this.#options = { ...this.#options, ...options }
+    if (model !== undefined) this.setModel(model)
+  }
+
+  /** Every tool call of the model, in order. */
+  get calls(): readonly ConversationCall[] {
+    return this.#conversation.calls
+  }
+
+  /** Whether this tool is offered to the model. */
+  isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean {
+    return isSwitchedOn(tool, this.#conversation.toolSwitches)
+  }
+
+  /**
+   * Sends a message, queued while a turn runs. Resolves when it was answered, with undefined if it was removed from the queue;
+   * rejects if the model failed.
+   * @throws McpError 'LIMIT' if too many messages are queued
+   */
+  async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
+    if (isEmpty(said)) throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
+    if (this.#queued.some((queued) => queued.id === id))
+      throw new McpError('CONFLICT', 'A message with this id waits already.')
+    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
+    if (this.#queued.length >= maxQueued)
+      throw new McpError('LIMIT', `${maxQueued} messages wait already. Wait for the turn to end, or stop it.`)
+    const queued = { id, said, by, done: Promise.withResolvers<Turn | undefined>() }
+    this.#queued.push(queued)
+    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said, by } }])
+    return await queued.done.promise
+  }
+
+  /** Removes a message from the queue; false if it is not queued any more. */
+  unqueue(id: string): boolean {
+    const at = this.#queued.findIndex((queued) => queued.id === id)
+    const [queued] = at === -1 ? [] : this.#queued.splice(at, 1)
+    if (queued === undefined) return false
+    queued.done.resolve(undefined)
+    this.#emit([{ remove: `queued:${id}` }])
+    return true
+  }
+
+  /** Stops the running turn. Queued messages are removed and returned. */
+  stop(by: string): Saying[] {
+    this.#turn?.stop.abort(new McpError('CANCELLED', `${by} stopped the turn`))
+    const said = this.#queued.map((queued) => queued.said)
+    for (const { id } of [...this.#queued]) this.unqueue(id)
+    return said
+  }
+
+  /** Cancels the running call with this id of the model; the turn continues. False if it is not running. */
+  cancelCall(id: string): boolean {
+    return this.#conversation.cancelCall(id)
+  }
+
+  /** Copies the conversation before its entry `place`. Returns the id of the copy. */
+  fork(place?: number): string {
+    return this.#service.host.conversations.fork(this.id, place)
+  }
+
+  /** @throws McpError 'NOT_FOUND' if there is no such model */
+  setModel(id: string): void {
+    this.#conversation.model = this.#model(id)
+    this.#emit([this.#info()])
+  }
+
+  /** Adds the result of a call that an earlier program made. */
+  addLateResult(name: string, call: BrokeredCall): void {
+    if (this.#turn === undefined) this.#catchUp()
+    this.#conversation.addLateResult(name, call)
+  }
+
+  setTitle(title: string): void {
+    this.#conversation.title = title
+    this.#emit([this.#info()])
+  }
+
+  /** Switches tools on or off for the model. @throws McpError 'NOT_FOUND' if a pattern matches nothing */
+  switchTools(on: boolean, patterns: readonly string[]): void {
+    this.#conversation.switchTools(on, patterns)
+    this.#emit([this.#info()])
+  }
+
+  /** Asks the model for a summary. Changes nothing. */
+  async summarize(by: string): Promise<string> {
+    return await this.#run({ by, state: 'summarizing' }, (signal) =>
+      this.#conversation.summarize({
+        signal,
+        onText: (delta) => this.#text(delta),
+        onWait: (wait) => this.#waits(wait),
+      }),
+    )
+  }
+
+  /** From here on the model gets this text instead of everything before. */
+  compact(summary: string): void {
+    this.#conversation.compact(summary)
+  }
+
+  /** Attaches resources that servers mark as important for a model, and returns them with the reasons. `budget`: in tokens. */
+  async includeContext(
+    signal: AbortSignal,
+    budget: number = Math.floor((this.#contextLimit ?? defaultContextTokens) * contextShare),
+  ): Promise<Inclusion> {
+    const { host } = this.#service
+    // Reading from a server with labels adds them to the conversation, which only the user may cause.
+    const skip = ({ server }: ResourceRef): string | undefined => {
+      const labels = host.labels(server)
+      return labels.length === 0
+        ? undefined
+        : `its server has the label ${labels.join(', ')}; /attach includes it`
+    }
+    return await host.library.include(this.id, { budget, priority: contextPriority, skip, signal })
+  }
+
+  /** Reads what other programs added, unless a turn runs. */
+  refresh(): void {
+    if (this.#turn === undefined) this.#catchUp()
+  }
+
+  close(): void {
+    clearTimeout(this.#idle)
+    clearTimeout(this.#joining)
+    this.stop('the host')
+    this.#off()
+    this.#closed()
+    this.#service.host.endConversation(this.id)
+  }
+
+  #model(id: string): Model {
+    const { models, findModel } = this.#service
+    const model = models().find((one) => one.id === id) ?? findModel?.(id)
+    if (model === undefined)
+      throw new McpError(
+        'NOT_FOUND',
+        `There is no model "${id}". There are: ${
+          models()
+            .map((one) => one.id)
+            .join(', ') || 'none'
+        }.`,
+      )
+    return model
+  }
+
+  #firstModel(): Model {
+    const { model: wanted } = this.#options
+    const model = wanted === undefined ? this.#service.models()[0] : this.#model(wanted)
+    if (model === undefined)
+      throw new McpError('INVALID', 'There is no model. Set the key of a provider, or name one.')
+    return model
+  }
+
+  /** The model of a stored conversation: the requested one, else the one that answered last if it is available. */
+  #modelOf(stored: string): Model {
+    const { host, models, findModel } = this.#service
+    const last = this.#options.model === undefined ? host.conversations.find(stored).model : ''
+    return (
+      models().find(({ id }) => id === last) ??
+      (last === '' ? undefined : findModel?.(last)) ??
+      this.#firstModel()
+    )
+  }
+
+  #begin(resume: string | undefined, model: Model): Conversation {
+    const { host } = this.#service
+    const { code, maxCalls } = this.#options
+    return createConversation({
+      host,
+      model,
+      ...(resume !== undefined && { resume }),
+      ...(code !== undefined && { codeMode: code }),
+      ...(maxCalls !== undefined && { maxCalls }),
+      onLate: (event) => this.#called(event),
+    })
+  }
+
+  async #answer({ id, said, by }: Message): Promise<Turn> {
+    try {
+      return await this.#run({ by, message: id, state: 'answering' }, async (signal) => {
+        this.#catchUp()
+        this.#unfinished = []
+        if (this.#options.context !== false && this.#conversation.messages.length === 0)
+          await this.#include(signal)
+        const messages = [
+          ...this.#attachments(),
+          ...this.#service.host.apps.takeContext(this.id).map(userText),
+          ...(said.messages ?? []),
+          ...(said.text === undefined || said.text.trim() === '' ? [] : [userText(said.text)]),
+        ]
+        const turn = await this.#conversation.say(messages, {
+          signal,
+          onText: (delta) => this.#text(delta),
+          onToolCall: (event) => this.#called(event),
+          onWait: (wait) => this.#waits(wait),
+        })
+        this.#last = turn
+        return turn
+      })
+    } catch (error) {
+      // If another program continued the conversation meanwhile, its entries are shown.
+      if (error instanceof McpError && error.details['conversation'] === this.id) this.refresh()
+      throw error
+    } finally {
+      this.#next()
+    }
+  }
+
+  /** Another program may have continued the conversation since it was opened here. */
+  #catchUp(): void {
+    const { conversations } = this.#service.host
+    if (conversations.count(this.id) <= this.#places) return
+    this.#added(this.#places, conversations.entries(this.id, this.#places))
+    this.#conversation = this.#begin(this.id, this.#conversation.model)
+    this.#emit([this.#info()])
+  }
+
+  /** Attachments older than the last turn of a reopened conversation were sent with it. */
+  #knowSent(): void {
+    const { host } = this.#service
+    const { lastAt } = host.conversations.find(this.id)
+    for (const copy of host.library.attached(this.id)) if (copy.at <= lastAt) this.#sent.add(copyKey(copy))
+  }
+
+  #happened(event: HostEvent): void {
+    if (event.type === 'conversation' && event.id === this.id) this.#added(event.from, event.entries)
+    else if (event.type === 'attached' && event.conversation === this.id) this.#emit([this.#attachedRow()])
+    else if (event.type === 'call' && event.call.conversation === this.id) {
+      const { activity } = event.call
+      if (event.state === 'begins') {
+        this.#sentAt.set(activity, performance.now())
+        this.#changeRunning({ sent: true })
+      } else {
+        this.#started.set(activity, performance.now() - (this.#sentAt.get(activity) ?? performance.now()))
+        this.#sentAt.delete(activity)
+      }
+    } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
+      const { progress, total, message } = event
+      this.#changeRunning({
+        progress: {
+          progress,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        },
+      })
+    }
+  }
+
+  /** Calls of a turn run one after another. */
+  #changeRunning(part: Partial<CallRow>): void {
+    const running = [...this.#calls.values()].findLast(({ row }) => row.state === 'running')
+    if (running === undefined) return
+    running.row = { ...running.row, ...part }
+    this.#emit([{ set: running.key, row: running.row }])
+  }
+
+  get #contextLimit(): number | undefined {
+    return this.#service.contextTokens(this.#conversation.model)
+  }
+
+  async #include(signal: AbortSignal): Promise<void> {
+    try {
+      await this.includeContext(AbortSignal.any([signal, AbortSignal.timeout(contextTimeoutMs)]))
+    } catch (error) {
+      // Resources that are slow to read must not delay a message.
+      signal.throwIfAborted()
+      this.#fault = faultOf(error)
+    }
+  }
+
+  /** Messages with attached resources that the model does not have yet. */
+  #attachments(): SamplingMessage[] {
+    const fresh = this.#waitingCopies()
+    for (const copy of fresh) this.#sent.add(copyKey(copy))
+    this.#emit([this.#attachedRow()])
+    return fresh.flatMap(({ messages }) => messages)
+  }
+
+  #waitingCopies(): AttachedCopy[] {
+    return this.#service.host.library.attached(this.id).filter((copy) => !this.#sent.has(copyKey(copy)))
+  }
+
+  /** Runs one turn, or another request to the model. */
+  async #run<T>(
+    turn: { by: string; message?: string; state: 'answering' | 'summarizing' },
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (this.#turn !== undefined) throw new McpError('CONFLICT', 'The conversation is still answering.')
+    clearTimeout(this.#idle)
+    const stop = new AbortController()
+    this.#turn = { ...turn, stop }
+    this.#fault = undefined
+    this.#last = undefined
+    this.#emit([this.#info()])
+    try {
+      return await work(stop.signal)
+    } catch (error) {
+      this.#fault = faultOf(error)
+      throw error
+    } finally {
+      this.#turn = undefined
+      this.#wait = undefined
+      this.#started.clear()
+      this.#flushText()
+      this.#emit([...this.#withoutPartial(), this.#info()])
+      this.#idleSoon()
+    }
+  }
+
+  #next(): void {
+    const next = this.#queued.shift()
+    if (next === undefined) return
+    this.#emit([{ remove: `queued:${next.id}` }])
+    this.#answer(next).then(next.done.resolve, next.done.reject)
+  }
+
+  #text(delta: string): void {
+    this.#joined += delta
+    this.#wait = undefined
+    this.#joining ??= setTimeout(() => this.#flushText(), joinMs)
+  }
+
+  #flushText(): void {
+    clearTimeout(this.#joining)
+    this.#joining = undefined
+    const text = this.#joined
+    this.#joined = ''
+    if (text === '') return
+    if (this.#partial === undefined) {
+      this.#partial = text
+      this.#emit([{ set: 'partial', row: { kind: 'partial', text } }])
+    } else {
+      this.#partial += text
+      this.#emit([{ append: 'partial', field: 'text', text }])
+    }
+  }
+
+  /** Removes the row of the partial reply; returns the change. */
+  #withoutPartial(): Change<ConversationRow>[] {
+    clearTimeout(this.#joining)
+    this.#joining = undefined
+    this.#joined = ''
+    if (this.#partial === undefined) return []
+    this.#partial = undefined
+    return [{ remove: 'partial' }]
+  }
+
+  #waits(wait: ModelWait): void {
+    this.#wait = wait
+    this.#emit([this.#info()])
+  }
+
+  #called(event: ToolCallEvent): void {
+    if (event.type === 'start') {
+      this.#callCount += 1
+      const key = `call:${this.#callCount}`
+      const { id, name, arguments: args } = event
+      const number = this.calls.findLastIndex((call) => call.id === id) + 1
+      const row: CallRow = {
+        kind: 'call',
+        id,
+        name,
+        arguments: args,
+        state: 'running',
+        ...(number > 0 && { number }),
+      }
+      this.#calls.set(id, { key, row })
+      this.#emit([{ set: key, row }])
+      return
+    }
+    const known = this.#calls.get(event.id)
+    if (known === undefined) return
+    if (event.type === 'later') known.row = { ...known.row, state: 'later', question: event.item.id }
+    else if (event.type === 'task') known.row = { ...known.row, state: 'later', task: event.task.id }
+    else {
+      const { activity, denied, cancelled, result, decision } = event
+      const { progress: _, ...row } = known.row
+      const taken = activity === undefined ? undefined : this.#started.get(activity)
+      known.row = {
+        ...row,
+        state: 'done',
+        ...(taken !== undefined && { durationMs: Math.round(taken) }),
+        ...(activity !== undefined && { activity }),
+        ...(denied && { denied }),
+        ...(cancelled !== undefined && { cancelled }),
+        ...(decision !== undefined && { decision }),
+        ...(result.isError === true && { isError: true }),
+        ...(JSON.stringify(result).length <= shownResult && { result }),
+      }
+    }
+    this.#emit([{ set: known.key, row: known.row }])
+  }
+
+  /** Entries were stored, by this host or by another program. */
+  #added(from: number, entries: readonly ConversationEntry[]): void {
+    const fresh = entries.slice(Math.max(0, this.#places - from))
+    const isReply = fresh.some((entry) => entry.kind === 'message' && entry.by === 'model')
+    const first = Math.max(from, this.#places)
+    this.#places = first + fresh.length
+    this.#emit([
+      ...fresh.map((entry, n) => setEntry(first + n, entry)),
+      ...(isReply ? this.#withoutPartial() : []),
+      this.#info(),
+    ])
+  }
+
+  *#rows(): Iterable<readonly [string, ConversationRow]> {
+    const { host } = this.#service
+    yield ['info', this.#infoRow()]
+    if (this.#places > 0) {
+      for (const [place, entry] of host.conversations.entries(this.id).entries())
+        yield [`entry:${place}`, { kind: 'entry', place, entry }]
+    }
+    for (const { key, row } of this.#calls.values()) yield [key, row]
+    if (this.#partial !== undefined) yield ['partial', { kind: 'partial', text: this.#partial }]
+    for (const { id, said, by } of this.#queued) yield [`queued:${id}`, { kind: 'queued', id, said, by }]
+    yield ['attached', { kind: 'attached', copies: this.#waitingCopies() }]
+  }
+
+  #infoRow(): ConversationRow {
+    const conversation = this.#conversation
+    return {
+      kind: 'info',
+      id: this.id,
+      title: conversation.title,
+      model: conversation.model.id,
+      isLanguageModel: conversation.model.isLanguageModel,
+      ...(this.#contextLimit !== undefined && { contextLimit: this.#contextLimit }),
+      state: this.#turn?.state ?? 'idle',
+      usage: conversation.usage,
+      toolSwitches: conversation.toolSwitches,
+      ...(this.#turn !== undefined && { by: this.#turn.by }),
+      ...(this.#turn?.message !== undefined && { message: this.#turn.message }),
+      ...(conversation.contextTokens !== undefined && { contextTokens: conversation.contextTokens }),
+      ...(this.#wait !== undefined && { wait: this.#wait }),
+      ...(this.#fault !== undefined && { fault: this.#fault }),
+      ...(this.#last !== undefined && { stopReason: this.#last.stopReason }),
+      ...(this.#last?.callsNotRun !== undefined && { callsNotRun: this.#last.callsNotRun }),
+      ...(this.#unfinished.length > 0 && { unfinished: this.#unfinished }),
+    }
+  }
+
+  #info(): Change<ConversationRow> {
+    return { set: 'info', row: this.#infoRow() }
+  }
+
+  #attachedRow(): Change<ConversationRow> {
+    return { set: 'attached', row: { kind: 'attached', copies: this.#waitingCopies() } }
+  }
+
+  #emit(changes: readonly Change<ConversationRow>[]): void {
+    for (const listener of this.#listeners) listener(changes)
+  }
+
+  #idleSoon(): void {
+    clearTimeout(this.#idle)
+    if (this.#listeners.size > 0 || this.#turn !== undefined) return
+    this.#idle = setTimeout(() => this.close(), idleMs).unref()
+  }
+}
+
+/** A message, queued or being answered. */
+interface Message {
+  readonly id: string
+  readonly said: Saying
+  readonly by: string
+}
+
+function setEntry(place: number, entry: ConversationEntry): Change<ConversationRow> {
+  return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
+}
+
+function copyKey({ server, uri, at }: AttachedCopy): string {
+  return JSON.stringify([server, uri, at])
+}
+
+function isEmpty({ text, messages }: Saying): boolean {
+  return (text === undefined || text.trim() === '') && (messages === undefined || messages.length === 0)
+}
+
+function userText(text: string): SamplingMessage {
+  return { role: 'user', content: { type: 'text', text } }
+}
