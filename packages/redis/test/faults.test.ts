@@ -26,7 +26,7 @@ async function failure(work: Promise<unknown>): Promise<McpError> {
   return error
 }
 
-/** The secrets of an address must stand nowhere in what a person or a log may see. */
+/** The secrets of a URL must not appear in errors or logs. */
 function expectNoSecret(seen: unknown, ...secrets: string[]): void {
   for (const secret of secrets) expect(inspect(seen, { depth: 10, showHidden: true })).not.toContain(secret)
 }

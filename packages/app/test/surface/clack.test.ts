@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { cancelled, type Prompter } from '../../src/forms/prompter.ts'
 import { clackPrompter } from '../../src/surface/clack.ts'
 
-/** A terminal of which the keys are pressed once the question stands there. */
+/** A terminal whose keys are pressed once the question is displayed. */
 function terminal(signal?: AbortSignal): {
   prompter: Prompter
   press(...keys: string[]): void

@@ -65,7 +65,7 @@ function filesIn(directory: string): { name: string; bytes: string }[] {
     .map((name) => ({ name, bytes: readFileSync(name, 'latin1') }))
 }
 
-/** Which secrets stand in a text. */
+/** The secrets that a text contains. */
 function secretsIn(text: string): string[] {
   return forms.filter((form) => text.includes(form))
 }

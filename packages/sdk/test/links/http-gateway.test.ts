@@ -56,7 +56,7 @@ interface Way {
   times(method: string): number[]
 }
 
-/** A client, and a server that is met without trouble and then stands behind a gateway. */
+/** A client, and a server that fails behind a gateway once the client is connected. */
 async function behind(answer: Gateway, revision: Revision): Promise<Way> {
   const seen: { method: string; at: number }[] = []
   let met = false
@@ -344,7 +344,7 @@ describe('a user’s answer to a question in a session', () => {
   })
 })
 
-/** A server of the older transport, which is told by POST what it answers on one stream. */
+/** A server of HTTP+SSE, whose responses on the one stream are set by POST. */
 async function older(answer: Gateway): Promise<Way> {
   const at: number[] = []
   let say = (_: string): void => {}

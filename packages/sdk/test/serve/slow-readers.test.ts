@@ -107,7 +107,7 @@ function over(socket: Socket, got: { bytes(): number; tail(): string }): Promise
   })
 }
 
-/** Reads a little, again and again, until it is told to stop. */
+/** Reads a little, again and again, until it is stopped. */
 function sipped(socket: Socket): () => void {
   let wait: ReturnType<typeof setTimeout>
   const onData = (): void => {

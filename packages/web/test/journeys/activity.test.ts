@@ -268,7 +268,7 @@ describe.skipIf(missing !== undefined)(
       const row = await page.locator(`${grid} [aria-selected=true]`).innerText()
       await tab.check()
 
-      // A filter that cannot be read: the place, and what could stand there.
+      // An invalid filter: the position, and what is expected there.
       await filter.fill('server:even dur:slow')
       await filter.press('Enter')
       await page.getByText('column 17 of the filter').waitFor()

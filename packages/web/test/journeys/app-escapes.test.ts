@@ -12,7 +12,7 @@ import { missing, openTab, type Tab } from './journey.ts'
 
 const armed = '[data-act=allow][data-armed=true]'
 
-/** A place that hears whatever gets out, over HTTP, WebSockets and UDP. */
+/** A server that records whatever gets out, over HTTP, WebSockets and UDP. */
 async function outside(): Promise<{ origin: string; heard: string[] }> {
   const heard: string[] = []
   const server = createServer((request, response) => {

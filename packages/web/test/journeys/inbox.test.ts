@@ -294,7 +294,7 @@ describe.skipIf(missing !== undefined)(
       for (let n = 0; n < 1_000; n++) void ask(served, { text: String(n) }, n % 40 === 0 ? 'shop' : 'demo')
       await tab.page.waitForFunction(() => document.title.startsWith('(1000)'))
       await tab.page.getByText('1,000 wait for you').first().waitFor()
-      // One call more is refused, since nobody answers.
+      // One more call is rejected, since none is answered.
       expect(JSON.stringify(await ask(served, { text: 'one more' }))).toContain('1000 questions are open')
       expect(await tab.page.locator('*').count()).toBeLessThanOrEqual(3_000)
       const filter = tab.page.getByLabel('Filter questions')
