@@ -52,10 +52,10 @@ describe('an issuer on the Internet whose metadata points its keys to', () => {
     ['in a private network, by name', 'https://vault.internal/keys', {}],
     ['at the metadata service of a cloud', 'https://169.254.169.254/latest', {}],
     ['at the metadata service of a cloud, by name', 'https://metadata.google.internal/', {}],
-    ['at a name that stands for this machine', 'https://keys.example.com/', at('127.0.0.1')],
-    ['at a name that stands for a private network', 'https://keys.example.com/', at('192.168.1.1')],
+    ['at a name that resolves to this machine', 'https://keys.example.com/', at('127.0.0.1')],
+    ['at a name of a private network', 'https://keys.example.com/', at('192.168.1.1')],
     [
-      'at a name that nobody knows',
+      'at a name that does not resolve',
       'https://keys.example.com/',
       { lookup: () => Promise.reject(new Error()) },
     ],

@@ -59,7 +59,7 @@ const call = { name: 'waiting' }
 describe('a task belongs to the caller who created it', () => {
   const strangers: [string, RawOptions['caller']][] = [
     ['another principal', caller('eve')],
-    ['somebody nobody knows', anonymousCaller],
+    ['an anonymous caller', anonymousCaller],
     ['whoever owns the process', undefined],
   ]
 
