@@ -25,6 +25,9 @@ const { values } = parseArgs({
 /** The test projects of vitest.config.ts that `npm test` runs. */
 const projects = values.all ? [] : ['--project=alone', '--project=together']
 
+// Every rule of the protocol at every revision over every transport; otherwise in pairs.
+if (values.all) process.env['JACKFIELD_MATRIX'] = 'full'
+
 const results = mkdtempSync(join(tmpdir(), 'jackfield-tests-'))
 process.once('exit', () => rmSync(results, { recursive: true, force: true }))
 const report = join(results, 'report.json')

@@ -9,21 +9,15 @@ import { terminalMissing } from '../../scripts/terminal/terminal.ts'
 
 const { cells } = readResults()
 
-/** One quick script for most capabilities; the others run with JACKFIELD_LONG=1. */
+/** Quick scripts about what no other test runs as a whole; the others run with JACKFIELD_LONG=1. */
 const quick: readonly string[] = [
   'modern-only-server',
-  'oldest-server',
   'answer-without-a-terminal',
   'silence-is-no-decline',
-  'says-which-rule',
   'password-in-a-form',
   'folders-need-consent',
-  'template-completion',
-  'missing-prompt-argument',
   'hidden-characters',
   'secret-stays-unseen',
-  'filtered-log',
-  'exit-codes',
   'failing-step',
 ]
 

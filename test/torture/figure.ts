@@ -38,7 +38,10 @@ export type Chapter = (typeof chapters)[number]
 export interface Figure extends Omit<Campaign, 'trials' | 'changeMinutes' | 'longMinutes'> {
   mode: 'change' | 'long'
   trials: number
+  /** Of the first run; those of the others follow. */
   seed: number
+  /** Runs that were added up. Default 1. */
+  runs?: number
   seconds: number
   measured: { name: string; value: number; unit: string }[]
 }

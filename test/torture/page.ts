@@ -16,6 +16,31 @@ export function kept(): Kept[] {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
+/** Adds the runs of each campaign up. @throws Error if one measured what cannot be added */
+export function addUp(found: readonly Kept[]): Kept[] {
+  const sums = new Map<string, Kept>()
+  for (const one of found) {
+    const sum = sums.get(one.id)
+    sums.set(one.id, sum === undefined ? one : sumOf(sum, one))
+  }
+  return [...sums.values()]
+}
+
+function sumOf(sum: Kept, one: Kept): Kept {
+  const counts = new Map<string, number>()
+  for (const { name, value, unit } of [...sum.measured, ...one.measured]) {
+    if (unit !== '') throw new Error(`${one.id} measures "${name}" in ${unit}: make it in one run`)
+    counts.set(name, (counts.get(name) ?? 0) + value)
+  }
+  return {
+    ...sum,
+    runs: (sum.runs ?? 1) + (one.runs ?? 1),
+    trials: sum.trials + one.trials,
+    seconds: Math.round((sum.seconds + one.seconds) * 10) / 10,
+    measured: [...counts].map(([name, value]) => ({ name, value, unit: '' })),
+  }
+}
+
 /** Puts new figures in the place of older ones of the same campaigns and modes. */
 export function keep(found: Kept[]): Kept[] {
   const name = ({ id, mode }: Kept): string => `${id} ${mode}`
@@ -41,8 +66,8 @@ function table(chapter: Chapter, rows: Kept[]): string {
     `0 of ${count(one.trials)} × ${one.trial}`,
     bound(one.trials),
     one.measured.map(({ name, value, unit }) => `${name} ${count(value)} ${unit}`.trim()).join('; ') || '–',
-    `${one.date}, ${one.machine}, Node ${one.node}, ${count(one.seconds)} s`,
-    `\`npm run torture -- --only ${one.id}${one.mode === 'long' ? ' --long' : ''}\``,
+    `${one.date}, ${one.machine}, Node ${one.node}, ${count(one.seconds)} s${one.runs === undefined ? '' : `, ${one.runs} runs`}`,
+    `\`npm run torture -- --only ${one.id}${one.mode === 'long' ? ' --long' : ''}${one.runs === undefined ? '' : ` --runs ${one.runs}`}\``,
   ])
   return [`## ${chapter}`, '', row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n')
 }

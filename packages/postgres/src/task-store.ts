@@ -163,7 +163,7 @@ function rowOf(row: Row): TaskRow {
   }
 }
 
-/** A message about a change; undefined, which stands for any change, if it cannot be read. */
+/** A message about a change; undefined if it cannot be read: anything may have changed. */
 function changeOf(message: string): TaskChange | undefined {
   try {
     const parts: unknown = JSON.parse(message)

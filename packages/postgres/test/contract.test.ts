@@ -55,7 +55,7 @@ describe.skipIf(!isInstalled)(`the backplanes in memory and on PostgreSQL${note}
   it('return the same results for every sequence of commands', async () => {
     const plane = await postgresBackplane(byUrl('same'))
     onTestFinished(() => plane.close())
-    await requireSame(memoryBackplane(), plane, 100)
+    await requireSame(memoryBackplane(), plane, 40)
     expect(await server.run('postgres', 'SELECT count(*) > 0 FROM same.records')).toEqual([[true]])
   })
 })

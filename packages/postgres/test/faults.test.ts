@@ -67,11 +67,11 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     const { plane, warnings } = await open()
     await plane.set('kept', 'value', hour)
     expect(await plane.add('used', 'yes', hour)).toBe(true)
-    const heard: string[] = []
+    const received: string[] = []
     await plane.subscribe(
       'topic',
-      (message) => heard.push(message),
-      () => heard.push('lost'),
+      (message) => received.push(message),
+      () => received.push('lost'),
     )
     await server.kill()
     const { code } = await failure(plane.publish('topic', 'never'))
@@ -79,9 +79,9 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await server.restart()
     await vi.waitFor(async () => expect(await plane.get('kept')).toBe('value'), watchdog)
     expect(await plane.add('used', 'again', hour)).toBe(false)
-    await vi.waitFor(() => expect(heard).toEqual(['lost']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost']), watchdog)
     await plane.publish('topic', 'hello')
-    await vi.waitFor(() => expect(heard).toEqual(['lost', 'hello']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost', 'hello']), watchdog)
     expect(warnings.join('\n')).toMatch(/was lost for messages.*is back for messages after \d+ ms/s)
   })
 
@@ -120,7 +120,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await vi.waitFor(async () => expect(await plane.get('k')).toMatch(/^[vw]$/), watchdog)
   })
 
-  it('finishes running operations when it is closed, and rejects new ones', async () => {
+  it('finishes running operations when it is closed, and rejects later ones', async () => {
     const { plane } = await open()
     const under = Array.from({ length: 50 }, (_, at) => plane.append('log', `e${at}`, 1000, hour))
     const closing = plane.close()
@@ -136,17 +136,17 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
 
   it('continues after a listener that throws', async () => {
     const { plane, warnings } = await open()
-    const heard: string[] = []
+    const received: string[] = []
     await plane.subscribe('topic', () => {
       throw new Error('my fault')
     })
-    await plane.subscribe('topic', (message) => heard.push(message))
+    await plane.subscribe('topic', (message) => received.push(message))
     await plane.publish('topic', 'hello')
-    await vi.waitFor(() => expect(heard).toEqual(['hello']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['hello']), watchdog)
     expect(warnings).toEqual([expect.stringContaining('whose listener failed: my fault')])
   })
 
-  it('rejects values that it could not read back', async () => {
+  it('refuses values that it could not return unchanged', async () => {
     const { plane } = await open()
     for (const work of [plane.set('k', '\ud800', hour), plane.get('\udc00'), plane.publish('t', '\ud800')]) {
       expect((await failure(work)).code).toBe('INVALID')
@@ -171,7 +171,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
 })
 
 describe.skipIf(!isInstalled)(`the tables${note}`, () => {
-  it('are created once by many nodes that start together', async () => {
+  it('are created once by many nodes that start together, and not again', async () => {
     const options = { url: server.url(), schema: `faults_${++schemas}` }
     const planes = await Promise.all(Array.from({ length: 5 }, () => postgresBackplane(options)))
     await Promise.all(planes.map((plane) => plane.close()))
@@ -180,7 +180,7 @@ describe.skipIf(!isInstalled)(`the tables${note}`, () => {
     expect(await server.run('postgres', text)).toEqual([[1]])
   })
 
-  it('can be created in a deployment step, for nodes without the permission', async () => {
+  it('may be created in a deployment step, for nodes without the right to do so', async () => {
     const schema = `faults_${++schemas}`
     const name = `node_${schemas}`
     await server.run('postgres', `CREATE ROLE ${name} LOGIN`)

@@ -13,7 +13,7 @@ export interface RedisConnection {
   /** Disconnects immediately. */
   destroy(): unknown
   /** Adds a listener for `error` or `end`. */
-  on(event: string, listener: (...told: unknown[]) => void): unknown
+  on(event: string, listener: (...given: unknown[]) => void): unknown
 }
 
 /** A client of one server, such as `createClient` of `@redis/client` or `redis` returns. */

@@ -1,8 +1,8 @@
 import { McpError } from '@jackfield/sdk'
 import { TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { CommandSender } from './client.ts'
-import type { RedisErrors } from './faults.ts'
-import type { ReconnectingClient } from './line.ts'
+import type { RedisErrors } from './errors.ts'
+import type { ReconnectingClient } from './reconnecting-client.ts'
 import type { Script } from './scripts.ts'
 
 /** Most pending commands. */
@@ -88,7 +88,7 @@ export class Commands {
       return await work()
     } finally {
       this.#pending--
-      if (this.#pending === 0) for (const tell of this.#idle.splice(0)) tell()
+      if (this.#pending === 0) for (const resolve of this.#idle.splice(0)) resolve()
     }
   }
 

@@ -3,10 +3,10 @@ import { decodeOrRaw } from '@jackfield/sdk/internal/stores'
 import { createClient } from '@redis/client'
 import type { CommandSender, RedisClient, RedisCluster } from './client.ts'
 import { Commands } from './commands.ts'
+import { RedisErrors } from './errors.ts'
 import { warnOfEviction } from './eviction.ts'
-import { RedisErrors } from './faults.ts'
-import { ReconnectingClient } from './line.ts'
 import type { RedisOptions } from './options.ts'
+import { ReconnectingClient } from './reconnecting-client.ts'
 import { Topics } from './topics.ts'
 
 /** Most UTF-8 bytes of a value, entry or message. */
@@ -34,7 +34,7 @@ export async function connectRedis(options: RedisOptions): Promise<RedisConnecti
   const topics = new Topics(faults, timeoutMs, warn)
   const lines = { faults, timeoutMs: Math.max(timeoutMs, connectMs), warn }
   const line = new ReconnectingClient({ ...lines, make: carrier, what: 'commands', errorsEnd })
-  const heard = new ReconnectingClient({
+  const messages = new ReconnectingClient({
     ...lines,
     make: subscriber,
     what: 'messages',
@@ -43,18 +43,18 @@ export async function connectRedis(options: RedisOptions): Promise<RedisConnecti
   })
   const commands = new Commands(line, faults, timeoutMs)
   try {
-    await Promise.all([line.start(), heard.start()])
+    await Promise.all([line.start(), messages.start()])
   } catch (error) {
-    await Promise.all([line.close(false), heard.close(false)])
+    await Promise.all([line.close(false), messages.close(false)])
     throw error
   }
-  topics.use(heard)
+  topics.use(messages)
   await warnOfEviction(commands, faults, `${prefix}v:`, warn)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await commands.close()
     topics.close()
-    await Promise.all([line.close(true), heard.close(false)])
+    await Promise.all([line.close(true), messages.close(false)])
   }
   return {
     prefix,

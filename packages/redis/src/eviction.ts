@@ -1,5 +1,5 @@
 import type { Commands } from './commands.ts'
-import type { RedisErrors } from './faults.ts'
+import type { RedisErrors } from './errors.ts'
 
 /**
  * Warns if Redis may evict keys: an evicted mark of a used proof or answer would let it be used again. Never rejects.

@@ -227,7 +227,7 @@ function rowsOf(reply: unknown): { row: TaskRow; extra: unknown }[] {
   })
 }
 
-/** A message about a change; undefined, which stands for any change, if it cannot be read. */
+/** A message about a change; undefined if it cannot be read: anything may have changed. */
 function changeOf(message: string): TaskChange | undefined {
   try {
     const parts: unknown = JSON.parse(message)

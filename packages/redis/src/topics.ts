@@ -1,12 +1,12 @@
 import { TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { RedisClient } from './client.ts'
-import type { RedisErrors } from './faults.ts'
-import type { ReconnectingClient } from './line.ts'
+import type { RedisErrors } from './errors.ts'
+import type { ReconnectingClient } from './reconnecting-client.ts'
 
 const heartbeatMs = 10_000
 
 /** A subscriber of a topic. */
-interface Ear {
+interface Subscriber {
   readonly listener: (message: string) => void
   readonly lost: (() => void) | undefined
 }
@@ -16,9 +16,9 @@ export class Topics {
   readonly #faults: RedisErrors
   readonly #timeoutMs: number
   readonly #warn: (message: string) => void
-  readonly #ears = new Map<string, Set<Ear>>()
+  readonly #subscribers = new Map<string, Set<Subscriber>>()
   /** The channels each connection is subscribed to. */
-  readonly #heard = new WeakMap<RedisClient, Set<string>>()
+  readonly #subscribed = new WeakMap<RedisClient, Set<string>>()
   #connection: ReconnectingClient<RedisClient> | undefined
   #work: Promise<void> = Promise.resolve()
   #pingTimer: ReturnType<typeof setInterval> | undefined
@@ -44,10 +44,10 @@ export class Topics {
 
   /** Subscribes a new connection to all channels, and reports that messages may have been missed. */
   async renew(client: RedisClient, again: boolean): Promise<void> {
-    for (const channel of this.#ears.keys()) await this.#listen(client, channel)
+    for (const channel of this.#subscribers.keys()) await this.#listen(client, channel)
     if (!again) return
-    for (const ear of [...this.#ears.values()].flatMap((ears) => [...ears]))
-      this.#callListener(() => ear.lost?.())
+    for (const subscriber of [...this.#subscribers.values()].flatMap((subscribers) => [...subscribers]))
+      this.#callListener(() => subscriber.lost?.())
   }
 
   /** Rejects with an McpError if the subscription fails or times out. */
@@ -56,12 +56,12 @@ export class Topics {
     listener: (message: string) => void,
     lost: (() => void) | undefined,
   ): Promise<() => void> {
-    const ear: Ear = { listener, lost }
-    const ears = this.#ears.get(channel) ?? new Set()
-    this.#ears.set(channel, ears.add(ear))
+    const subscriber: Subscriber = { listener, lost }
+    const subscribers = this.#subscribers.get(channel) ?? new Set()
+    this.#subscribers.set(channel, subscribers.add(subscriber))
     const leave = (): void => {
-      if (!ears.delete(ear) || ears.size > 0) return
-      if (this.#ears.get(channel) === ears) this.#ears.delete(channel)
+      if (!subscribers.delete(subscriber) || subscribers.size > 0) return
+      if (this.#subscribers.get(channel) === subscribers) this.#subscribers.delete(channel)
       this.#synchronize(channel).catch(() => {})
     }
     try {
@@ -75,7 +75,7 @@ export class Topics {
 
   close(): void {
     clearInterval(this.#pingTimer)
-    this.#ears.clear()
+    this.#subscribers.clear()
   }
 
   /** Makes the connection's subscription to a channel match its subscribers, one change at a time: replies name no command. */
@@ -91,7 +91,7 @@ export class Topics {
     await line.ready(this.#timeoutMs - line.awayMs)
     const { client } = line
     if (client === undefined) throw this.#faults.away(line.cause)
-    const wanted = this.#ears.has(channel)
+    const wanted = this.#subscribers.has(channel)
     if (wanted === this.#channelsOf(client).has(channel)) return
     const name = wanted ? 'SUBSCRIBE' : 'UNSUBSCRIBE'
     try {
@@ -109,21 +109,21 @@ export class Topics {
 
   async #listen(client: RedisClient, channel: string): Promise<void> {
     await client.subscribe(channel, (message) => {
-      for (const { listener } of [...(this.#ears.get(channel) ?? [])])
+      for (const { listener } of [...(this.#subscribers.get(channel) ?? [])])
         this.#callListener(() => listener(message))
     })
     this.#channelsOf(client).add(channel)
   }
 
   #channelsOf(client: RedisClient): Set<string> {
-    const heard = this.#heard.get(client) ?? new Set()
-    this.#heard.set(client, heard)
-    return heard
+    const subscribed = this.#subscribed.get(client) ?? new Set()
+    this.#subscribed.set(client, subscribed)
+    return subscribed
   }
 
-  #callListener(tell: () => void): void {
+  #callListener(call: () => void): void {
     try {
-      tell()
+      call()
     } catch (error) {
       this.#warn(`A listener of messages failed: ${this.#faults.reason(error)}`)
     }

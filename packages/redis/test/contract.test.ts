@@ -6,7 +6,7 @@ import type { Backplane } from '@jackfield/sdk'
 import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { backplaneContract, memoryBackplane } from '@jackfield/sdk/testing'
 import { createClient, createCluster } from '@redis/client'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isThere, left, RedisServer } from './support/redis-server.ts'
 import { requireSame } from './support/same-answers.ts'
 
@@ -36,28 +36,44 @@ const inFile: Open = async (connections) => {
   return Array.from({ length: connections }, () => plane)
 }
 
+/** The servers that all tests share: each has a prefix of its own there. */
+let shared: RedisServer
+let cluster: RedisServer
+let prefixes = 0
+const ownPrefix = (): string => `own-${++prefixes}:`
+
+beforeAll(async () => {
+  if (!isThere) return
+  shared = await RedisServer.launch()
+  cluster = await RedisServer.launch('--cluster-enabled', 'yes')
+  await cluster.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await vi.waitFor(
+    async () => expect(await cluster.ask('CLUSTER', 'INFO')).toContain('cluster_state:ok'),
+    20_000,
+  )
+  return async () => {
+    await shared.stop()
+    await cluster.stop()
+  }
+})
+
 const byUrl: Open = async (connections) => {
-  const { url } = await RedisServer.start()
-  return opened(() => redisBackplane({ url }), connections)
+  const prefix = ownPrefix()
+  return opened(() => redisBackplane({ url: shared.url, prefix }), connections)
 }
 
 /** Options of a client that reads replies as bytes and speaks the older protocol. */
 const byClient: Open = async (connections) => {
-  const { url } = await RedisServer.start()
-  const client = createClient({ url, RESP: 2 }).withTypeMapping({ 36: Buffer })
-  return opened(() => redisBackplane({ client, prefix: 'own:' }), connections)
+  const client = createClient({ url: shared.url, RESP: 2 }).withTypeMapping({ 36: Buffer })
+  const prefix = ownPrefix()
+  return opened(() => redisBackplane({ client, prefix }), connections)
 }
 
 const inCluster: Open = async (connections) => {
-  const server = await RedisServer.start('--cluster-enabled', 'yes')
-  await server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  await vi.waitFor(
-    async () => expect(await server.ask('CLUSTER', 'INFO')).toContain('cluster_state:ok'),
-    20_000,
-  )
-  const client = createCluster({ rootNodes: [{ url: server.url }] })
-  const subscriber = createClient({ url: server.url })
-  return opened(() => redisBackplane({ client, subscriber }), connections)
+  const client = createCluster({ rootNodes: [{ url: cluster.url }] })
+  const subscriber = createClient({ url: cluster.url })
+  const prefix = ownPrefix()
+  return opened(() => redisBackplane({ client, subscriber, prefix }), connections)
 }
 
 const planes = [
@@ -77,6 +93,6 @@ describe('the backplanes in memory and on Redis', () => {
     const [memory] = await inMemory(1)
     const [redis] = await byUrl(1)
     if (memory === undefined || redis === undefined) throw new Error('none')
-    await requireSame(memory, redis, 300)
+    await requireSame(memory, redis, 100)
   })
 })

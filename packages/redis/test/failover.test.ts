@@ -95,7 +95,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     fresh.drop()
   })
 
-  it('is not resumed where events were lost and none has followed yet', async () => {
+  it('is not resumed if events were lost and none was stored since', async () => {
     const redis = await RedisServer.start()
     const { call, received, stored, resume } = await longCall({ url: redis.url, timeoutMs: 2000 })
     await received(call)
@@ -139,7 +139,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     }, watchdog)
   })
 
-  it('restarts with notifications of all possible changes if it is the stream of a GET', async () => {
+  it('begins again with a notification that anything may have changed, if it is a GET stream', async () => {
     const redis = await RedisServer.start()
     const { server, client } = await longCall({ url: redis.url, timeoutMs: 2000 })
     const stream = await client.get()
@@ -164,7 +164,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     again.drop()
   })
 
-  it('is resumed as before where a restart lost nothing', async () => {
+  it('is resumed if a restart lost nothing', async () => {
     const redis = await RedisServer.start()
     const { call, received, stored, resume } = await longCall({ url: redis.url, timeoutMs: 2000 })
     const newest = (): Promise<string> => newestOn(redis)
@@ -182,7 +182,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     resumed.drop()
   })
 
-  it('is not resumed with a gap after a replica without them took over', async () => {
+  it('is not resumed with a gap after a replica without these events became the primary', async () => {
     const [primary, replica] = [await RedisServer.start(), await RedisServer.start()]
     await replica.ask('REPLICAOF', '127.0.0.1', String(primary.port))
     await vi.waitFor(

@@ -174,25 +174,25 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
   it('notifies subscribers that messages may be lost, and resubscribes exactly to the remaining topics', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 2000 })
-    const told: string[] = []
+    const received: string[] = []
     await plane.subscribe(
       'kept',
-      (message) => told.push(message),
-      () => told.push('lost'),
+      (message) => received.push(message),
+      () => received.push('lost'),
     )
-    await plane.subscribe('kept', (message) => told.push(`second ${message}`))
+    await plane.subscribe('kept', (message) => received.push(`second ${message}`))
     const leave = await plane.subscribe(
       'left',
-      () => told.push('never'),
-      () => told.push('never lost'),
+      () => received.push('never'),
+      () => received.push('never lost'),
     )
     await server.kill()
     leave()
     await server.restart()
-    await vi.waitFor(() => expect(told).toEqual(['lost']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost']), watchdog)
     await plane.publish('left', 'x')
     await plane.publish('kept', 'again')
-    await vi.waitFor(() => expect(told).toEqual(['lost', 'again', 'second again']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['lost', 'again', 'second again']), watchdog)
     const channels = await server.ask('PUBSUB', 'CHANNELS')
     expect(channels).toEqual(['jackfield:t:kept'])
   })
@@ -201,12 +201,12 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 20_000 })
     await server.kill()
-    const heard: string[] = []
-    const coming = plane.subscribe('topic', (message) => heard.push(message))
+    const received: string[] = []
+    const coming = plane.subscribe('topic', (message) => received.push(message))
     await server.restart()
     await coming
     await plane.publish('topic', 'here')
-    await vi.waitFor(() => expect(heard).toEqual(['here']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['here']), watchdog)
   })
 
   it('rejects a listener in time while Redis is unavailable', async () => {
@@ -220,13 +220,13 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
   it('continues after a listener that throws', async () => {
     const server = await RedisServer.start()
     const { plane, warnings } = await open({ url: server.url })
-    const heard: string[] = []
+    const received: string[] = []
     await plane.subscribe('topic', () => {
       throw new Error('my fault')
     })
-    await plane.subscribe('topic', (message) => heard.push(message))
+    await plane.subscribe('topic', (message) => received.push(message))
     await plane.publish('topic', 'hello')
-    await vi.waitFor(() => expect(heard).toEqual(['hello']), watchdog)
+    await vi.waitFor(() => expect(received).toEqual(['hello']), watchdog)
     expect(warnings).toEqual(['A listener of messages failed: my fault'])
   })
 
@@ -238,7 +238,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error.message).toMatch(/^Redis at 127\.0\.0\.1:\d+ refused SET: OOM command not allowed/)
   })
 
-  it('rejects values that it could not read back, and values over 64 MiB', async () => {
+  it('refuses values that it could not return unchanged, and values larger than 64 MiB', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     expect((await failure(plane.set('k', '\ud800', hour))).code).toBe('INVALID')
@@ -247,7 +247,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
   })
 
-  it('finishes running operations when it is closed, and rejects new ones', async () => {
+  it('finishes running operations when it is closed, and rejects later ones', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
     await plane.subscribe('topic', () => {})
@@ -267,7 +267,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     }, watchdog)
   })
 
-  it('does not close a client that was passed to it', async () => {
+  it('does not use or close the client whose options it copies', async () => {
     const server = await RedisServer.start()
     const client = createClient({ url: server.url })
     await client.connect()
@@ -298,7 +298,7 @@ describe.runIf(isThere)(`a Redis that may evict keys${left}`, () => {
     }
   })
 
-  it('causes a warning if its policy cannot be read', async () => {
+  it('is warned of if its policy cannot be read', async () => {
     const server = await RedisServer.start(...noCommand('CONFIG'), ...noCommand('INFO'))
     const { plane, warnings } = await open({ url: server.url })
     expect(warnings).toEqual([

@@ -40,6 +40,6 @@ export const folders: Scene = {
       await open.enter(command)
       await open.over()
     }
-    studio.take('sandbox', 'A server that reaches what it was given, and nothing else', open)
+    studio.take('sandbox', 'A server in a sandbox', open)
   },
 }

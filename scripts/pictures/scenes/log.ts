@@ -19,11 +19,7 @@ export const log: Scene = {
       'jackfield log -kind:http --limit 16',
       'jackfield log kind:call status:error',
     ])
-    await studio.shows(
-      'log-tree',
-      'Every message under what caused it',
-      'jackfield log --tree kind:call,read',
-    )
+    await studio.shows('log-tree', 'Every message below its cause', 'jackfield log --tree kind:call,read')
     await studio.shows('log-timeline', 'Servers side by side', 'jackfield log --timeline')
     await studio.shows('log-stats', 'Counts, failures and durations', 'jackfield log --stats')
     const listed = await studio.quietly('jackfield log kind:call tool:read_text_file status:ok')
@@ -31,10 +27,10 @@ export const log: Scene = {
     studio.write('trip/wishes.md', '# Wishes\n\n- Aisle seat\n- Sea view\n')
     await studio.shows(
       'replay',
-      'A call again, and where its result is another one',
+      'A repeated call, and the differences of its result',
       `jackfield replay ${id}`,
     )
-    await studio.shows('activity', 'The rows of calls, and proof that they are as they were written', [
+    await studio.shows('activity', 'The rows of calls, verified', [
       'jackfield activity',
       'jackfield activity verify',
     ])

@@ -82,7 +82,7 @@ export const policy: Scene = {
     await chat.settled()
     studio.take(
       'approval-remember',
-      'An answer that holds for calls like this one',
+      'An answer that applies to similar calls',
       chat,
       /wants to call.*Write|Remember it/,
     )

@@ -17,7 +17,7 @@ export const trust: Scene = {
     await shell.enter('jackfield call shop buy item=lamp')
     await shell.until('Use it from now on?')
     await shell.settled()
-    studio.take('drift', 'A server says something else than what you agreed to', shell)
+    studio.take('drift', 'A definition changed after you accepted it', shell)
     shell.press('escape')
     await shell.over()
     await shell.close()

@@ -37,7 +37,7 @@ campaign(
     chapter: 'Authorization',
     claim: 'No public server makes a client connect to a private address',
     trial: 'login or logout at a server that names one',
-    trials: { test: 400, change: 1_500, long: cases.length },
+    trials: { test: 200, change: 1_500, long: cases.length },
   },
   async (course) => {
     const random = new Random(course.seed)

@@ -23,7 +23,7 @@ campaign(
     chapter: 'Memory',
     claim: 'A host that calls a tool repeatedly stores rows of it, and keeps nothing in memory',
     trial: 'call through a host',
-    trials: { test: 100, change: 300, long: 10_000 },
+    trials: { test: 60, change: 300, long: 10_000 },
   },
   async (course) => {
     const found = await host(course, { what: 'calls', count: course.trials, chars: 100 })
@@ -42,7 +42,7 @@ campaign(
     chapter: 'Memory',
     claim: 'A host that connects and disconnects repeatedly keeps no process, socket or listener',
     trial: 'connection made, used and closed',
-    trials: { change: 30, long: 1000 },
+    trials: { test: 12, change: 30, long: 1000 },
   },
   async (course) => {
     const found = await host(course, { what: 'connections', count: course.trials, chars: 100 })
@@ -60,7 +60,7 @@ campaign(
     chapter: 'Memory',
     claim: 'The store of a host with limited messages and a pruned log stops growing once it is full',
     trial: 'message through a full store',
-    trials: { change: 600, long: 10_000 },
+    trials: { test: 300, change: 600, long: 10_000 },
   },
   async (course) => {
     const bounds = course.long ? { megabytes: 1, pruned: 500 } : { megabytes: 0.1, pruned: 20 }

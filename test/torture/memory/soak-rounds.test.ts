@@ -8,7 +8,7 @@ campaign(
     chapter: 'Memory',
     claim: 'What a server stores for an input request is removed when it expires, also without a response',
     trial: 'call that asks back, with 109 kB remembered for a client that never comes again',
-    trials: { change: 400, long: 10_000 },
+    trials: { test: 160, change: 400, long: 10_000 },
   },
   async (course) => {
     const warm = course.trials / 4

@@ -25,7 +25,7 @@ function run({ program, way }: Soak, course: Course, leak = 0): Promise<Measured
     way,
     requests: course.trials - warm,
     warm,
-    samples: course.long ? 45 : 24,
+    samples: course.long ? 45 : 12,
     leak,
     compiles: course.long,
   }
@@ -48,7 +48,7 @@ function rounded(value: number): number {
 }
 
 const trial = 'request of one of twenty kinds, also refused, taken back and too large'
-const trials = { change: 10_000, long: 1_000_000 }
+const trials = { test: 4_000, change: 10_000, long: 1_000_000 }
 
 campaign(
   {

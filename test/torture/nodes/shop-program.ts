@@ -44,6 +44,14 @@ const server = defineServer({
         return `packed ${order}`
       },
     }),
+    ship: tool({
+      input: z.object({ order: z.string() }),
+      async run({ order }, ctx) {
+        ctx.progress(1)
+        await new Promise((resolve) => setTimeout(resolve, 600_000))
+        return `shipped ${order}`
+      },
+    }),
   },
   onError: () => {},
 })

@@ -105,7 +105,7 @@ function takeovers(store: Store): void {
       for (let trial = 0; trial < trials; trial++) {
         const [first, ...others] = inTurn(nodes, trial)
         const begun = await session({ send: sendingTo(first.port) }, '2025-11-25')
-        const call = await begun.call(1, 'pack', { arguments: { order: 'a' }, _meta: { progressToken: 'p' } })
+        const call = await begun.call(1, 'ship', { arguments: { order: 'a' }, _meta: { progressToken: 'p' } })
         await until(() => call.messages().length === 1, watchdogMs)
         await first.stop('SIGKILL')
         const resume = resuming(begun.id, call.events.at(-1)?.id)

@@ -24,7 +24,7 @@ campaign(
     trial:
       'mutant of a message, stream, header, URI, schema, form, result, login document, token, configuration, filter, bundle, recording, address, skill, task or reply of a model',
     // With the same seed in every run of the tests, more trials find nothing new: those are for `npm run torture`.
-    trials: { change: 2_000_000, long: 100_000_000, test: 20_000 },
+    trials: { change: 2_000_000, long: 100_000_000, test: 8_000 },
     changeMinutes: 15,
     longMinutes: 360,
   },

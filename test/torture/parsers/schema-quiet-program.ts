@@ -13,7 +13,8 @@ import { results } from './schema-results.ts'
 // served.
 
 const clientInfo = { name: 'n', version: '1' }
-const server = defineServer({ name: 'quiet', version: '1.0.0', tools: {} })
+// Errors are expected here, and formatting them takes longer than the messages.
+const server = defineServer({ name: 'quiet', version: '1.0.0', tools: {}, onError: () => {} })
 const meta = { a: 1 }
 const at = '2026-01-02T03:04:05Z'
 const quiet: Readonly<Record<string, object>> = {

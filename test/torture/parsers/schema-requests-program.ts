@@ -15,7 +15,8 @@ const internalError = -32603
 const server = defineServer({
   name: 'judged',
   version: '1.0.0',
-  onError: (error) => console.error(error),
+  // Errors are expected here, and formatting them takes longer than the messages.
+  onError: () => {},
   tools: { add: tool({ description: 'Adds', input: z.looseObject({}), run: () => 'added' }) },
   resources: { readme: resource({ uri: 'file:///readme', read: () => 'text' }) },
   prompts: {

@@ -48,7 +48,7 @@ campaign(
     chapter: 'Sessions and streams',
     claim: `A session that is lost under ${parallel} calls is started again once, and one behind a failing gateway is kept`,
     trial: 'session forgotten',
-    trials: { change: 8, long: 1_000 },
+    trials: { test: 4, change: 8, long: 1_000 },
   },
   async ({ trials, seed }) => {
     const random = new Random(seed)

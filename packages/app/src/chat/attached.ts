@@ -31,7 +31,7 @@ export async function attach(
   for (const { uri, title, tokens } of attached) {
     line(
       palette.dim(
-        `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; it goes along with what you say.`,
+        `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; it is sent with your message.`,
       ),
     )
   }

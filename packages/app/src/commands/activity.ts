@@ -55,24 +55,26 @@ function verdict(store: string, told: ActivityVerification, { palette }: Output)
   if (pruned !== undefined) {
     const before = pruned.before.slice(0, 10)
     lines.push(
-      `Pruned up to link ${pruned.position} (${pruned.rows} rows before ${before}), on ${pruned.at.slice(0, 10)}.`,
+      `Pruned up to entry ${pruned.position} (${pruned.rows} rows before ${before}), on ${pruned.at.slice(0, 10)}.`,
     )
   }
   if (told.sound) {
-    lines.push(palette.green(`✓ ${checked} links are as they were written.`))
-    lines.push(`The log ends at link ${head.position} with ${head.hash}`)
+    lines.push(palette.green(`✓ ${checked} entries are unchanged.`))
+    lines.push(`The last entry is ${head.position}, with the hash ${head.hash}`)
     lines.push(
-      palette.dim('Keep that hash elsewhere: --head <hash> later proves that nothing up to it was changed.'),
+      palette.dim(
+        'Store this hash elsewhere: --head <hash> later verifies that no entry up to it was changed.',
+      ),
     )
     return lines.join('\n')
   }
   lines.push(
     palette.red(
-      `✗ The log is not as it was written: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} in ${checked} links.`,
+      `✗ The log was changed: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} in ${checked} entries.`,
     ),
   )
   for (const { position, message } of faults) {
-    lines.push(`  ${position === null ? '' : `link ${position}: `}${message}`)
+    lines.push(`  ${position === null ? '' : `entry ${position}: `}${message}`)
   }
   return lines.join('\n')
 }
@@ -94,7 +96,7 @@ export async function prune(options: PruneOptions, io: Io, output: Output): Prom
   const { head } = host.verifyActivity()
   output.result({ store, rows, head }, () => {
     const what = rows === 1 ? 'row was' : 'rows were'
-    return `${output.palette.dim(store)}\n${rows} ${what} taken away. The log ends at link ${head.position} with ${head.hash}`
+    return `${output.palette.dim(store)}\n${rows} ${what} removed. The last entry is ${head.position}, with the hash ${head.hash}`
   })
   return ExitCode.done
 }

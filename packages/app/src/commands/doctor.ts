@@ -50,7 +50,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     reports.length === 0
       ? 'There are no servers to check.'
       : ill === 0
-        ? `${reports.length === 1 ? 'It is' : `All ${reports.length} are`} well.`
+        ? `No problems found${reports.length === 1 ? '' : ` with ${reports.length} servers`}.`
         : `${ill} of ${reports.length} ${ill === 1 ? 'needs' : 'need'} your attention.`
   output.result({ healthy: ill === 0, servers: reports }, () => `\n${verdict}`)
   return ill === 0 ? ExitCode.done : ExitCode.cannotConnect

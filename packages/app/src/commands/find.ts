@@ -36,14 +36,14 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
   output.result(found, () => {
     if (matches.length === 0) {
       const all = lists.flat().length
-      return `Nothing fits among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is found once it was read.`
+      return `No match among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is found once it was read.`
     }
     const rows = matches.map(({ entry, content }) => {
       const { written, about } = entryTexts(entry)
       const lines = [oneLine(about, 300), ...(content === undefined ? [] : [contentLine(content)])]
       return [oneLine(written, 120), entry.kind, oneLine(entry.server), lines.join('\n')]
     })
-    const shown = output.palette.dim(`${matches.length} of ${total} that fit, the best first`)
+    const shown = output.palette.dim(`${matches.length} of ${total} matches, best first`)
     return `${table(['FOUND', 'KIND', 'SERVER', 'DESCRIPTION'], rows, output)}\n${shown}`
   })
   return ExitCode.done

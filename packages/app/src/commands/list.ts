@@ -132,7 +132,7 @@ function toolTable(list: readonly Tool[], { palette, columns }: Appearance): str
     const below = text === '' ? [] : wrap(text, room).map((line) => `${indent}${line}`)
     return [signature, ...rest, ...below].join('\n')
   })
-  const note = 'In brackets: what the server says of a tool, not verified.'
+  const note = 'In brackets: unverified hints of the server.'
   const hasHint = list.some((tool) => hints(tool) !== '')
   return [...entries, ...(hasHint ? ['', ...wrap(note, room).map(palette.dim)] : [])].join('\n')
 }

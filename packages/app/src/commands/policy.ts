@@ -33,7 +33,7 @@ export async function rules(options: PolicyOptions, io: Io, output: Output): Pro
   output.result({ rules: config.rules, defaultVerdict }, () => {
     const { palette, columns } = output
     const count = `${config.rules.length} ${config.rules.length === 1 ? 'rule' : 'rules'}`
-    const rest = `Whatever no rule is about: ${verdictText(defaultVerdict)}.`
+    const rest = `Calls that match no rule: ${verdictText(defaultVerdict)}.`
     if (config.rules.length === 0) {
       return `There are no rules. ${rest} Write rules under "jackfield" in the config: { "verdict": "allow", "tool": "read_*" }.`
     }
@@ -73,7 +73,7 @@ export async function explain(context: CommandContext<ExplainOptions>): Promise<
     ...(conversation !== undefined && { conversation }),
   })
   output.result({ tool: name, server: session.server, caller, arguments: args, ...told }, () =>
-    explanation(`${oneLine(name)} of ${oneLine(session.server)}, wanted by ${caller}`, told, output),
+    explanation(`${oneLine(name)} of ${oneLine(session.server)}, called by ${caller}`, told, output),
   )
   return ExitCode.done
 }

@@ -41,7 +41,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
           )
     const passing =
       grants.length === 0
-        ? 'Nothing passes without asking you.'
+        ? 'You are asked about every request.'
         : `${palette.bold(`Passes without asking: ${grants.length}`)}\n${table(
             ['SERVER', 'WHAT', 'SCOPE', 'SINCE', 'REVOKE WITH'],
             grants.map((grant) => grantRow(grant, now)),

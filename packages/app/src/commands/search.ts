@@ -34,7 +34,7 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
       oneLine(server),
       oneLine([tool.title, tool.description].filter((part) => part !== undefined).join(': '), 300),
     ])
-    const shown = palette.dim(`${found.length} of ${total} that fit, the best first`)
+    const shown = palette.dim(`${found.length} of ${total} matches, best first`)
     return `${table(['TOOL', 'SERVER', 'DESCRIPTION'], rows, output)}\n${shown}`
   })
   return ExitCode.done

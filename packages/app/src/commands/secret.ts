@@ -46,7 +46,7 @@ export async function listSecrets(
     const { palette } = output
     const heading = palette.dim(`${names.length} in ${store.kind}`)
     if (names.length > 0) return `${heading}\n${names.map((name) => oneLine(name)).join('\n')}`
-    return `${heading}\nKeep one with: jackfield secret set NAME. Configs name it as \${secret:NAME}.`
+    return `${heading}\nSet one with: jackfield secret set NAME. Use it in a configuration as \${secret:NAME}.`
   })
   return ExitCode.done
 }

@@ -65,7 +65,7 @@ export async function decide(
   const done = host.trust[verb](name, chosen)
   const past = { accept: 'accepted', block: 'blocked', reset: 'forgotten' }[verb]
   output.result({ server, [past]: done }, () => {
-    if (done.length === 0) return `Nothing of ${oneLine(server)} needs a decision.`
+    if (done.length === 0) return `No definition of ${oneLine(server)} needs a decision.`
     const lines = done.map((item) => `  ${titleOf(item)}`)
     const after = verb === 'reset' ? '\nWhat it says next is pinned as at first use.' : ''
     return `${count(done.length, 'thing')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
@@ -204,7 +204,7 @@ function overview(servers: readonly ServerTrust[], output: Output): string {
 function stateOf({ items, since }: ServerTrust): string {
   if (since === undefined) return '· never seen'
   if (items.some(({ state }) => state === 'quarantined')) return '✗ changed'
-  return '✓ as agreed'
+  return '✓ accepted'
 }
 
 function inFull(server: ServerTrust, output: Output): string {

@@ -32,7 +32,7 @@ export function headerOf(kind: GeneratedKind, definitions: Definitions, version:
     `// Definitions: sha256:${definitionsHash(kind, definitions)}`,
     `// Update: ${command}`,
     `// Check whether it is up to date: ${command} --check`,
-    '// Of the configuration of the server, its name alone is in this file: no command, variable, header or token.',
+    '// Of the configuration of the server, this file contains only the name: no command, variable, header or token.',
   ].join('\n')
 }
 

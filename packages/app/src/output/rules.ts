@@ -10,7 +10,7 @@ export function aboutRule(rule: PolicyRule): string {
   return [
     `${what}${calls}${server === undefined ? '' : ` of ${oneLine(server)}`}`,
     ...(hint === undefined ? [] : [`that says it is ${hint}`]),
-    ...(caller === undefined ? [] : [`wanted by ${caller.join(' or ')}`]),
+    ...(caller === undefined ? [] : [`called by ${caller.join(' or ')}`]),
     ...(label === undefined ? [] : [`with data labelled ${oneLine(label)}`]),
     ...aboutTests(tests),
     ...(rule.scope === undefined ? [] : [`remembered at most: ${rule.scope}`]),

@@ -1,14 +1,24 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHost } from '@jackfield/host'
-import { describe, expect, test } from 'vitest'
+import { serveHttp } from '@jackfield/sdk/http'
+import { createTravelServer } from '@jackfield/server-travel'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { begin, everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
 
-/** A configuration of these servers, or of both. */
+let shared: { url: string; close(): Promise<void> }
+
+beforeAll(async () => {
+  shared = await serveHttp(createTravelServer({ database: ':memory:' }), { keys: ['k'.repeat(32)] }).listen()
+})
+afterAll(() => shared.close())
+
+const server = ([command, ...args]: string[]): object => ({ command, args })
+
+/** A configuration of these servers, or of both. The tests share one travel server. */
 function config(more: Record<string, unknown> = {}, only?: 'travel' | 'demo'): string {
-  const server = ([command, ...args]: string[]): object => ({ command, args })
   const mcpServers = {
-    ...(only !== 'demo' && { travel: server(travel()) }),
+    ...(only !== 'demo' && { travel: { url: shared.url } }),
     ...(only !== 'travel' && { demo: server(everything) }),
   }
   return jsonFile({ mcpServers, ...more })
@@ -106,7 +116,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain('calendar://events/{year}')
     expect(stdout).toContain('▸ offline')
     expect(stderr).toContain('There is no command /nonsense')
-    expect(stdout).toContain('it goes along with what you say.')
+    expect(stdout).toContain('it is sent with your message.')
     expect(stdout + stderr).not.toContain('never said')
   })
 

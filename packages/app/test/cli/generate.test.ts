@@ -291,7 +291,7 @@ describe.concurrent('a generated client', () => {
     expect(JSON.parse(changed.stdout)).toEqual({
       file,
       upToDate: false,
-      reason: 'the server offers something else now',
+      reason: 'the definitions of the server changed',
     })
     expect(readFileSync(file, 'utf8')).toBe(first)
     writeFileSync(file, first.replace('The tools', 'My tools'))

@@ -1,9 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { serveHttp } from '@jackfield/sdk/http'
+import { createTravelServer } from '@jackfield/server-travel'
+import { expect, onTestFinished, test } from 'vitest'
 import { examples } from '../../src/cli/examples.ts'
 import { inProcess } from '../terminal/in-process.ts'
-import { everything, filesystem, tempFolder, travel } from './jackfield.ts'
+import { everything, filesystem, tempFolder } from './jackfield.ts'
 
 async function shown(...words: string[]): Promise<string> {
   const run = inProcess(words, { home: tempFolder(), piped: true })
@@ -14,13 +16,17 @@ async function shown(...words: string[]): Promise<string> {
 const commandsIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)].flatMap(([, name]) => name ?? [])
 
-/** A home folder that configures three servers. */
-function home(): string {
+/** A home folder that configures three servers, one of them by its URL. */
+async function home(): Promise<string> {
+  const travel = await serveHttp(createTravelServer({ database: ':memory:' }), {
+    keys: ['k'.repeat(32)],
+  }).listen()
+  onTestFinished(() => travel.close())
   const folder = tempFolder()
   const entry = ([command, ...args]: string[]): object => ({ command, args })
   const mcpServers = {
     everything: entry(everything),
-    travel: entry(travel()),
+    travel: { url: travel.url },
     files: entry(filesystem(folder)),
   }
   mkdirSync(join(folder, '.config/jackfield'), { recursive: true })
@@ -63,7 +69,7 @@ test('shared options are described once instead of in every help', async () => {
 })
 
 test('examples without network, terminal or id run', { timeout: 240_000 }, async () => {
-  const folder = home()
+  const folder = await home()
   const failed: object[] = []
   for (const line of Object.values(examples).flatMap(({ runnable }) => runnable)) {
     const run = inProcess(wordsOf(line), { home: folder, piped: true })

@@ -24,7 +24,7 @@ describe.concurrent('resources and prompts', () => {
       matches: [{ entry: { kind: 'prompt', server: 'everything', command: 'everything.args-prompt' } }],
     })
     const none = await run(['find', 'qqqqqq', ...config()])
-    expect(none.stdout).toMatch(/^Nothing fits among \d+ of 2 servers\./)
+    expect(none.stdout).toMatch(/^No match among \d+ of 2 servers\./)
     expect(await run(['find', ...config()])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('jackfield find <words...>'),
@@ -36,7 +36,7 @@ describe.concurrent('resources and prompts', () => {
     const words = ['find', 'fixed', 'point', ...store, ...config()]
     const before = await run(words)
     expect(before.stdout).toMatch(
-      /^Nothing fits among \d+ of 2 servers\. .*the text of a resource is found once it was read\.\n$/,
+      /^No match among \d+ of 2 servers\. .*the text of a resource is found once it was read\.\n$/,
     )
     const uri = 'demo://resource/static/document/structure.md'
     const { stdout } = await run(['read', 'everything', uri, ...store, ...config()])

@@ -45,7 +45,7 @@ test('tools are listed as signatures with the first sentence of their descriptio
     '  Finds flights between two cities, e.g. New York and Barcelona. [read-only]',
     'rest()',
     '',
-    'In brackets: what the server says of a tool, not verified.',
+    'In brackets: unverified hints of the server.',
     '',
   ])
 })

@@ -27,7 +27,7 @@ test('a user logs in once, every later command uses it, and a logout ends it', {
 
   const refused = await run(['call', 'shop', 'x', ...config], { env })
   expect(refused).toMatchObject({ code: 3, stdout: '' })
-  expect(refused.stderr).toContain('It wants you to sign in at')
+  expect(refused.stderr).toContain('It requires a sign-in at')
   expect(refused.stderr).toContain('Sign in to shop: jackfield login shop')
   const inJson = await run(['call', 'shop', 'x', '--json', ...config], { env })
   expect(JSON.parse(inJson.stderr)).toMatchObject({

@@ -36,7 +36,7 @@ test('the rules are shown with their sources', async () => {
   )
   expect(stdout).toMatch(/jackfield\.rules\[1\] +✗ deny +.* +write_\* of files\n/)
   expect(stdout).toMatch(/look first +\? ask +.* +results of list_\*\n/)
-  expect(stdout).toContain('3 rules; deny before ask before allow. Whatever no rule is about: ? ask.')
+  expect(stdout).toContain('3 rules; deny before ask before allow. Calls that match no rule: ? ask.')
   const bare = await run(['policy', '--config', jsonFile({ mcpServers: {} })])
   expect(bare.stdout).toContain('There are no rules.')
 })
@@ -61,7 +61,7 @@ test('a decision is explained, and nothing is called', async () => {
   })
   const text = await run(['policy', 'explain', ...use, 'files', 'write_file', 'path=x', '--caller', 'code'])
   expect(text.stdout).toMatch(
-    /^write_file of files, wanted by code\n +verdict +✗ deny\n +by rule +jackfield\.rules\[1\]\n/,
+    /^write_file of files, called by code\n +verdict +✗ deny\n +by rule +jackfield\.rules\[1\]\n/,
   )
   const listing = await run(['policy', 'explain', ...use, 'files', 'list_directory', `path=${folder}`])
   expect(listing.stdout).toMatch(/result +\? ask by rule look first/)
@@ -128,15 +128,15 @@ test('the activity log can be verified and pruned, and alterations are detected'
   const verify = (...more: string[]) => run(['activity', 'verify', '--store', log, ...more])
   const sound = await verify()
   expect(sound.code).toBe(0)
-  expect(sound.stdout).toContain('✓ 4 links are as they were written.')
-  const [, head = ''] = /ends at link 4 with ([0-9a-f]{64})/.exec(sound.stdout) ?? []
+  expect(sound.stdout).toContain('✓ 4 entries are unchanged.')
+  const [, head = ''] = /last entry is 4, with the hash ([0-9a-f]{64})/.exec(sound.stdout) ?? []
   expect((await verify('--head', head)).code).toBe(0)
   expect(await verify('--head', 'f'.repeat(64))).toMatchObject({ code: 1 })
   expect(await verify('--head', 'x')).toMatchObject({ code: 2 })
 
   const pruned = await run(['activity', 'prune', '--store', log, '--before', '2099-01-01', '--json'])
   expect(JSON.parse(pruned.stdout)).toMatchObject({ rows: 2, head: { position: 5 } })
-  expect((await verify('--head', head)).stdout).toMatch(/Pruned up to link 4 \(2 rows before 2099-01-01\)/)
+  expect((await verify('--head', head)).stdout).toMatch(/Pruned up to entry 4 \(2 rows before 2099-01-01\)/)
   const never = await run(['activity', 'prune', '--store', log, '--before', 'never'])
   expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('such as 2027-01-31')])
 
@@ -147,7 +147,7 @@ test('the activity log can be verified and pruned, and alterations are detected'
   const changed = await verify()
   expect(changed.code).toBe(1)
   expect(changed.stdout).toMatch(
-    /✗ The log is not as it was written: 1 fault in 5 links\.\n +link \d: Row \d+ is not as it was/,
+    /✗ The log was changed: 1 fault in 5 entries\.\n +entry \d: Row \d+, or an entry before it, was changed/,
   )
   expect((await run(['activity', 'verify', '--store', join(folder, 'none.db')])).stderr).toContain(
     'no activity log',

@@ -58,7 +58,7 @@ describe('jackfield sampling', () => {
     const { stdout, code } = await run(['sampling'])
     expect(code).toBe(0)
     expect(stdout).toContain('No server asked a model in the last 24 hours.')
-    expect(stdout).toContain('Nothing passes without asking you.')
+    expect(stdout).toContain('You are asked about every request.')
     const revoked = await run(['sampling', 'revoke', 'abc'])
     expect(revoked.code).toBe(2)
     expect(revoked.stderr).toContain('jackfield sampling lists them')

@@ -38,7 +38,7 @@ describe.concurrent('many tools', () => {
     const found = await run(['search', 'add', 'two', 'numbers', '--limit', '2', ...config()])
     expect(found.code).toBe(0)
     expect(found.stdout).toMatch(/^TOOL +SERVER +DESCRIPTION\nget-sum +everything +/)
-    expect(found.stdout).toMatch(/\n2 of \d+ that fit, the best first\n$/)
+    expect(found.stdout).toMatch(/\n2 of \d+ matches, best first\n$/)
     const json = await run(['search', 'move_file', '--json', '--server', 'files', ...config()])
     expect(JSON.parse(json.stdout).matches[0]).toMatchObject({ server: 'files', tool: { name: 'move_file' } })
     const nothing = await run(['search', 'qqqqqq', '--server', 'files', ...config()])

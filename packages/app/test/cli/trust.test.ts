@@ -164,7 +164,9 @@ test('errors are reported with advice', async () => {
     code: 2,
     stderr: 'There is no server "store". There are: shop.\n',
   })
-  expect((await jackfield('trust', 'accept', 'shop')).stdout).toBe('Nothing of shop needs a decision.\n')
+  expect((await jackfield('trust', 'accept', 'shop')).stdout).toBe(
+    'No definition of shop needs a decision.\n',
+  )
 })
 
 test('changes of a server after -- are shown and accepted; a configured server with the same command stays pinned', async () => {

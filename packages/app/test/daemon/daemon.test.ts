@@ -2,13 +2,15 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, type TestContext, test } from 'vitest'
-import { begin, type Ended, tempFolder, travel } from '../cli/jackfield.ts'
+import { begin, type Ended, run as runInProcess, runProcess, tempFolder, travel } from '../cli/jackfield.ts'
 
 interface Project {
   readonly folder: string
   readonly data: string
   run(...args: string[]): Promise<Ended>
-  /** As `run`, with other variables. */
+  /** As `run`, in a process of its own. */
+  runProcess(...args: string[]): Promise<Ended>
+  /** As `runProcess`, with other variables. */
   runWith(env: Record<string, string>, ...args: string[]): Promise<Ended>
   /** Process ids of the host processes. */
   hosts(): Promise<number[]>
@@ -24,12 +26,8 @@ function project({ onTestFinished }: TestContext): Project {
   const [command, ...args] = travel()
   const config = { mcpServers: { travel: { command, args } } }
   writeFileSync(join(folder, 'jackfield.json'), JSON.stringify(config))
-  const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
-    begin(args, {
-      cwd: folder,
-      env: { HOME: folder, XDG_DATA_HOME: data, JACKFIELD_DAEMON: 'on', ...env },
-    }).ended
-  const run = (...args: string[]): Promise<Ended> => runWith({}, ...args)
+  const options = { cwd: folder, env: { HOME: folder, XDG_DATA_HOME: data, JACKFIELD_DAEMON: 'on' } }
+  const run = (...args: string[]): Promise<Ended> => runInProcess(args, options)
   onTestFinished(async () => {
     await run('daemon', 'stop', '--all', '--now')
   })
@@ -37,7 +35,8 @@ function project({ onTestFinished }: TestContext): Project {
     folder,
     data,
     run,
-    runWith,
+    runProcess: (...args) => runProcess(args, options),
+    runWith: (env, ...args) => runProcess(args, { cwd: folder, env: { ...options.env, ...env } }),
     async hosts() {
       const { stdout } = await run('daemon', 'status', '--all', '--json')
       const { hosts }: { hosts: { pid: number }[] } = JSON.parse(stdout)
@@ -84,9 +83,9 @@ const onLinux = process.platform === 'linux'
 
 describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
   test('is started by the first command that needs a server, and used by the next', async (context) => {
-    const { run, hosts } = project(context)
+    const { run, runProcess, hosts } = project(context)
     expect((await run('daemon')).stdout).toContain('No host process runs for this folder')
-    const first = await run(...tools)
+    const first = await runProcess(...tools)
     expect(first).toMatchObject({ code: 0, stderr: '' })
     const [pid, ...others] = await hosts()
     expect(others).toEqual([])
@@ -124,8 +123,8 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
   })
 
   test('is only one, even if many commands start at once', async (context) => {
-    const { run, hosts } = project(context)
-    const ended = await Promise.all(Array.from({ length: 6 }, () => run(...tools)))
+    const { runProcess, hosts } = project(context)
+    const ended = await Promise.all(Array.from({ length: 6 }, () => runProcess(...tools)))
     for (const { code, stderr } of ended) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(await hosts()).toHaveLength(1)
   })
@@ -160,8 +159,8 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
   })
 
   test('is not used if variables differ, with a notice', async (context) => {
-    const { run, runWith, hosts } = project(context)
-    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const { runProcess, runWith, hosts } = project(context)
+    expect(await runProcess(...tools)).toMatchObject({ code: 0 })
     const other = await runWith({ HTTPS_PROXY: 'http://127.0.0.1:9', PATH: '/usr/bin:/bin' }, ...tools)
     expect(other.code).toBe(0)
     expect(other.stderr).toMatch(/other values of .*PATH.*jackfield daemon stop/)

@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)('events beside a conversation', () => {
     await terminal.until('changed since\n')
     await say(terminal, '/attach again')
     await terminal.until(/Oslo is \[-cold-\]\{\+warm\+\}\. The boat/)
-    await terminal.until(/\+ Today +note:\/\/today +about \d+ tokens; it goes along[\s\S]*you › *$/m)
+    await terminal.until(/\+ Today +note:\/\/today +about \d+ tokens; it is sent with your[\s\S]*you › *$/m)
     expect(terminal.history().match(/changed since it was attached/g)).toHaveLength(1)
     await say(terminal, '/attach again')
     await terminal.until('Nothing that is attached is known to have changed.')

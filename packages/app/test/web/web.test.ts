@@ -4,7 +4,7 @@ import { createHostClient, type HostClient, type ServerRow } from '@jackfield/ho
 import { describe, expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
 import { freePort } from '../../../../test/setup/ports.ts'
-import { begin, type Ended, type Running, tempFolder, travel } from '../cli/jackfield.ts'
+import { begin, type Ended, type Running, run as runInProcess, tempFolder, travel } from '../cli/jackfield.ts'
 
 /** A folder with one configured server, and how commands run in it. `daemon`: on a host process that they share. */
 function project(daemon: 'on' | 'off') {
@@ -12,7 +12,7 @@ function project(daemon: 'on' | 'off') {
   const [command, ...args] = travel()
   writeFileSync(join(cwd, 'jackfield.json'), JSON.stringify({ mcpServers: { travel: { command, args } } }))
   const options = { cwd, env: { HOME: cwd, XDG_DATA_HOME: tempFolder(), JACKFIELD_DAEMON: daemon } }
-  const run = (...words: string[]): Promise<Ended> => begin(words, options).ended
+  const run = (...words: string[]): Promise<Ended> => runInProcess(words, options)
   onTestFinished(async () => {
     await run('daemon', 'stop', '--all', '--now')
   })

@@ -89,7 +89,7 @@ describe('nodes that share a backplane', () => {
     },
   )
 
-  it('notify a session of changes on another node', async () => {
+  it('notify a session of changes on other nodes', async () => {
     const plane = memoryBackplane()
     const servers = [shop(), shop()]
     const [home] = await Promise.all(servers.map((server) => node(server, plane)))
@@ -102,7 +102,7 @@ describe('nodes that share a backplane', () => {
     expect(stream.messages().map(subject)).toEqual(['shop://stock'])
   })
 
-  it('ignore changes of servers with another name, and of a closed server', async () => {
+  it('ignore changes of servers with another name, and of a server that is closed', async () => {
     const plane = memoryBackplane()
     const [here, bank] = [
       shop(),
@@ -124,7 +124,7 @@ describe('nodes that share a backplane', () => {
     expect(received(stream)).toEqual([toolsChanged])
   })
 
-  it('send one notification for a change when a server is mounted twice', async () => {
+  it('notify of a change once where one server is mounted twice', async () => {
     const plane = far(memoryBackplane())
     const server = shop()
     const nodes = [await node(server, plane), await node(server, plane)]
@@ -137,7 +137,7 @@ describe('nodes that share a backplane', () => {
     for (const one of listeners) expect(received(one)).toEqual(['shop://stock', toolsChanged])
   })
 
-  it('notify all subscribers of possible changes after messages may have been lost', async () => {
+  it('notify subscribers that anything may have changed, when messages may have been lost', async () => {
     const { plane, lose } = losing(memoryBackplane())
     const mounted = await node(shop(), plane)
     const stream = await listening(mounted)
@@ -154,7 +154,7 @@ describe('nodes that share a backplane', () => {
     ])
   })
 
-  it('subscribe once the backplane accepts it, and report possible changes until then', async () => {
+  it('subscribe as soon as the backplane accepts it, and then notify that anything may have changed before', async () => {
     const plane = memoryBackplane()
     const errors: unknown[] = []
     let failures = 2
@@ -176,7 +176,7 @@ describe('nodes that share a backplane', () => {
     expect(received(stream)).toEqual([...anything, 'shop://stock'])
   })
 
-  it('notify of possible changes later when a change cannot be published', async () => {
+  it('notify later that anything may have changed, where a change could not be published', async () => {
     const plane = memoryBackplane()
     let failures = 2
     const publish: Backplane['publish'] = (...given) =>
@@ -189,7 +189,7 @@ describe('nodes that share a backplane', () => {
     expect(received(stream)).toEqual(anything)
   })
 
-  it('replicate a burst of changes in bounded messages', async () => {
+  it('publish a flood of changes in bounded messages', async () => {
     const plane = memoryBackplane()
     const publish = vi.spyOn(plane, 'publish')
     const changing = shop()
@@ -203,7 +203,7 @@ describe('nodes that share a backplane', () => {
     expect(sizes.length).toBeLessThan(5)
   })
 
-  it('ignore messages of other topics', async () => {
+  it('ignore invalid messages', async () => {
     const plane = memoryBackplane()
     const changing = shop()
     const stream = await listening(await node(shop(), plane))
@@ -223,7 +223,7 @@ describe('nodes that share a backplane', () => {
     expect(received(stream)).toEqual(['shop://stock'])
   })
 
-  it('send session messages without event ids while events cannot be stored', async () => {
+  it('send the events of a session also while nothing can be stored, without ids to resume from', async () => {
     const errors: unknown[] = []
     const plane: Backplane = { ...memoryBackplane(), append: () => Promise.reject(new Error('away')) }
     const server = shop((error) => errors.push(error))
@@ -248,7 +248,7 @@ describe('nodes that share a backplane', () => {
     expect(errors.length).toBeGreaterThan(0)
   })
 
-  it('reject a response while the backplane is unavailable, and accept it afterwards', async () => {
+  it('refuse an answer while the backplane is unavailable, and accept it later', async () => {
     const plane = memoryBackplane()
     let away = false
     const add: Backplane['add'] = (...given) =>

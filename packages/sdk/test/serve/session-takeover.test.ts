@@ -100,6 +100,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
       return memory.subscribe(topic, listener, missed)
     },
     append: async (...event) => {
+      await appending.before(event[0], event[1])
       if (outage.events) throw new Error('The store is not there')
       if (!failover.loses) return memory.append(...event)
       failover.lost++
@@ -118,6 +119,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
       return memory.swap(key, expected, value, ttlMs)
     },
   }
+  const appending: { before: (log: string, entry: string) => Promise<void> } = { before: async () => {} }
   const ledger = new Ledger()
   const start = async (name: string): Promise<TestNode> => {
     const mounted = await nodeAdapter(shop(name, ledger), { backplane, keys: keysOf(name) })
@@ -144,7 +146,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
     get: (last: string | undefined) =>
       node.send({ method: 'GET', headers: { ...headers, 'last-event-id': last } }),
   })
-  return { a, b, c, nodes, on, ledger, stored, outage, failover, backplane, id: begun.id }
+  return { a, b, c, nodes, on, ledger, stored, outage, failover, appending, backplane, id: begun.id }
 }
 
 const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
@@ -267,6 +269,31 @@ it('a question that was sent while events could not be stored is not sent again 
   expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
 })
 
+it('a question that its node asked while another one took the call over is sent again with the same id', async () => {
+  const { a, b, c, on, ledger, appending, backplane } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  const [node = ''] = String(idOf(first)).split('-')
+  const asked: string[] = []
+  appending.before = async (log, entry) => {
+    if (log.endsWith(node)) asked.push(entry)
+    else if (asked.length === 0) {
+      // The other node has read the events of the stream, and not taken the call yet.
+      await on(a).post(accept(idOf(first)))
+      await vi.waitFor(() => expect(asked).toHaveLength(1), watchdog)
+    }
+  }
+  await backplane.set(`lease:shop:${node}`, 'closed', 60_000)
+  const resumed = await on(b).get(last(call))
+  const [second] = await messages(resumed, 1)
+  expect(second).toMatchObject({ params: { message: 'Pay?' } })
+  expect(asked[0]).toContain(idOf(second))
+  await on(c).post(accept(idOf(second), 'decline'))
+  await resumed.text()
+  expect(resumed.messages().slice(1)).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
 it.each([
   ['a question', 'book'],
   ['its response', 'asks'],
@@ -382,7 +409,7 @@ it('a call that was taken over is cancelled from any node', async () => {
   expect(ledger.runs).toEqual(['a', 'b'])
 })
 
-it('a node that drains hands over waiting calls at once', async () => {
+it('a node that drains releases waiting calls at once', async () => {
   const { a, b, on } = await cluster()
   const call = await on(a).call(1, 'book')
   const [, question] = await messages(call, 2)
@@ -407,7 +434,7 @@ it('a call cannot be read in the backplane, and runs on no node with other keys'
   expect(records.filter((entry) => entry.includes('private'))).toEqual([])
 })
 
-it('the takeover option of a tool accepts only known values', () => {
+it('a tool with another value of takeover is refused', () => {
   // @ts-expect-error not one of the three
   const tools = { t: tool({ takeover: 'now', run: () => '' }) }
   expect(() => defineServer({ name: 's', version: '1', tools })).toThrow(

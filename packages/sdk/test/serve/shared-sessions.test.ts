@@ -133,7 +133,7 @@ const accept = (id: unknown, action = 'accept'): JsonObject => ({
 const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 
 describe('a session on several nodes', () => {
-  it('is served by each of them, and accepts a response on another node than the one that sent the request', async () => {
+  it('is served by each of them, and accepts an answer on another node than the one that asked', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     for (const node of [nodes.b, nodes.c, nodes.a]) {
@@ -153,7 +153,7 @@ describe('a session on several nodes', () => {
     expect(['accept', 'decline']).toContain(Object(call.messages()[1]?.['result']).content?.[0]?.text)
   })
 
-  it('ignores responses to requests that were not sent, and stores nothing for them', async () => {
+  it('ignores answers to questions that were not sent, and stores nothing for them', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const call = await on(nodes.a).call(2, 'buy')
@@ -167,7 +167,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject(text('accept'))
   })
 
-  it('accepts a response whose request was not announced to the node', async () => {
+  it('accepts an answer that no message announced', async () => {
     const lost: (() => void)[] = []
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     const nodes = await cluster({
@@ -189,7 +189,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject(text('accept'))
   })
 
-  it('accepts a response to a request that the store lost, also on another node', async () => {
+  it('accepts an answer to a question that the store lost, also on another node', async () => {
     const nodes = await cluster()
     const { id, on } = await client(nodes)
     const call = await on(nodes.a).call(1, 'buy')
@@ -200,14 +200,14 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
   })
 
-  it('accepts a response on another node to a request that could not be stored, though its message is lost', async () => {
+  it('accepts an answer on another node to a question that could not be stored, although its message is lost', async () => {
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     let lost = 0
     const nodes = await cluster({
       backplane: {
         ...plane,
-        add: (key, ...rest) =>
-          key.startsWith('question:') ? Promise.reject(new Error('away')) : plane.add(key, ...rest),
+        set: (key, ...rest) =>
+          key.startsWith('question:') ? Promise.reject(new Error('away')) : plane.set(key, ...rest),
         publish: async (topic, message) => {
           if (message.includes('"answered"') && lost++ === 0) return
           await plane.publish(topic, message)
@@ -269,7 +269,7 @@ describe('a session on several nodes', () => {
     }
   })
 
-  it('goes back to the node that runs the request', async () => {
+  it('resumes a stream again on the node that runs the request', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const call = await on(nodes.a).call(3, 'pack', progressed)
@@ -332,7 +332,7 @@ describe('a session on several nodes', () => {
     ).toEqual(['notifications/tools/list_changed'])
   })
 
-  it('is resumed where it ran, also after that node forgot it', async () => {
+  it('resumes a stream on the node that ran its request, also after that node dropped the session', async () => {
     const nodes = await cluster({ limits: { sessionIdleMs: 3_600_000, sessions: 2 } })
     const { on } = await client(nodes)
     const call = await on(nodes.b).call(3, 'pack', progressed)
@@ -452,7 +452,7 @@ describe('a session on several nodes', () => {
     expect(await (await on(nodes.c).call(4, 'look')).json()).toMatchObject(text('seen'))
   })
 
-  it('accepts responses in batches', async () => {
+  it('accepts answers in batches', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes, {}, {}, '2025-03-26')
     const answer = await on(nodes.b).post([
@@ -462,7 +462,7 @@ describe('a session on several nodes', () => {
     expect(await answer.json()).toMatchObject([{ id: 1, ...text('seen') }])
   })
 
-  it('stays in its process where the server has state for each session', async () => {
+  it('stays in its process if the server has state of its own for each session', async () => {
     const nodes = await cluster({ sessions: 'local' })
     const begun = await session(nodes.a, revision)
     expect((await nodes.b.send({ method: 'DELETE', headers: { 'mcp-session-id': begun.id } })).status).toBe(
@@ -471,7 +471,7 @@ describe('a session on several nodes', () => {
     expect((await begun.end()).status).toBe(204)
   })
 
-  it('is refused for a while, and never lost, where the backplane fails', async () => {
+  it('gets 503, never 404, while the backplane fails', async () => {
     let fails = false
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     const get: Backplane['get'] = (key) => (fails ? Promise.reject(new Error('away')) : plane.get(key))
@@ -511,7 +511,7 @@ describe('a session of HTTP+SSE on several nodes', () => {
     params: { name },
   })
 
-  it('accepts messages on each of them: requests, responses and cancellations', async () => {
+  it('accepts messages on each of them: requests, answers and cancellations', async () => {
     const nodes = await cluster({ sse })
     const { received, response, post } = await open(nodes.a)
     expect(await post(nodes.b, initialize('2024-11-05', 'init', { elicitation: {} }))).toBe(202)

@@ -146,7 +146,7 @@ describe('a server with workers', () => {
     }
   })
 
-  it('accepts the response to a question in any worker', async () => {
+  it('accepts the answer to a question in any worker', async () => {
     const { port } = await start()
     const headers = await initialize(port)
     for (let n = 1; n < 5; n++) {
@@ -182,7 +182,7 @@ describe('a server with workers', () => {
     await vi.waitFor(() => expect(killed.workers.filter(isRunning)).toEqual([]), 20_000)
   })
 
-  it('reports why it cannot listen, and ends all workers', async () => {
+  it('reports why it cannot listen, and leaves no worker running', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())
@@ -206,7 +206,7 @@ describe('a server with workers', () => {
     })
   })
 
-  it('rejects sessions that are stored in one process', async () => {
+  it("refuses sessions: 'local'", async () => {
     const handler = serveHttp(defineServer({ name: 'none', version: '1.0.0' }), { sessions: 'local' })
     await expect(handler.listen({ workers: 2 })).rejects.toMatchObject({ code: 'INVALID' })
   })

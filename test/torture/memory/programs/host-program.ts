@@ -24,7 +24,8 @@ const { what, count, chars, megabytes, pruned }: Input = JSON.parse(process.argv
 const program = fileURLToPath(new URL('host-server.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-memory-'))
 const store = join(folder, 'store.sqlite')
-const samples = 20
+/** A slope is asked for in long runs only. */
+const samples = count < 1000 ? 10 : 20
 const warm = Math.ceil(count / 5)
 
 function sizeOf(path: string): number {

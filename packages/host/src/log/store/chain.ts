@@ -140,24 +140,24 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
     if (head.position !== at || head.hash !== before) {
       const told =
         head.position > at
-          ? `The newest ${head.position - at} links were taken away`
-          : 'The chain does not end where it was noted to end'
-      fault(head.position, null, `${told}: it ends at link ${at}, and link ${head.position} was the last.`)
+          ? `The newest ${head.position - at} entries were removed`
+          : 'The chain does not end at the recorded entry'
+      fault(head.position, null, `${told}: it ends at entry ${at}, and entry ${head.position} was the last.`)
     }
     if (head.pruned !== (pruned?.position ?? 0)) {
-      fault(head.pruned, null, 'What was taken away from the beginning does not agree with what was noted.')
+      fault(head.pruned, null, 'The entries removed at the beginning differ from the record of pruning.')
     }
     const strays = [
       ['activity', 'id', 'row', 'Row'],
       ['activity_end', 'activity', 'end', 'The end of row'],
-      ['activity_prune', 'id', 'prune', 'The note of pruning'],
+      ['activity_prune', 'id', 'prune', 'The record of pruning'],
     ] as const
     for (const [table, id, kind, name] of strays) {
       for (const row of database.prepare(unlinked(table, id, kind)).all()) {
         fault(
           null,
           Number(row['id']),
-          `${name} ${Number(row['id'])} is not in the chain: it was put there by hand.`,
+          `${name} ${Number(row['id'])} is not in the chain: another program added it.`,
         )
       }
     }
@@ -166,7 +166,7 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
       fault(
         null,
         null,
-        `The noted hash ${wanted} is not in the chain: what it ended was changed or taken away${cut}.`,
+        `The given hash ${wanted} is not in the chain: entries up to it were changed or removed${cut}.`,
       )
     }
     return {
@@ -184,13 +184,17 @@ type Row = Record<string, unknown>
 function wrongWith(link: Row, before: string): string | undefined {
   const activity = Number(link['activity'])
   const kind = kindOf(link['kind'])
-  if (kind === undefined) return `The link is of the unknown kind ${String(link['kind'])}.`
+  if (kind === undefined) return `The entry has the unknown kind ${String(link['kind'])}.`
   const name =
-    kind === 'end' ? `The end of row ${activity}` : kind === 'row' ? `Row ${activity}` : 'The note of pruning'
-  if (link[kind] === null) return `${name} is gone.`
+    kind === 'end'
+      ? `The end of row ${activity}`
+      : kind === 'row'
+        ? `Row ${activity}`
+        : 'The record of pruning'
+  if (link[kind] === null) return `${name} is missing.`
   const fields = contents[kind].map((column) => field(link[column]))
   if (linkHash(before, kind, activity, fields) === link['hash']) return undefined
-  return `${name} is not as it was written, or what is before it is not.`
+  return `${name}, or an entry before it, was changed.`
 }
 
 function kindOf(value: unknown): keyof typeof contents | undefined {
@@ -203,8 +207,10 @@ function field(value: unknown): ChainField {
 
 function missing(at: number, position: number): string {
   const count = position - at - 1
-  if (count === 1) return `Link ${at + 1} is gone.`
-  return count > 1 ? `Links ${at + 1} to ${position - 1} are gone.` : `Link ${position} does not belong here.`
+  if (count === 1) return `Entry ${at + 1} is missing.`
+  return count > 1
+    ? `Entries ${at + 1} to ${position - 1} are missing.`
+    : `Entry ${position} does not belong here.`
 }
 
 /** The noted end of the chain, and where it was pruned to. */

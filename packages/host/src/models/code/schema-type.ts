@@ -162,7 +162,7 @@ function referred(root: unknown, reference: string): unknown {
   return found
 }
 
-const shared = `/** What a tool gave. A tool that fails, or that policy or the person refused, throws an Error instead. */
+const shared = `/** The result of a tool. A tool that fails, or that policy or the person refused, throws an Error. */
 interface Result<T = unknown> {
   /** All text of the content. */
   text: string
@@ -171,7 +171,7 @@ interface Result<T = unknown> {
   content: Content[]
 }
 
-/** One piece of a result. What is no text stays outside; show() puts it into the answer as it is. */
+/** One content block of a result. Binary content is only a handle; show() adds it to the answer unchanged. */
 interface Content {
   type: 'text' | 'image' | 'audio' | 'resource' | 'resource_link'
   text?: string

@@ -199,10 +199,13 @@ function runsDownload(line: string): boolean {
 }
 
 const open: readonly { pattern: RegExp; message: string }[] = [
-  { pattern: /^--privileged(?:=true)?$/, message: 'The container is privileged: it can leave its walls.' },
+  {
+    pattern: /^--privileged(?:=true)?$/,
+    message: 'The container is privileged: it can escape its isolation.',
+  },
   {
     pattern: /^--cap-add=(?:ALL|SYS_ADMIN|SYS_PTRACE|SYS_MODULE|DAC_READ_SEARCH)$/i,
-    message: 'The container gets rights that let it leave its walls.',
+    message: 'The container gets rights that let it escape its isolation.',
   },
   {
     pattern: /^--(?:pid|ipc|userns|uts|cgroupns)=host$/,

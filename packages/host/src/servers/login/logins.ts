@@ -222,7 +222,7 @@ export class Logins implements LoginService {
           : signal.aborted
             ? 'the question was not answered in time'
             : reasonOf(error)
-      throw new McpError('UNAUTHORIZED', `It wants you to sign in at ${issuer}, and ${why}`, { cause: error })
+      throw new McpError('UNAUTHORIZED', `It requires a sign-in at ${issuer}, and ${why}`, { cause: error })
     }
     throw new FixableError('UNAUTHORIZED', `You did not want to sign in at ${issuer}`, [
       { action: 'sign-in', server },

@@ -15,7 +15,7 @@ export class SignInNeeded extends McpError {
   readonly page: LoginPage
 
   constructor(page: LoginPage) {
-    super('UNAUTHORIZED', `It wants you to sign in at ${page.issuer}`)
+    super('UNAUTHORIZED', `It requires a sign-in at ${page.issuer}`)
     this.page = page
   }
 }

@@ -36,6 +36,8 @@ export class FollowedStream {
   #connection: EventStream | undefined
   /** The newest position that the node of the last part announced. */
   #newest: string | undefined
+  /** The node of the part that is being sent. */
+  #node: string | undefined
   /** Whether to look for what follows without waiting for a message. */
   #isWoken = true
   #resume: () => void = () => {}
@@ -57,9 +59,10 @@ export class FollowedStream {
     })
   }
 
-  /** Reads what was stored; `newest` is the position that the other node stored last. */
-  wake(newest?: string): void {
-    this.#newest = newest ?? this.#newest
+  /** Reads what was stored; `newest` is the position that a node stored last. */
+  wake(newest?: { node: string; position: string }): void {
+    // A node whose call was taken over announces events that no longer count.
+    if (newest !== undefined && newest.node === this.#node) this.#newest = newest.position
     this.#isWoken = true
     this.#resume()
   }
@@ -82,9 +85,11 @@ export class FollowedStream {
   async run(entries: readonly LogEntry[], parts: readonly StreamPart[], at: number): Promise<void> {
     const known = [...parts]
     let [part, found, last] = [known[at], entries, '']
+    this.#node = part?.node
     /** Continues with the next part; false if the store lost its beginning. */
     const next = async (): Promise<boolean> => {
       part = known[++at]
+      this.#node = part?.node
       last = part?.from ?? ''
       this.#newest = undefined
       this.#isWoken = true

@@ -10,8 +10,8 @@ import { unref } from '../options.ts'
 export type NodeMessage = { readonly session: string } & (
   | /** This node sends the events of a stream to the client from now on. */
   { readonly type: 'follow'; readonly stream: string; readonly node: string }
-  /** A stream that the receiver sends to the client has an event at this position. */
-  | { readonly type: 'stored'; readonly stream: string; readonly position: string }
+  /** A stream that the receiver sends to the client has an event at this position of the log of `node`. */
+  | { readonly type: 'stored'; readonly stream: string; readonly node: string; readonly position: string }
   /** A request of the receiver to the client was answered. `response`, if the store does not have the request. */
   | { readonly type: 'answered'; readonly id: string; readonly response?: unknown }
   /** The client cancelled a request. */
@@ -34,7 +34,8 @@ const absentMs = renewMs + 1_000
 /** Milliseconds that other nodes can read that a node was closed. */
 const closedMs = 3_600_000
 const closed = 'closed'
-const retryMs = { first: 500, longest: 10_000 }
+/** Short beside the lease, which may be over soon when the store is back. */
+const retryMs = { first: 250, longest: 1_000 }
 
 /** The id of a node: it is part of the ids of its streams and questions, so it has no hyphen. */
 const idPattern = /^([0-9a-f]{12})-/
@@ -210,8 +211,8 @@ function messageOf(text: string, self: string): NodeMessage | undefined {
         ? { type, session, stream, node }
         : undefined
     case 'stored':
-      return typeof stream === 'string' && typeof position === 'string'
-        ? { type, session, stream, position }
+      return typeof stream === 'string' && typeof node === 'string' && typeof position === 'string'
+        ? { type, session, stream, node, position }
         : undefined
     case 'answered':
       return typeof id === 'string' ? { type, session, id, response } : undefined

@@ -20,6 +20,8 @@ const lookMs = 10_000
 const keptAnswersMs = 30_000
 /** Milliseconds between the messages about an answer whose question the store did not have. */
 const repeatedAfterMs = [1_000, 3_000, 9_000, 27_000]
+/** Milliseconds until a question that could not be stored is stored again. */
+const askAgainMs = 500
 /** Most answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
 const maxRepeatedChars = 65_536
@@ -50,8 +52,27 @@ export class SharedAnswers {
   async ask(session: string, question: RequestId): Promise<void> {
     this.expect(String(question), session)
     const { storedEventsMs } = this.#state.bounds
-    // One that is sent again may have its answer.
-    await this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
+    try {
+      await this.#state.backplane.set(questionKey(session, question), unanswered, storedEventsMs)
+    } catch (error) {
+      this.#askLater(session, String(question))
+      throw error
+    }
+  }
+
+  /** Stores a question when the store is back: an answer that another node accepts must not depend on messages alone. */
+  async #askLater(session: string, question: string): Promise<void> {
+    const { storedEventsMs } = this.#state.bounds
+    while (this.#questions.get(question) === session) {
+      await new Promise((resolve) => unref(setTimeout(resolve, askAgainMs)))
+      if (this.#questions.get(question) !== session) return
+      const stored = this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
+      const isStored = await stored.then(
+        () => true,
+        () => false,
+      )
+      if (isStored) return
+    }
   }
 
   /** Expects no more answers to questions here: another node may take their call over. */

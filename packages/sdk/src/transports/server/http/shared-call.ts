@@ -313,12 +313,17 @@ export class SharedCall implements RunMemory, StepMemory {
     return { id: known.id, isUncertain: !(await this.#wasSent(known)) }
   }
 
-  /** Whether a question was stored as an event, which happens after it was recorded, or was answered. */
+  /** Whether a question was stored as an event that the client gets, which happens after it was recorded, or was answered. */
   async #wasSent({ id, after, node = nodeOf(id) }: StoredQuestion): Promise<boolean> {
     if (after === undefined || node === undefined) return true
     const { backplane, session } = this.#store
     const entries = await backplane.read(eventsKey(session, node), after)
-    if (entries === undefined || entries.some(({ entry }) => entry.includes(JSON.stringify(id)))) return true
+    if (entries === undefined) return true
+    const ends = this.#record.parts.flatMap((part) => (part.node === node ? [part.until] : []))
+    const end = entries.findIndex(({ position }) => ends.includes(position))
+    // What a node stores after its part, because it noticed late that another one runs the call, is not sent.
+    const sent = end < 0 ? entries : entries.slice(0, end + 1)
+    if (sent.some(({ entry }) => entry.includes(JSON.stringify(id)))) return true
     // While the store fails, an event is sent that is not stored.
     return (await backplane.get(questionKey(session, id)))?.startsWith(answered) === true
   }

@@ -142,7 +142,6 @@ export class SharedSessions {
           return question
         },
         again: (question) => {
-          open.add(question)
           this.#answers.expectAgain(question, id).catch(this.#report)
         },
         leave: (questions) => this.#answers.leave(questions),
@@ -158,7 +157,7 @@ export class SharedSessions {
         return SharedCall.first(store, node, ids, { request, caller: storedCaller(caller), takeover })
       },
       ask: async (message) => {
-        // It may have been withdrawn before it was sent.
+        // It may have been withdrawn before it was sent, or an earlier run asked it.
         if (!open.has(message.id)) return
         await this.#answers.ask(id, message.id)
         const elicitation = message.params?.['elicitationId']
@@ -336,7 +335,7 @@ export class SharedSessions {
     }
     session.stream(stream)?.follow({
       node,
-      stored: (position) => this.#followed.get(stream)?.wake(position),
+      stored: (position) => this.#followed.get(stream)?.wake({ node, position }),
       replaced: () => this.#followed.get(stream)?.end(),
     })
   }
@@ -413,13 +412,14 @@ export class SharedSessions {
         this.#followed.get(stream)?.end()
         session?.stream(stream)?.follow({
           node,
-          stored: (position) => this.nodes.send({ ...message, type: 'stored', position }, node),
+          stored: (position) =>
+            this.nodes.send({ ...message, type: 'stored', node: this.nodes.id, position }, node),
           replaced: () => this.nodes.send(message, node),
         })
         return
       }
       case 'stored':
-        this.#followed.get(message.stream)?.wake(message.position)
+        this.#followed.get(message.stream)?.wake(message)
         return
       case 'answered':
         this.#answers.take(message.session, message.id, message.response)

@@ -1,8 +1,8 @@
 import { Reconnection, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { RedisConnection } from './client.ts'
-import type { RedisErrors } from './faults.ts'
+import type { RedisErrors } from './errors.ts'
 
-export interface LineOptions<C extends RedisConnection> {
+export interface ReconnectionOptions<C extends RedisConnection> {
   /** Creates a client that is not connected. */
   readonly make: () => C
   readonly faults: RedisErrors
@@ -19,7 +19,7 @@ export interface LineOptions<C extends RedisConnection> {
 
 /** A connection that reconnects after random pauses of up to 2 s. */
 export class ReconnectingClient<C extends RedisConnection> {
-  readonly #options: LineOptions<C>
+  readonly #options: ReconnectionOptions<C>
   #client: C | undefined
   /** Why there is no connection. */
   #cause: unknown = 'not connected yet'
@@ -30,7 +30,7 @@ export class ReconnectingClient<C extends RedisConnection> {
   readonly #reconnection = new Reconnection()
   #closed = false
 
-  constructor(options: LineOptions<C>) {
+  constructor(options: ReconnectionOptions<C>) {
     this.#options = options
   }
 
@@ -134,7 +134,7 @@ export class ReconnectingClient<C extends RedisConnection> {
   }
 
   #resolveWaiters(): void {
-    for (const tell of this.#waiters.splice(0)) tell()
+    for (const resolve of this.#waiters.splice(0)) resolve()
   }
 }
 
