@@ -146,15 +146,16 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     const { plane } = await open({ url: server.url, timeoutMs: 1500 })
     await plane.set('k', 'v', hour)
     server.pause()
-    const [late, ...others] = await Promise.all([
+    const failures = await Promise.all([
       failure(plane.get('k')),
       failure(plane.add('new', 'v', hour)),
       failure(plane.append('log', 'v', 5, hour)),
       failure(plane.publish('topic', 'm')),
     ])
-    expect(late).toMatchObject({ code: 'TIMEOUT' })
-    expect(late.message).toMatch(/did not answer GET within 1500 ms, so whether it was done is not known/)
-    for (const { code } of others) expect(['TIMEOUT', 'CONNECTION_CLOSED']).toContain(code)
+    // The first one that is late ends the connection of the others.
+    const late = failures.find(({ code }) => code === 'TIMEOUT')
+    expect(late?.message).toMatch(/did not answer \w+ within 1500 ms, so whether it was done is not known/)
+    for (const { code } of failures) expect(['TIMEOUT', 'CONNECTION_CLOSED']).toContain(code)
     expect((await failure(plane.get('k'))).code).toBe('CONNECT_FAILED')
     server.resume()
     await vi.waitFor(async () => expect(await plane.get('k')).toBe('v'), watchdog)

@@ -1,25 +1,26 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { installedProgram, programFile } from '../../setup/program-file.ts'
 import type { Place } from './guest.ts'
 import type { Running } from './pair.ts'
 
 const peers = new URL('../peers/', import.meta.url)
-const require = createRequire(import.meta.url)
 const startMs = 20_000
+/** Programs that cannot be bundled: they find packages while they run. */
+const asSources: readonly string[] = ['everything.ts', 'fastmcp/main.ts']
 
 /** A program in `peers/`, as `node` runs it. */
 export function program(name: string, ...args: string[]): { command: string; args: string[] } {
-  return { command: process.execPath, args: ['--no-warnings', fileURLToPath(new URL(name, peers)), ...args] }
+  const source = new URL(name, peers)
+  const file = asSources.includes(name) ? fileURLToPath(source) : programFile(source)
+  return { command: process.execPath, args: ['--no-warnings', file, ...args] }
 }
 
 /** The program of an installed package, as `node` runs it. */
 export function packaged(name: string, ...args: string[]): { command: string; args: string[] } {
-  const folder = dirname(require.resolve(`${name}/package.json`))
-  return { command: process.execPath, args: [join(folder, 'dist/index.js'), ...args] }
+  return { command: process.execPath, args: [installedProgram(name), ...args] }
 }
 
 /** A server every connection starts anew. */

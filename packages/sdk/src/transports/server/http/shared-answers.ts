@@ -22,6 +22,8 @@ const keptAnswersMs = 30_000
 const repeatedAfterMs = [1_000, 3_000, 9_000, 27_000]
 /** Milliseconds until a question that could not be stored is stored again. */
 const askAgainMs = 500
+/** Most times that answers are stored again, which fails while nodes connect to the store. */
+const mostStoreTries = 10
 /** Most answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
 const maxRepeatedChars = 65_536
@@ -165,10 +167,20 @@ export class SharedAnswers {
   /** Stores the responses of the last seconds again, if the store lost them. */
   async storeAgain(): Promise<void> {
     const oldest = performance.now() - keptAnswersMs
-    for (const [id, answer] of this.#accepted) {
-      if (answer.at < oldest || !(await this.#store(answer))) continue
-      this.#nodes.send({ type: 'answered', session: answer.session, id }, nodeOf(id))
-      this.take(answer.session, id)
+    let left = [...this.#accepted].filter(([, { at }]) => at > oldest)
+    for (let tries = 0; left.length > 0 && tries < mostStoreTries; tries++) {
+      if (tries > 0) await new Promise((resolve) => unref(setTimeout(resolve, askAgainMs)))
+      const failed: typeof left = []
+      for (const [id, answer] of left) {
+        try {
+          if (!(await this.#store(answer))) continue
+          this.#nodes.send({ type: 'answered', session: answer.session, id }, nodeOf(id))
+          this.take(answer.session, id)
+        } catch {
+          failed.push([id, answer])
+        }
+      }
+      left = failed
     }
   }
 
