@@ -14,7 +14,7 @@ export interface Scenario {
   readonly passed: boolean
   readonly failures: readonly string[]
   readonly warnings: readonly string[]
-  /** Why nobody can pass it. */
+  /** Why it cannot pass. */
   readonly impossible: string | undefined
 }
 
@@ -59,7 +59,7 @@ function told({ id, errorMessage, description, details }: Check): string {
   return `${id}: ${text ?? 'no message'}`
 }
 
-/** Whether everything in a leg passed that anybody can pass. */
+/** Whether every scenario of a leg passed that can pass. */
 export function passes({ scored, unscored }: Leg): boolean {
   return [...scored, ...unscored].every(({ passed, impossible }) => passed || impossible !== undefined)
 }

@@ -65,7 +65,7 @@ async function playAll(): Promise<Leg[]> {
   return legs
 }
 
-/** The exit code: every scenario that anybody can pass has to pass. */
+/** The exit code: every scenario that can pass has to pass. */
 function verdict(legs: readonly Leg[]): number {
   if (legs.length === 0) {
     console.error(`No scenario "${values.scenario}" in the chosen roles and legs.`)

@@ -61,7 +61,7 @@ const list = (faults: readonly string[]): string =>
     : `\n${faults.length} problems:\n${faults.map((fault) => `  ${fault}`).join('\n')}\n`
 
 describe('the requirements of the specification', () => {
-  it('are all there, once, each with a proof or a reason', () => {
+  it('are complete and unique, each with a test or a reason', () => {
     const ids = requirements.flatMap(({ places }) => places.map(([id]) => id))
     const known = new Set(Object.entries(counts).flatMap(([name, count]) => numbered(name, count)))
     const present = new Set(ids)
@@ -74,7 +74,7 @@ describe('the requirements of the specification', () => {
     expect(list(faults)).toBe('')
   })
 
-  it('are proved over every transport and revision, or say what binds them', () => {
+  it('are tested over every transport and revision, or name what limits them', () => {
     const faults = [
       ...requirements.flatMap(runFaults),
       ...unnamedRules(requirements).map((title) => `"${title}": is a rule that no row names`),

@@ -70,7 +70,7 @@ const longestMs = 40_000
 const prompt = '\u001b[32m$\u001b[0m '
 const atPrompt = /(?:^|\n)\$\s*$/
 
-/** Makes the home anew and gives what a scene needs. `keep` is told of every picture. */
+/** Resets the home and returns what a scene needs. `keep` is called with every picture. */
 export function openStudio(home: string, keep: (name: string, svg: string) => void): Studio {
   const work = join(home, 'trip')
   rmSync(home, { recursive: true, force: true })

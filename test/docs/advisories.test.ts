@@ -24,7 +24,7 @@ function claimsIn(source: string): string[] {
 }
 
 describe('docs/advisories.md', () => {
-  it('is what npm run advisories writes', () => {
+  it('is the output of npm run advisories', () => {
     expect(readFileSync(join(root, 'docs/advisories.md'), 'utf8')).toBe(pageOf(classes))
   })
 
@@ -67,7 +67,7 @@ describe('SECURITY.md', () => {
     .filter((part) => part.startsWith('Promises'))
     .flatMap((part) => part.split('\n- ').slice(1))
 
-  it('links a test for each promise, and tests that are there', () => {
+  it('links an existing test for each promise', () => {
     expect(promises.length).toBeGreaterThan(20)
     const faults = promises.flatMap((promise) => {
       const tests = [...promise.matchAll(/\[test\]\((\S+) "([^"]+)"\)/g)]
@@ -80,7 +80,7 @@ describe('SECURITY.md', () => {
     expect(faults).toEqual([])
   })
 
-  it('links to places that are there', () => {
+  it('links to existing documents', () => {
     const places = [...text.matchAll(/\]\((?!https?:)([^)\s#]+)/g)].map(([, place = '']) => place)
     expect(places.filter((place) => !existsSync(join(root, place)))).toEqual([])
   })

@@ -23,11 +23,11 @@ function proofFault(reference: string): string | undefined {
 }
 
 describe('docs/features.md', () => {
-  it('is what npm run features writes', () => {
+  it('is the output of npm run features', () => {
     expect(readFileSync(join(root, 'docs/features.md'), 'utf8')).toBe(pageOf(groups))
   })
 
-  it('names tests that are there', () => {
+  it('names existing tests', () => {
     const faults = rows.flatMap(({ title, ours }) => {
       if (ours.has === 'matrix') return triedBy(title) === undefined ? [`${title}: is not in the matrix`] : []
       if (ours.has === 'no') return []
@@ -40,7 +40,7 @@ describe('docs/features.md', () => {
     expect(faults).toEqual([])
   })
 
-  it('has every feature of the matrix, and each once', () => {
+  it('has every feature of the matrix once', () => {
     const titles = rows.map(({ title }) => title)
     expect(tried.map(({ title }) => title).filter((title) => !titles.includes(title))).toEqual([])
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([])

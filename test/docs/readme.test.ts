@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
 describe('the README', () => {
-  it('shows the server and the client of the quickstart as they are', async () => {
+  it('shows the server and the client of the quickstart unchanged', async () => {
     const readme = await readFile(`${root}README.md`, 'utf8')
     for (const file of ['server.ts', 'client.ts']) {
       expect(readme).toContain(
@@ -17,7 +17,7 @@ describe('the README', () => {
     }
   })
 
-  it('shows a client and a server that work', async () => {
+  it('shows a client and a server that run', async () => {
     const { stdout } = await run(process.execPath, ['examples/quickstart/client.ts'], { cwd: root })
     expect(stdout).toContain('Refunded 42.')
   })

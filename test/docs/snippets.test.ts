@@ -7,7 +7,7 @@ import { root } from '../../scripts/run.ts'
 import { type Block, blocksIn, pagesIn } from './snippets.ts'
 
 const blocks = pagesIn(root).flatMap((page) => blocksIn(page, root))
-/** Files that pages show as they are. They are compiled where they stand. */
+/** Files that pages show unchanged. They are compiled in place. */
 const shown = globSync('examples/**/*.ts', { cwd: root }).map((file) =>
   readFileSync(join(root, file), 'utf8'),
 )

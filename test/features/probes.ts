@@ -117,7 +117,7 @@ async function inSession(url: string, version: string, message: object, shown = 
   return send(url, message, { ...headers, 'mcp-protocol-version': shown })
 }
 
-/** Node's own client, because `fetch` lets nobody choose the Host. */
+/** Node's own client, because `fetch` does not allow setting the Host. */
 function send(url: string, message: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const accept = 'application/json, text/event-stream'

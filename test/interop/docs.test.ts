@@ -72,7 +72,7 @@ const parts: Readonly<Record<string, () => string>> = {
     ),
 }
 
-it('the document tells which pairs there are, and how many cases each has', () => {
+it('the document lists the pairs, and the number of cases of each', () => {
   const text = readFileSync(document, 'utf8')
   const made = text.replaceAll(
     /(<!-- (\w+) -->)[\s\S]*?(<!-- end -->)/g,

@@ -81,7 +81,7 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     })
   })
 
-  it('lends its model to a tool', async () => {
+  it('provides its model to a tool', async () => {
     const { structuredContent } = await guest.call('findBestFlight', flight)
     expect(structuredContent).toMatchObject({ decidedBy: 'model', model: 'test-model' })
   })

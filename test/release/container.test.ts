@@ -30,14 +30,16 @@ describe('the container image', () => {
     }
   })
 
-  it('runs as a user without rights, and nothing is written as root after that', () => {
+  it('runs as a user without rights, and nothing is written as root later', () => {
     const names = instructions.map(({ name }) => name)
     expect(valuesOf('USER')).toEqual(['node'])
     expect(names.lastIndexOf('RUN')).toBeLessThan(names.indexOf('USER'))
     expect(names.lastIndexOf('COPY')).toBeLessThan(names.indexOf('USER'))
   })
 
-  it('installs the command with its own lines, from an empty folder', { timeout: 120_000 }, async () => {
+  it('installs the command with its own lockfile lines, from an empty folder', {
+    timeout: 120_000,
+  }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-container-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
     const registry = await LocalRegistry.start(await packedOnce())

@@ -4,7 +4,7 @@ import { root, run } from '../../scripts/run.ts'
 
 const limitMs = 60_000
 
-it('the rehearsal of a release packs every package after those it needs, and publishes nothing', {
+it('the rehearsal of a release packs every package after its dependencies, and publishes nothing', {
   timeout: limitMs,
 }, async () => {
   const command = ['node', 'scripts/release.ts', '--dry-run', '--skip-build', '--skip-checks']

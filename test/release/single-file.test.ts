@@ -49,7 +49,7 @@ describe.skipIf(missing !== '')(`jackfield as a single file${missing}`, () => {
     return run([file, ...words], { limitMs: 60_000, cwd: folder, env: variables })
   }
 
-  it('prints its version, and unpacks itself once, for this user alone', { timeout: limitMs }, async () => {
+  it('prints its version, and unpacks itself once, for its user only', { timeout: limitMs }, async () => {
     const { version } = readManifest(join(root, 'packages/app'))
     expect(await jackfield(['--version'])).toMatchObject({ code: 0, output: `${version}\n` })
     expect(await jackfield(['--version'])).toMatchObject({ code: 0, output: `${version}\n` })

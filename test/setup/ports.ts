@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 // Tests run side by side, and the system hands a port that was closed to the next who asks for any. What has to stay
 // free, or to come back, is taken from below the ports that it hands out.
 
-/** Where nobody listens, and nobody will. */
+/** A port on which no process listens. */
 export const nowhere = '127.0.0.1:1024'
 
 /** A port that nobody has and no other test is handed while a server of this one starts, or is away and comes back. */

@@ -53,7 +53,7 @@ describe('a message that a client receives', () => {
     expect(verdict).toThrow(/every message received/)
   })
 
-  it('fails its test where it is no answer, and no servers’ business', async () => {
+  it('fails its test if it is no response and has no pending request', async () => {
     const question = { id: 'q', method: 'roots/list' }
     const log = { method: 'notifications/message', params: { level: 'loud', data: 1 } }
     for (const notice of [question, log]) {
@@ -74,7 +74,7 @@ describe('a message that a client receives', () => {
     expect(verdict).toThrow(/was declared faulty \("nothing"\)/)
   })
 
-  it('excuses nothing that is sent', async () => {
+  it('does not exempt what is sent', async () => {
     faultyPeer('its content is a text')
     const careless = await meet(called({ content: 'text' }))
     await careless.call('x').catch(() => {})
@@ -113,7 +113,7 @@ describe('a message that a server receives', () => {
   it.each([
     [{ action: 'decline' }, true],
     [{ action: 'perhaps' }, false],
-  ])('is held to the question it answers: %j', async (answer, right) => {
+  ])('is checked against the request it answers: %j', async (answer, right) => {
     const { receive, sent } = serve()
     for (const message of [initialize(), initialized, { ...call, params: { name: 'ask' } }]) receive(message)
     await until(() => sent.length === 2)

@@ -51,7 +51,7 @@ async function instantiations(name: string, source: string): Promise<number> {
   return Number(/Instantiations:\s+(\d+)/.exec(stdout)?.[1])
 }
 
-describe('what the types cost the compiler', () => {
+describe('the cost of the types for the compiler', () => {
   it('is under 900 instantiations for a tool, and as many for a typed call', {
     timeout: 120_000,
   }, async () => {

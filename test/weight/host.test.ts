@@ -66,7 +66,7 @@ describe('what importing the built host loads', () => {
     expect(bytes).toBeLessThanOrEqual(650_000)
   })
 
-  it('is of other packages only what finds texts', async () => {
+  it('contains of other packages only the search index', async () => {
     const loaded = await filesLoaded(host, 'node_modules/')
     expect(packagesOf(loaded)).toEqual(['minisearch'])
   })
@@ -99,14 +99,14 @@ describe('what importing the built host loads', () => {
 })
 
 describe('the built host', () => {
-  it('exports what its sources do, and no more', async () => {
+  it('exports what its sources export, and no more', async () => {
     const sources: object = await import('@jackfield/host')
     const names = await printed(`
       console.log(JSON.stringify(Object.keys(await import('@jackfield/host'))))`)
     expect(JSON.parse(names).sort()).toEqual(Object.keys(sources).sort())
   })
 
-  it('finds the thread that programs run in', async () => {
+  it('finds the worker that runs programs', async () => {
     const outcome = await printed(`
       const host = createHost({ servers: {}, store: ':memory:' })
       const { outcome, logs } = await host.code.run('console.log(6 * 7)')

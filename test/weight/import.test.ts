@@ -55,7 +55,7 @@ describe('what importing the built SDK loads', () => {
     expect(kilobytes, remedy).toBeLessThanOrEqual(program.kilobytes)
   })
 
-  it('is nothing of another package for a server or a client', async () => {
+  it('contains no other package for a server or a client', async () => {
     const all = programs.flatMap(({ imports }) => imports)
     const loaded = await filesLoaded([...new Set(all)], 'node_modules/')
     expect(loaded).toEqual([])
@@ -70,7 +70,7 @@ describe('what importing the built SDK loads', () => {
     '@jackfield/sdk/compose',
     '@jackfield/sdk/extensions/ui',
     '@jackfield/sdk/testing',
-  ])('is nothing that only Node has for %s', async (way) => {
+  ])('contains no Node API for %s', async (way) => {
     expect(await nodeModulesOf(way, `${root}bench`)).toEqual([])
   })
 

@@ -14,7 +14,7 @@ async function weigh(era: string, tools: number): Promise<{ taken: number; kept:
 }
 
 describe('the memory of a call', () => {
-  it.each(['modern', 'session'])('is bounded while it runs, and given back after it: %s', async (era) => {
+  it.each(['modern', 'session'])('is bounded while it runs, and released after it: %s', async (era) => {
     const { taken, kept } = await weigh(era, 1)
     expect(taken).toBeGreaterThan(1000)
     expect(taken).toBeLessThan(16_000)

@@ -122,7 +122,7 @@ describe('an answered request', () => {
     ['stdio', 'modern', 'prompt'],
     ['stdio', 'modern', 'resource'],
   ] as const)(
-    'is gone with the next collection of young objects: %s, %s, %s',
+    'is freed by the next collection of young objects: %s, %s, %s',
     async (transport, era, asked) => {
       const { process, said } = await start('young', [transport])
       const say = transport === 'http' ? overHttp(String(said)) : onPipes(process)
@@ -140,13 +140,13 @@ describe('an answered request', () => {
   )
 })
 
-describe('an answer that was taken', () => {
+describe('a response that was read', () => {
   it.each([
     ['2026-07-28', 'echo'],
     ['2025-11-25', 'echo'],
     ['2026-07-28', 'resource'],
   ] as const)(
-    'is gone from a client with the next collection of young objects: %s, %s',
+    'is freed in a client by the next collection of young objects: %s, %s',
     async (revision, asked) => {
       const { process } = await start('young-client', [revision, asked])
       const bytes = await left(process, async (calls) => {

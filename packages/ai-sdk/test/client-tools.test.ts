@@ -119,7 +119,7 @@ describe('clientTools in generateText', () => {
     )
   })
 
-  it('gives every provider a name that it accepts, and calls the tool of that name', async () => {
+  it('maps names to ones that every provider accepts, and calls the tool of that name', async () => {
     const { model, given } = await generated([
       { toolName: 'report_create_v2', input: {} },
       { toolName: 'report_create_v2_2', input: {} },
@@ -131,7 +131,7 @@ describe('clientTools in generateText', () => {
     ])
   })
 
-  it('calls the tool, and gives the model structured content once', async () => {
+  it('calls the tool, and passes structured content to the model once', async () => {
     const { given, result } = await generated([{ toolName: 'price', input: { order: '42' } }])
     expect(received).toEqual([{ name: 'price', args: { order: '42' } }])
     expect(given).toEqual([{ type: 'text', value: '{"cents":4900}' }])
@@ -148,7 +148,7 @@ describe('clientTools in generateText', () => {
     })
   })
 
-  it('gives structured content beside a text that does not repeat it', async () => {
+  it('passes structured content beside a text that does not repeat it', async () => {
     const { given } = await generated([{ toolName: 'prose', input: {} }])
     expect(given).toEqual([
       {
@@ -161,7 +161,7 @@ describe('clientTools in generateText', () => {
     ])
   })
 
-  it('gives media that models accept, describes the others, and leaves out what is for the user only', async () => {
+  it('passes media that models accept, describes the others, and leaves out content for the user only', async () => {
     const { given } = await generated([{ toolName: 'media', input: {} }])
     expect(given).toEqual([
       {
@@ -188,12 +188,12 @@ describe('clientTools in generateText', () => {
     expect(JSON.stringify(bounded.given).length).toBeLessThan(101_000)
   })
 
-  it('gives an empty result as such', async () => {
+  it('passes an empty result as such', async () => {
     const { given } = await generated([{ toolName: 'nothing', input: {} }])
     expect(given).toEqual([{ type: 'text', value: '[The tool returned no content]' }])
   })
 
-  it('makes a failure of the tool a tool-error with its result, which the model reads', async () => {
+  it('makes a failure of the tool a tool-error with its result, which is passed to the model', async () => {
     const { given, result } = await generated([{ toolName: 'fails', input: {} }])
     const error = result.steps[0]?.content.find((part) => part.type === 'tool-error')?.error
     expect(error).toBeInstanceOf(ToolCallError)

@@ -26,7 +26,7 @@ async function generated(rules: PolicyRule[], calls: ModelCall[], surface?: Surf
 const call: ModelCall = { toolName: 'shop__refund', input: { order: '42' } }
 
 describe('hostTools in generateText', () => {
-  it('calls through the policy of the host, with its activity log and its questions to the person', async () => {
+  it('calls through the policy of the host, with its activity log and its questions to the user', async () => {
     const asked: string[] = []
     const surface: Surface = {
       name: 'test',
@@ -50,7 +50,7 @@ describe('hostTools in generateText', () => {
     ])
   })
 
-  it('tells the model that a call was denied, and does not make it', async () => {
+  it('passes a denial to the model, and does not call the tool', async () => {
     const rules: PolicyRule[] = [{ id: 'no-refunds', verdict: 'deny', tool: 'refund', caller: ['chat'] }]
     const { given, result } = await generated(rules, [call])
     expect(given).toEqual([{ type: 'execution-denied', reason: expect.stringContaining('no-refunds') }])

@@ -145,7 +145,7 @@ describe('over HTTP, on 2026-07-28', () => {
     await expect(client.listTools()).rejects.toThrow('Not connected')
   })
 
-  it('rejects what is not covered, with advice', async () => {
+  it('rejects unsupported features, with advice', async () => {
     const url = new URL('http://127.0.0.1:1/mcp')
     expect(() => new StreamableHTTPClientTransport(url, { authProvider: {} })).toThrow(
       /does not cover authProvider\. Connect with .*oauth/,
@@ -195,7 +195,7 @@ it('starts a server over stdio, and ends it', async () => {
   expect(closed).toHaveBeenCalledOnce()
 })
 
-it('talks to a server of the official SDK over linked transports', async () => {
+it('works with a server of the official SDK over linked transports', async () => {
   const server = new OfficialServer({ name: 'official', version: '1.0.0' })
   server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }) => ({
     content: [{ type: 'text', text }],

@@ -152,7 +152,7 @@ describe('a session map around StreamableHTTPServerTransport', () => {
     expect(await client.call('ping-tool')).toMatchObject({ content: [{ text: 'pong' }] })
   })
 
-  it.for(asking)('asks the client within one run of the handler on %s', async (version) => {
+  it.for(asking)('sends requests to the client within one run of the handler on %s', async (version) => {
     const started: string[] = []
     const url = await listen(withSessions(started))
     expect(await order(url, version)).toMatchObject({
@@ -222,7 +222,7 @@ describe('a transport for each request', () => {
     expect(await client.call('ping-tool')).toMatchObject({ content: [{ text: 'pong' }] })
   })
 
-  it('asks the client within one run of the handler on 2026-07-28, though the retry has another transport', async () => {
+  it('sends requests to the client within one run of the handler on 2026-07-28, though the retry has another transport', async () => {
     const started: string[] = []
     const url = await listen(withoutSessions(started))
     expect(await order(url, '2026-07-28')).toMatchObject({ content: [{ text: 'red large work blue' }] })
@@ -269,7 +269,7 @@ describe('the transport', () => {
     expect(await post(await serving({ enableDnsRebindingProtection: false }))).not.toBe(403)
   })
 
-  it('leaves the Host to middleware that checked it', async () => {
+  it('leaves the Host check to middleware', async () => {
     const app = express()
     const transport = new StreamableHTTPServerTransport({})
     const server = createServer()

@@ -38,7 +38,7 @@ it('redirects the imports of a CommonJS module', async () => {
   expect(await print('program.cjs', source)).toEqual(['RpcError'])
 })
 
-it('leaves entries that are not covered to the official SDK', async () => {
+it('delegates entries that are not covered to the official SDK', async () => {
   const source = `const { SSEServerTransport } = require('@modelcontextprotocol/sdk/server/sse.js')
     console.log(JSON.stringify([typeof SSEServerTransport]))`
   expect(await print('program.cjs', source)).toEqual(['function'])

@@ -73,7 +73,7 @@ const text = (value: unknown): CallToolResult => ({ content: [{ type: 'text', te
 const roots = [{ uri: 'file:///work', name: 'work' }]
 
 describe('McpServer', () => {
-  it('lists what was registered in every style, with schemas of Zod 3 and Zod 4', async () => {
+  it('lists definitions of every style, with schemas of Zod 3 and Zod 4', async () => {
     const server = shop()
     server.tool('none', () => text('none'))
     server.tool('described', 'A description', () => text('described'))
@@ -245,7 +245,7 @@ describe('McpServer', () => {
     ).toMatchObject({ completion: { values: ['typescript'] } })
   })
 
-  it.for(protocolVersions)('gives handlers their extra on %s', async (version) => {
+  it.for(protocolVersions)('passes extra to handlers on %s', async (version) => {
     const server = shop()
     const seen: unknown[] = []
     server.tool('look', { a: z.string() }, async ({ a }, { signal, requestId, _meta, sendNotification }) => {
@@ -360,7 +360,7 @@ describe('requests to the client', () => {
     expect(await client.callTool({ name: 'known' })).toMatchObject(text(1))
   })
 
-  it('are limited to what the specification has', async () => {
+  it('are limited to the features of the specification', async () => {
     const server = shop()
     server.tool('ask', async (extra) => {
       // @ts-expect-error: no request of a server
@@ -411,7 +411,7 @@ describe('Server', () => {
     },
   )
 
-  it('needs the capability of a handler, and keeps the methods of the connection', () => {
+  it('requires the capability of a handler, and keeps the methods of the connection', () => {
     const server = new Server(info, { capabilities: {} })
     expect(() => server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [] }))).toThrow(
       'Server does not support tools (required for tools/list)',
@@ -542,7 +542,7 @@ describe('tools that create tasks', () => {
     return server
   }
 
-  it('give a task to a client of 2025-11-25 that asks for one', async () => {
+  it('create a task for a client of 2025-11-25 that requests one', async () => {
     const client = await official(worker())
     const kinds: string[] = []
     const stream = client.experimental.tasks.callToolStream(
@@ -560,7 +560,7 @@ describe('tools that create tasks', () => {
     expect(kinds.at(-1)).toBe('result')
   })
 
-  it.for(['2025-06-18', '2026-07-28'] as const)('give the result to clients of %s', async (version) => {
+  it.for(['2025-06-18', '2026-07-28'] as const)('return the result to clients of %s', async (version) => {
     const client = await on(version, worker())
     expect(await client.call('work', { what: 'all' })).toMatchObject({ content: [{ text: 'all done' }] })
   })

@@ -120,7 +120,7 @@ describe('McpServer', () => {
   })
 
   it.for(['2025-06-18', '2025-11-25', '2026-07-28'] as const)(
-    'asks for input in both ways on %s',
+    'requests input in both ways on %s',
     async (version) => {
       const server = new McpServer({ name: 'shop', version: '1.0.0' })
       const schema = z.object({ size: z.string() })
@@ -148,7 +148,7 @@ describe('McpServer', () => {
     },
   )
 
-  it('takes schemas written as JSON Schema, templates and completions', async () => {
+  it('accepts schemas written as JSON Schema, templates and completions', async () => {
     const server = new McpServer({ name: 'shop', version: '1.0.0' })
     server.registerTool(
       'json',
@@ -185,7 +185,7 @@ describe('McpServer', () => {
   })
 })
 
-it('serves handlers by method, of the specification and of your own', async () => {
+it('serves handlers by method, of the specification and custom ones', async () => {
   const server = new Server({ name: 'low', version: '1.0.0' }, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', () => ({
     tools: [{ name: 'one', inputSchema: { type: 'object' } }],

@@ -66,7 +66,7 @@ describe('create-jackfield', () => {
     }
   })
 
-  it('refuses a folder that is not empty, and changes nothing in it', async () => {
+  it('rejects a folder that is not empty, and changes nothing in it', async () => {
     const folder = tempFolder()
     writeFileSync(join(folder, 'thesis.txt'), 'mine')
     const finished = await create(folder, ['.', '--template', 'stdio', '--name', 'notes', '--no-install'])
@@ -125,7 +125,7 @@ describe('create-jackfield', () => {
     expect(finished.output).toContain('npm took --template for itself, because there is no "--" before it')
   })
 
-  it('overwrites nothing, and leaves nothing, where a file is in its way', () => {
+  it('overwrites nothing, and writes nothing, if a file exists at a target path', () => {
     const folder = tempFolder()
     const project = planProject({ folder, template: 'stdio', name: 'notes' })
     mkdirSync(join(folder, 'test'))
@@ -200,7 +200,7 @@ describe.skipIf(noTerminal !== undefined)('create-jackfield in a terminal', () =
     expect(existsSync(join(folder, 'notes/src/server.ts'))).toBe(true)
   })
 
-  it('asks nothing where the folder cannot be used', async () => {
+  it('asks nothing if the folder cannot be used', async () => {
     const folder = tempFolder()
     writeFileSync(join(folder, 'thesis.txt'), 'mine')
     const terminal = open(folder, ['.', '--name', 'notes'])

@@ -58,7 +58,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     [{ url: 'redis://127.0.0.1' }, /must look like postgres:/],
     [{ url: 'postgres://127.0.0.1/x', schema: 'a"b' }, /The schema must have at most 40 lower-case letters/],
     [{ url: 'postgres://127.0.0.1/x', timeoutMs: 0 }, /timeoutMs must be more than 0/],
-  ])('refuses %j', async (options, message) => {
+  ])('rejects %j', async (options, message) => {
     const error = await failure(postgresBackplane(options))
     expect(error).toMatchObject({ code: 'INVALID', message: expect.stringMatching(message) })
   })
@@ -85,7 +85,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(warnings.join('\n')).toMatch(/was lost for messages.*is back for messages after \d+ ms/s)
   })
 
-  it('waits for a PostgreSQL that is restarted, and rejects at once during a longer outage', async () => {
+  it('waits for a PostgreSQL that is restarting, and rejects at once during a longer outage', async () => {
     const { plane } = await open({ timeoutMs: 400 })
     await plane.set('k', 'v', hour)
     await server.kill()
@@ -103,7 +103,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(await waiting).toBe('v')
   })
 
-  it('aborts a statement that waits for a lock, with unknown outcome', async () => {
+  it('aborts a statement that waits for a lock, and reports an unknown outcome', async () => {
     const { plane, schema } = await open({ timeoutMs: 300 })
     await plane.set('k', 'v', hour)
     const client = new pg.Client({ connectionString: server.url() })
@@ -155,7 +155,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/more than 67108864 bytes/) })
   })
 
-  it('deletes what has expired', async () => {
+  it('deletes expired values', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const { plane, schema } = await open()
@@ -216,7 +216,7 @@ describe.skipIf(!isInstalled)(`the tables${note}`, () => {
     await store.expire()
   })
 
-  it('of a later version are refused', async () => {
+  it('of a later version are rejected', async () => {
     const { schema } = await open()
     await server.run('postgres', `INSERT INTO ${schema}.migrations VALUES (99)`)
     expect(await failure(postgresBackplane({ url: server.url(), schema }))).toMatchObject({

@@ -26,7 +26,7 @@ async function failure(work: Promise<unknown>): Promise<McpError> {
   return error
 }
 
-/** The secrets of an address must stand nowhere in what a person or a log may see. */
+/** The secrets of a URL must not appear in errors or logs. */
 function expectNoSecret(seen: unknown, ...secrets: string[]): void {
   for (const secret of secrets) expect(inspect(seen, { depth: 10, showHidden: true })).not.toContain(secret)
 }
@@ -45,7 +45,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret(error, 'hunter')
   })
 
-  it('shows the password of its URL nowhere', async () => {
+  it('never shows the password of its URL', async () => {
     const server = await RedisServer.start('--requirepass', 'sesame')
     for (const url of [
       `redis://:hunter%402@127.0.0.1:${server.port}`,
@@ -71,7 +71,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expectNoSecret([warnings, await failure(plane.get('k'))], 'sesame')
   })
 
-  it('shows the password nowhere when a server repeats it', async () => {
+  it('does not show the password if a server repeats it', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', () =>
@@ -112,7 +112,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect((await plane.read('log', one))?.map(({ entry }) => entry)).toEqual(['one', 'two'])
   })
 
-  it('fails in time while Redis is away, then at once, and works when it is back', async () => {
+  it('fails in time while Redis is unavailable, then at once, and recovers with it', async () => {
     const server = await RedisServer.start()
     const { plane, warnings } = await open({ url: server.url, timeoutMs: 1500 })
     await server.kill()
@@ -198,7 +198,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(channels).toEqual(['jackfield:t:kept'])
   })
 
-  it('activates a subscription made while Redis is away', async () => {
+  it('activates a subscription made while Redis is unavailable', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 20_000 })
     await server.kill()
@@ -210,7 +210,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     await vi.waitFor(() => expect(received).toEqual(['here']), watchdog)
   })
 
-  it('refuses a listener in time while Redis is away', async () => {
+  it('rejects a listener in time while Redis is unavailable', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url, timeoutMs: 300 })
     await server.kill()
@@ -231,7 +231,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     expect(warnings).toEqual(['A listener of messages failed: my fault'])
   })
 
-  it('reports what Redis rejects', async () => {
+  it('reports errors of Redis', async () => {
     const server = await RedisServer.start('--maxmemory', '1', '--maxmemory-policy', 'noeviction')
     const { plane } = await open({ url: server.url })
     const error = await failure(plane.set('k', 'v', hour))
@@ -308,7 +308,7 @@ describe.runIf(isThere)(`a Redis that may evict keys${left}`, () => {
     expect(await plane.add('k', 'v', 1_000)).toBe(true)
   })
 
-  it('is not warned of with noeviction', async () => {
+  it('causes no warning with noeviction', async () => {
     const server = await RedisServer.start(...noCommand('CONFIG'))
     expect((await open({ url: server.url })).warnings).toEqual([])
   })

@@ -47,7 +47,7 @@ describe.skipIf(!isThere)(`a task store on a cluster of Redis${left}`, () => {
   for (const { name, run } of taskStoreContract(open)) it(name, run)
 })
 
-describe.skipIf(!isThere)(`what a task store leaves in Redis${left}`, () => {
+describe.skipIf(!isThere)(`stored data of a task store in Redis${left}`, () => {
   it('expires, also if no process ever deletes it', async () => {
     const server = await RedisServer.start()
     const store = await redisTaskStore({ url: server.url })

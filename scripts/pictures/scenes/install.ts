@@ -21,7 +21,7 @@ const weather = {
   ],
 }
 
-/** A server that somebody published, found in a registry and installed. */
+/** A published server, found in a registry and installed. */
 export const install: Scene = {
   pictures: ['registry', 'install'],
   async record(studio) {

@@ -60,7 +60,7 @@ describe.each(eras)('execute on %s', (era) => {
     expect(rowIn(file, "SELECT count(*) AS n FROM orders WHERE status = 'paid'")).toEqual({ n: 3 })
   })
 
-  test('changes nothing after a no, and nothing when the form is closed', async () => {
+  test('changes nothing after a decline, and nothing when the form is cancelled', async () => {
     const file = sqliteFile(shop)
     const { onElicit } = person('no', 'cancel')
     const client = await clientOf(era, writable(file), { onElicit })
@@ -84,7 +84,7 @@ describe.each(eras)('execute on %s', (era) => {
     expect(total(file)).toBe(1)
   })
 
-  test('shows what a schema change does', async () => {
+  test('shows the effect of a schema change', async () => {
     const file = sqliteFile(shop)
     const { seen, onElicit } = person('yes', 'yes', 'yes')
     const client = await clientOf(era, writable(file), { onElicit })
@@ -100,7 +100,7 @@ describe.each(eras)('execute on %s', (era) => {
     })
   })
 
-  test('asks again if the effects changed while the person decided', async () => {
+  test('asks again if the effects changed while the user decided', async () => {
     const file = sqliteFile(shop)
     const { seen, onElicit } = person(
       () => changeFile(file, "INSERT INTO orders VALUES (4, 1, 'open', 5)"),
@@ -115,7 +115,7 @@ describe.each(eras)('execute on %s', (era) => {
     expect(total(file)).toBe(1)
   })
 
-  test('gives up after three rounds without equal effects', async () => {
+  test('fails after three rounds without equal effects', async () => {
     const file = sqliteFile(shop)
     const add = (): void => changeFile(file, 'INSERT INTO orders (customer_id, cents) VALUES (1, 5)')
     const { seen, onElicit } = person(add, add, add, 'yes')
@@ -135,7 +135,7 @@ describe.each(eras)('execute on %s', (era) => {
     expect(seen).toEqual([])
   })
 
-  test('holds no lock while the person decides', async () => {
+  test('holds no lock while the user decides', async () => {
     const file = sqliteFile(shop)
     const { onElicit } = person(() => changeFile(file, 'UPDATE customers SET name = upper(name)'))
     const client = await clientOf(era, writable(file), { onElicit })
@@ -144,7 +144,7 @@ describe.each(eras)('execute on %s', (era) => {
     expect(rowIn(file, 'SELECT name FROM customers')).toEqual({ name: 'ADA' })
   })
 
-  test('rolls back when the client cancels while the person decides', async () => {
+  test('rolls back when the client cancels while the user decides', async () => {
     const file = sqliteFile(shop)
     const cancel = new AbortController()
     const { onElicit } = person(() => cancel.abort())
@@ -168,7 +168,7 @@ describe.each(eras)('execute on %s', (era) => {
     expect(total(file)).toBe(3)
   })
 
-  test('needs a client that can ask', async () => {
+  test('requires a client that supports elicitation', async () => {
     const file = sqliteFile(shop)
     const client = await clientOf(era, writable(file))
     expect(errorOf(await client.call('execute', { sql: 'DELETE FROM orders' }))).toContain('elicitation')
@@ -184,7 +184,7 @@ describe.each(eras)('execute on %s', (era) => {
 })
 
 describe('a change', () => {
-  test('creates no file, and says that the database does not exist', async () => {
+  test('creates no file, and reports that the database does not exist', async () => {
     const file = join(folder(), 'missing.db')
     const { onElicit } = person('yes')
     const client = await clientOf(
@@ -199,7 +199,7 @@ describe('a change', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  test('is refused if it does not end with its own transaction, or reads', async () => {
+  test('is rejected if it does not end with its own transaction, or reads', async () => {
     const file = sqliteFile(shop)
     const { seen, onElicit } = person()
     const client = await clientOf(
@@ -233,7 +233,7 @@ describe('a change', () => {
     expect(total(file)).toBe(3)
   })
 
-  test('is shown with what could deceive the person made visible', async () => {
+  test('is shown with deceptive characters made visible', async () => {
     const { seen, onElicit } = person()
     const client = await clientOf(
       '2026-07-28',

@@ -224,7 +224,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
     expect(await orders()).toBe('3')
   })
 
-  test('keeps no setting, lock or prepared statement of a query', async () => {
+  test('keeps no setting, lock or prepared statement after a query', async () => {
     const client = await clientOf('2026-07-28', { ...reading(), limits: { maxConnections: 1 } })
     expect(
       await rowsOf(client, {
@@ -255,7 +255,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
     )
   })
 
-  test('bounds what one page reads from the database', async () => {
+  test('bounds the rows that one page reads from the database', async () => {
     const client = await clientOf('2026-07-28', reading())
     const rows = await rowsOf(client, { sql: "SELECT repeat('x', 1000000) FROM generate_series(1, 3)" })
     expect(rows).toMatchObject([[{ characters: 1_000_000, cut: true }], [{ cut: true }], [{ cut: true }]])
@@ -268,7 +268,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
     expect(many['nextCursor']).toBeDefined()
   })
 
-  test('shows place, detail and hint of an error, and no password', async () => {
+  test('shows position, detail and hint of an error, and no password', async () => {
     const client = await clientOf('2026-07-28', reading())
     const column = errorOf(await client.call('query', { sql: 'SELECT name,\n  nme FROM customers' }))
     expect(column).toContain('column "nme" does not exist (SQLSTATE 42703)')
@@ -310,7 +310,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
     }
     const writing = () => ({ databases: { crm: postgres.url('shop', 'writer') }, allowWrites: true })
 
-    test('commits after a yes to the rows of every table, and nothing after a no', async () => {
+    test('commits after acceptance of the rows of every table, and nothing after a decline', async () => {
       const { seen, onElicit } = answering(false, true)
       const client = await clientOf(era, writing(), { onElicit })
       const call = { sql: 'DELETE FROM customers WHERE id = $1 RETURNING name', parameters: [1] }
@@ -356,7 +356,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
       expect(await postgres.run('shop', "SELECT to_regclass('public.orders')")).toEqual([[null]])
     })
 
-    test('holds no transaction while the person decides, and refuses what could end its own', async () => {
+    test('holds no transaction while the user decides, and rejects statements that could end its own', async () => {
       const { seen, onElicit } = answering(async () => {
         await vi.waitFor(async () => expect(await busy()).toBe('0'), 20_000)
         await postgres.run('shop', "SET lock_timeout = '5s'; UPDATE orders SET cents = cents + 1")

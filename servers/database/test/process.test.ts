@@ -151,7 +151,7 @@ describe('the command line', () => {
     [['--timeout', 'soon', `sales=${main}`], '--timeout needs a number'],
     [['--max-rows', '1000000', `sales=${main}`], '"maxRows" must be a whole number from 1 to 10000'],
     [[`sales=${main}`, `sales=${main}`], 'Two databases have the name "sales"'],
-  ])('reports in one line what is wrong with %j, without a password', async (args, message) => {
+  ])('reports %j in one line, without a password', async (args, message) => {
     const { code, stdout, stderr } = await outcome(start(args))
     expect(code).toBe(1)
     expect(stdout).toBe('')
@@ -181,7 +181,7 @@ describe('the command line', () => {
 })
 
 describe.skipIf(process.platform !== 'linux')('a server that is killed during a query', () => {
-  test('leaves no process', async () => {
+  test('ends with its process tree', async () => {
     const file = sqliteFile(shop, 'orphan.db')
     const child = start([`sales=${file}`])
     const call = (id: number, method: string, params: object): void => {

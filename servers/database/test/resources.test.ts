@@ -50,7 +50,7 @@ describe.each(eras)('the schema as resources on %s', (era) => {
     expect(await complete(prompt, 'question', 'which')).toHaveLength(1)
   })
 
-  test('gives the prompt a question with the schemas to read', async () => {
+  test('contains the question and the schemas in the prompt', async () => {
     const client = await clientOf(era, twoDatabases())
     const { messages } = await client.prompt('analyse', { question: 'Who owes most?' })
     expect(messages).toMatchObject([

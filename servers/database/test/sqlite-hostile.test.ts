@@ -59,7 +59,7 @@ describe('a query on SQLite', () => {
     'SELECT \ud800',
   ]
 
-  test('is refused if it is anything but one statement that reads, and changes nothing', async () => {
+  test('is rejected if it is anything but one statement that reads, and changes nothing', async () => {
     const file = sqliteFile(shop)
     const before = digest(file)
     const client = await clientOf('2026-07-28', { databases: { sales: file } })
@@ -104,7 +104,7 @@ describe('a query on SQLite', () => {
     ])
   })
 
-  test('names the place of an error and what to do', async () => {
+  test('shows the position of an error, with advice', async () => {
     const client = await clientOf('2026-07-28', { databases: { sales: sqliteFile(shop) } })
     expect(errorOf(await client.call('query', { sql: 'SELECT * FORM orders' }))).toContain('near "FORM"')
     expect(errorOf(await client.call('query', { sql: 'SELECT nme FROM orders' }))).toContain(
@@ -113,7 +113,7 @@ describe('a query on SQLite', () => {
     expect(errorOf(await client.call('query', { sql: 'SELECT'.padEnd(1_000_000, ' ') }))).toContain('sql')
   })
 
-  test('shows names with quotes, newlines and control characters as what they are', async () => {
+  test('shows names with quotes, newlines and control characters unambiguously', async () => {
     const name = 'we"ird\n| \u001b[31mtable\u202e'
     const quoted = `"${name.replaceAll('"', '""')}"`
     const file = sqliteFile(
@@ -196,7 +196,7 @@ describe('pages of SQLite', () => {
     )
   })
 
-  test('show one state of the database in WAL mode, which can be changed meanwhile', async () => {
+  test('show one snapshot of the database in WAL mode, which can be changed meanwhile', async () => {
     const file = sqliteFile(`PRAGMA journal_mode = WAL; ${shop}`)
     const client = await clientOf('2026-07-28', { databases: { sales: file } })
     const { nextCursor } = structuredOf(
@@ -207,7 +207,7 @@ describe('pages of SQLite', () => {
     expect(await rowsOf(client, { sql: 'SELECT count(*) FROM orders' })).toEqual([[0]])
   })
 
-  test('give way to a query that needs their connection', async () => {
+  test('yield to a query that needs their connection', async () => {
     const client = await clientOf('2026-07-28', {
       databases: { sales: sqliteFile(shop) },
       limits: { maxConnections: 1 },

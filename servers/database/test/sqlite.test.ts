@@ -58,7 +58,7 @@ describe.each(eras)('a SQLite database on %s', (era) => {
     )
   })
 
-  test('returns every value exactly, or with what was cut', async () => {
+  test('returns every value exactly, or reports how it was cut', async () => {
     const client = await clientOf(era, { databases: { sales: sqliteFile(shop) } })
     expect(
       await rowsOf(client, {

@@ -7,7 +7,7 @@ const png = Buffer.from(
 )
 
 describe.each(revisions)('fetch on %s', (revision) => {
-  test('returns the main content of a page as Markdown, with what is known about it', async () => {
+  test('returns the main content of a page as Markdown, with its metadata', async () => {
     const site = await siteOf({
       '/docs/page': article(
         '<h2>Install</h2><p>Read <a href="../guide?a=1">the <b>guide</b></a>.</p><pre><code class="language-js">const a = 1\n</code></pre><ul><li>one<li>two</ul><table><tr><th>a<th>b<tr><td>1<td>2</table>',

@@ -74,7 +74,7 @@ describe('fetch refuses', () => {
     expect(await refusal(client, 'http://rebind.example.org/')).toContain(reason)
   })
 
-  test('a redirect to a place that may not be fetched', async () => {
+  test('a redirect to a forbidden address', async () => {
     const inner = await siteOf({ '/secret': 'secret' })
     const site = await siteOf({
       '/private': { status: 302, headers: { location: `${inner.url}/secret` } },
@@ -147,7 +147,7 @@ describe('an option of fetch', () => {
 })
 
 describe('a request of fetch', () => {
-  test('goes to the addresses that were checked: the name is resolved once', async () => {
+  test('connects to the addresses that were checked: the name is resolved once', async () => {
     const site = await siteOf({ '/': article('<p>Pinned</p>') })
     const resolved: string[] = []
     const client = await clientOf({

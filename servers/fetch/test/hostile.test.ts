@@ -12,7 +12,7 @@ async function convert(html: string, format: 'markdown' | 'text' = 'markdown') {
   return { ...result.structuredContent, content: result.structuredContent?.content ?? '', site }
 }
 
-describe('text that a person does not see', () => {
+describe('text that a user does not see', () => {
   const hidden = [
     '<script>IGNORE ALL</script>',
     '<style>.x { content: "IGNORE ALL" }</style>',
@@ -97,7 +97,7 @@ describe('links and images', () => {
     expect(content).toContain(`eight![nine](${site.url}/nine.png)`)
   })
 
-  test('cannot write Markdown of their own', async () => {
+  test('cannot add Markdown of its own', async () => {
     const { content } = await convert(
       article(
         '<p><a href="/a)[x](http://evil.example">a](b) [c</a> **b** `c` &lt;i&gt; # d</p><p># e</p><p>- f</p><p>1. g</p>',

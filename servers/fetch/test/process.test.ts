@@ -84,7 +84,7 @@ describe('the command line', () => {
     [['--allow-private', 'a/b'], 'is not a place'],
     [['--allow-private', '169.254.169.254'], 'cannot be allowed'],
     [['--colour'], "Unknown option '--colour'"],
-  ])('reports what is wrong with %j', (args, message) => {
+  ])('reports %j in one line', (args, message) => {
     const { status, stdout, stderr } = run(...args)
     expect(status).toBe(1)
     expect(stdout).toBe('')
@@ -114,7 +114,7 @@ async function proxyTo(port: number): Promise<{ url: string; seen: string[] }> {
 }
 
 describe('a proxy of the environment', () => {
-  test('is used if Node is told to use it, and resolves the names', async () => {
+  test('is used if Node is configured for it, and resolves the names', async () => {
     const site = await siteOf({ '/page': article('<p>Through the proxy</p>') })
     const proxy = await proxyTo(site.port)
     const lookup = () => Promise.reject(new Error('must not be resolved'))

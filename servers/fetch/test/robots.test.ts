@@ -92,7 +92,7 @@ describe('robots.txt', () => {
     expect(site.requests.some(({ path }) => path === '/no')).toBe(false)
   })
 
-  test('is ignored if the operator says so', async () => {
+  test('is ignored if the operator configures that', async () => {
     const site = await siteOf({ '/robots.txt': 'User-agent: *\nDisallow: /', '/': article('') })
     const client = await clientOf({ allowPrivate: [site.place], ignoreRobots: true })
     expect(await contentOf(client, site.url)).toContain('paragraph')

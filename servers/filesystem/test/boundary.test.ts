@@ -37,14 +37,14 @@ describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
     },
   )
 
-  test('is not extended by a directory whose name begins like an allowed one', async () => {
+  test('is not extended to a directory whose name begins like an allowed one', async () => {
     const outer = folderWith({ 'notes/a.txt': 'a', 'notes-private/b.txt': 'b' })
     const client = await open([join(outer, 'notes')])
     expect(textOf(await read(client, join(outer, 'notes/a.txt')))).toBe('a')
     expect(errorOf(await read(client, join(outer, 'notes-private/b.txt')))).toContain('Access denied')
   })
 
-  test('takes NUL, empty and overlong paths for what they are', async () => {
+  test('rejects NUL, empty and overlong paths with the reason', async () => {
     const client = await open([folderWith()])
     expect(errorOf(await read(client, 'a\0b'))).toContain('NUL')
     expect(errorOf(await read(client, ''))).toContain('empty')
@@ -100,7 +100,7 @@ describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
     expect(readFileSync(join(outer, 'outside/secret.txt'), 'utf8')).toBe('secret')
   })
 
-  test('describes, moves and deletes a link itself, never what it leads to', async () => {
+  test('describes, moves and deletes a link itself, never its target', async () => {
     const outer = folderWith({ 'outside/secret.txt': 'secret', 'inside/sub/': '' })
     const inside = join(outer, 'inside')
     symlinkSync(join(outer, 'outside/secret.txt'), join(inside, 'link'))
@@ -138,7 +138,7 @@ describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
     expect(textOf(await read(client, 'a.txt'))).toBe('anew')
   })
 
-  test('can be one file, which can be read and written, and nothing beside it', async () => {
+  test('can be one file, which can be read and written, and no other', async () => {
     const folder = folderWith({ 'a.txt': 'a', 'b.txt': 'b' })
     const client = await open([join(folder, 'a.txt')])
     expect(textOf(await read(client, join(folder, 'a.txt')))).toBe('a')
@@ -234,7 +234,7 @@ describe.each(eras)('roots on %s', (era) => {
     expect(textOf(await read(client, 'a.txt'))).toBe('a')
   })
 
-  test('narrow configured directories that contain them, and do nothing else', async () => {
+  test('are limited to the configured directories', async () => {
     const folder = folderWith({ 'code/one/': '', 'code/two/': '', 'notes/': '', 'elsewhere/': '' })
     const [code, notes] = [join(folder, 'code'), join(folder, 'notes')]
     let roots: string[] = []
@@ -250,7 +250,7 @@ describe.each(eras)('roots on %s', (era) => {
     expect(await allowed(client)).toEqual([code, notes])
   })
 
-  test('hold at once when they change', async () => {
+  test('apply at once when they change', async () => {
     const folder = folderWith({ 'one/a.txt': 'one', 'two/a.txt': 'two' })
     let root = join(folder, 'one')
     const client = await rooted([], () => [root])
@@ -300,7 +300,7 @@ describe.each(eras)('roots on %s', (era) => {
     expect(errorOf(await read(client, join(root, 'a.txt')))).toContain('was replaced by a link')
   })
 
-  test('of two clients are kept apart', async () => {
+  test('of two clients are separate', async () => {
     const folder = folderWith({ 'one/a.txt': '1', 'two/a.txt': '2' })
     const server = await createFilesystemServer({})
     const open = (name: string) =>
@@ -325,7 +325,7 @@ describe.each(eras)('roots on %s', (era) => {
   })
 })
 
-test('a client that cannot say its roots is held to the configured directories, and refused without them', async () => {
+test('a client that does not support roots is limited to the configured directories, and rejected without them', async () => {
   const folder = folderWith({ 'a.txt': 'a' })
   const onRoots = (): never => {
     throw new Error('no person can be asked')

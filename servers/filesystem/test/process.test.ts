@@ -55,7 +55,7 @@ describe.each(eras)('the server as a process on %s', (era) => {
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('new')
   })
 
-  test('serves HTTP on 127.0.0.1 to those who have the token', async () => {
+  test('serves HTTP on 127.0.0.1 to callers with the token', async () => {
     const folder = folderWith({ 'a.txt': 'a' })
     const token = 'x'.repeat(32)
     const child = start(['--http', '0', folder], { JACKFIELD_FILESYSTEM_TOKEN: token })
@@ -104,7 +104,7 @@ describe('the command line', () => {
     [['--ignore-roots'], 2, 'at least one directory'],
     [['--colour'], 2, "Unknown option '--colour'"],
     [['/no/such/directory'], 1, '/no/such/directory'],
-  ])('says what is wrong with %j', async (args, code, message) => {
+  ])('reports %j in one line', async (args, code, message) => {
     const ended = await outcome(start(args, { JACKFIELD_FILESYSTEM_TOKEN: '' }))
     expect(ended.code).toBe(code)
     expect(ended.stdout).toBe('')

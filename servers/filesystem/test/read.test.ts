@@ -51,7 +51,7 @@ describe.each(eras)('reading text on %s', (era) => {
 })
 
 describe('a result of limited size', () => {
-  test('ends after a whole line and says where to continue, so that all of the file can be read', async () => {
+  test('ends after a whole line and returns where to continue, so that all of the file can be read', async () => {
     const whole = Array.from({ length: 1000 }, (_, n) => `line ${n} "${'\\'.repeat(n % 7)}"`).join('\n')
     const folder = folderWith({ 'a.txt': whole })
     const client = await clientOf('2026-07-28', { directories: [folder], limits: { readBytes: 2000 } })
@@ -103,7 +103,7 @@ describe('encodings', () => {
     expect(textOf(tail)).toBe('zweite Zeile')
   })
 
-  test('characters across the chunks of a long file are whole', async () => {
+  test('characters across the chunks of a long file are intact', async () => {
     const long = `x${'🎉é'.repeat(60_000)}`
     const folder = folderWith({ 'a.txt': long })
     const client = await clientOf('2026-07-28', { directories: [folder] })
@@ -149,7 +149,7 @@ describe('media', () => {
 })
 
 describe('several files', () => {
-  test('are read at once, with an error in place of what cannot be read', async () => {
+  test('are read at once, with an error for each file that cannot be read', async () => {
     const folder = folderWith({ 'a.txt': 'A', 'b.txt': 'B' })
     const client = await clientOf('2026-07-28', { directories: [folder] })
     const paths = ['a.txt', 'missing.txt', 'b.txt', '/etc/passwd']
@@ -175,8 +175,8 @@ describe('several files', () => {
   })
 })
 
-describe.runIf(process.platform !== 'win32')('what is no regular file', () => {
-  test('is refused at once and named: directory, named pipe, socket, device', async () => {
+describe.runIf(process.platform !== 'win32')('a path that is no regular file', () => {
+  test('is rejected at once and named: directory, named pipe, socket, device', async () => {
     const folder = folderWith({ 'sub/': '' })
     execFileSync('mkfifo', [join(folder, 'pipe')])
     const socket = createServer().listen(join(folder, 'socket'))
@@ -253,7 +253,7 @@ describe('listing', () => {
     expect((await list('size'))[0]).toContain('b.txt')
   })
 
-  test('as a tree leaves out patterns, levels and what .gitignore names', async () => {
+  test('as a tree excludes patterns, levels and ignored files', async () => {
     const folder = folderWith({
       'src/a.ts': '',
       'src/deep/b.ts': '',
@@ -281,7 +281,7 @@ describe('listing', () => {
     ])
   })
 
-  test('as a tree says where it is cut', async () => {
+  test('as a tree is marked where it is cut', async () => {
     const folder = folderWith(
       Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`d${n % 3}/f${n}`, ''])),
     )
@@ -291,7 +291,7 @@ describe('listing', () => {
     expect(textsOf(result)[1]).toContain('Truncated after 10 entries')
   })
 
-  test('of what is no directory is refused', async () => {
+  test('of a path that is no directory is rejected', async () => {
     const folder = folderWith({ 'a.txt': '' })
     const client = await clientOf('2026-07-28', { directories: [folder] })
     for (const tool of ['list_directory', 'list_directory_with_sizes', 'directory_tree']) {
@@ -300,7 +300,7 @@ describe('listing', () => {
     }
   })
 
-  test('of one file shows what is known about it', async () => {
+  test('of one file shows its metadata', async () => {
     const folder = folderWith({ 'a.md': 'abc' })
     chmodSync(join(folder, 'a.md'), 0o640)
     const client = await clientOf('2026-07-28', { directories: [folder] })

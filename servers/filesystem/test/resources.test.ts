@@ -40,7 +40,7 @@ describe.each(eras)('resources on %s', (era) => {
     expect(await read('sub/c/d.txt')).toMatchObject([{ mimeType: 'text/plain', text: 'd' }])
   })
 
-  test('outside of the boundary are refused, and those that do not exist are not found', async () => {
+  test('outside of the boundary are rejected, and missing ones are not found', async () => {
     const folder = folderWith({ 'in/a.txt': 'a', 'secret.txt': 'secret' })
     symlinkSync('../secret.txt', join(folder, 'in/link'))
     const client = await clientOf(era, { directories: [join(folder, 'in')] })

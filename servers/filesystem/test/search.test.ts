@@ -36,7 +36,7 @@ describe('glob patterns', () => {
     expect(parseGlob(pattern).matches(path)).toBe(expected)
   })
 
-  test('that would take long elsewhere are decided at once', () => {
+  test('that would take long in a backtracking engine are decided at once', () => {
     expect(parseGlob(`${'*a'.repeat(200)}b`).matches('a'.repeat(1000))).toBe(false)
     expect(parseGlob(`${'**/a/'.repeat(100)}b`).matches('a/'.repeat(500))).toBe(false)
     expect(() => parseGlob('{a,b}'.repeat(12))).toThrow('more than 200')
@@ -161,7 +161,7 @@ describe('searching content', () => {
     expect(textOf(result).split('\n')).toContain(`${join(folder, 'src/a.ts')}-3- three`)
   })
 
-  test('of one file, of files by glob, literally, without what is excluded', async () => {
+  test('of one file, of files by glob, literally, without excluded files', async () => {
     const folder = folderWith({ 'a.ts': 'x.*y', 'b.md': 'x.*y', 'out/c.ts': 'x.*y', 'd.ts': 'x  y' })
     const client = await open(folder)
     const paths = async (args: object): Promise<string[]> => {
@@ -179,7 +179,7 @@ describe('searching content', () => {
     expect(await paths({ literal: true, excludePatterns: ['out'] })).toEqual(['a.ts', 'b.md'])
   })
 
-  test('leaves out what .gitignore files name: of inner and outer directories, negated, anchored', async () => {
+  test('excludes files named in .gitignore: of inner and outer directories, negated, anchored', async () => {
     const folder = folderWith({
       '.gitignore': '*.log\n/build\n!keep.log\n# comment\nsub/only.txt\n',
       'a.log': 'x',
@@ -204,7 +204,7 @@ describe('searching content', () => {
     expect(await paths(join(folder, 'sub'))).toEqual(['sub/a.log', 'sub/build/a.txt'])
   })
 
-  test('counts binary and large files, and says that lines were searched in part', async () => {
+  test('counts binary and large files, and reports lines that were searched in part', async () => {
     const folder = folderWith({
       'a.bin': new Uint8Array(10),
       'b.txt': 'x'.repeat(200),
@@ -219,7 +219,7 @@ describe('searching content', () => {
     ])
   })
 
-  test('ends at the limit of matches and says so', async () => {
+  test('ends at the limit of matches and reports that', async () => {
     const folder = folderWith({ 'a.txt': 'x\n'.repeat(100), 'b.txt': 'x' })
     const client = await open(folder, { limits: { matches: 20 } })
     for (const [args, count] of [
@@ -233,7 +233,7 @@ describe('searching content', () => {
     }
   })
 
-  test('is not held up by a regular expression that backtracks elsewhere', async () => {
+  test('is not slowed down by a regular expression that backtracks in other engines', async () => {
     const folder = folderWith({ 'a.txt': `${'a'.repeat(9000)}!` })
     const client = await open(folder)
     const result = await client.call('search_content', { path: folder, pattern: '^(a+)+$' })
@@ -243,7 +243,7 @@ describe('searching content', () => {
     )
   })
 
-  test('returns what it has after the time limit', async () => {
+  test('returns its matches after the time limit', async () => {
     const folder = folderWith(
       Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`${n}.txt`, 'x\n'.repeat(100)])),
     )

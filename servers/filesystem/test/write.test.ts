@@ -23,7 +23,7 @@ const open = (folder: string): Promise<Client> =>
 const contentOf = (...path: string[]): string => readFileSync(join(...path), 'utf8')
 
 describe('writing', () => {
-  test('creates and replaces files whole, keeps permissions, and leaves nothing beside them', async () => {
+  test('creates and replaces files atomically, keeps permissions, and leaves no temporary file', async () => {
     const folder = folderWith({ 'run.sh': 'old' })
     chmodSync(join(folder, 'run.sh'), 0o750)
     const client = await open(folder)
@@ -42,7 +42,7 @@ describe('writing', () => {
     expect(readdirSync(folder).sort()).toEqual(['new.txt', 'run.sh'])
   })
 
-  test('refuses directories, and paths whose directory is missing', async () => {
+  test('rejects directories, and paths whose directory is missing', async () => {
     const folder = folderWith({ 'sub/': '' })
     const client = await open(folder)
     const write = async (path: string): Promise<string> =>
@@ -61,7 +61,7 @@ describe('writing', () => {
     expect(contentOf(folder, 'sub/a.txt')).toBe('x')
   })
 
-  test('of two clients at once leaves the whole content of one', async () => {
+  test('of two clients at once leaves the complete content of one', async () => {
     const folder = folderWith({ 'a.txt': 'old' })
     const client = await open(folder)
     const contents = Array.from({ length: 8 }, (_, n) => `${n}`.repeat(100_000))
@@ -75,7 +75,7 @@ describe('writing', () => {
     expect(readdirSync(folder)).toEqual(['a.txt'])
   })
 
-  test('to a full disk fails with the reason, and leaves the file as it was', async () => {
+  test('to a full disk fails with the reason, and does not change the file', async () => {
     const folder = folderWith({ 'a.txt': 'old' })
     // A file may have 1 MiB in this process: the system refuses to write beyond, as on a full disk.
     const program = `
@@ -120,7 +120,7 @@ describe('editing', () => {
     expect(contentOf(folder, 'a.txt')).toBe('one\n')
   })
 
-  test('leaves the file as it was if one of the edits matches nothing', async () => {
+  test('does not change the file if one of the edits matches nothing', async () => {
     const folder = folderWith({ 'a.txt': 'one\n' })
     const client = await open(folder)
     const edits = [
@@ -132,7 +132,7 @@ describe('editing', () => {
     expect(contentOf(folder, 'a.txt')).toBe('one\n')
   })
 
-  test('says that a text occurs more than once, and replaces all on request', async () => {
+  test('reports that a text occurs more than once, and replaces all on request', async () => {
     const folder = folderWith({ 'a.txt': 'a a a' })
     const client = await open(folder)
     const result = await edit(client, [{ oldText: 'a', newText: '$&' }])
@@ -190,7 +190,7 @@ describe('directories', () => {
     expect(errorOf(await remove('missing'))).toContain('does not exist')
   })
 
-  test('with more entries than the limit are left whole', async () => {
+  test('with more entries than the limit are not changed', async () => {
     const folder = folderWith(
       Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`a/${n % 4}/${n}`, ''])),
     )
@@ -288,7 +288,7 @@ describe.each(eras)('confirmation on %s', (era) => {
     expect(readdirSync(folder).sort()).toEqual(['a.txt', 'made'])
   })
 
-  test.each(['decline', 'cancel'] as const)('with %s leaves everything as it is', async (action) => {
+  test.each(['decline', 'cancel'] as const)('with %s changes nothing', async (action) => {
     const folder = folderWith({ 'a.txt': 'old', 'dir/c.txt': 'c' })
     const { client, questions } = await asking(folder, action)
     const calls: [string, Record<string, unknown>][] = [
@@ -318,7 +318,7 @@ describe.each(eras)('confirmation on %s', (era) => {
     expect(contentOf(folder, 'made/new.txt')).toBe('x')
   })
 
-  test('that the client cannot give refuses the change, and names the option', async () => {
+  test('that the client does not support rejects the change, and names the option', async () => {
     const folder = folderWith({ 'a.txt': 'old' })
     const client = await clientOf(era, { directories: [folder] })
     const result = await client.call('write_file', { path: 'a.txt', content: 'new' })
@@ -327,7 +327,7 @@ describe.each(eras)('confirmation on %s', (era) => {
     expect((await client.call('write_file', { path: 'b.txt', content: 'b' })).isError ?? false).toBe(false)
   })
 
-  test('holds for the file that was asked about only: one that changed meanwhile is left as it is', async () => {
+  test('applies only to the file it was given for: one that changed meanwhile is not changed', async () => {
     const folder = folderWith({ 'a.txt': 'old' })
     const client = await clientOf(
       era,
@@ -350,7 +350,7 @@ describe.each(eras)('confirmation on %s', (era) => {
     }
   })
 
-  test('and roots are asked for in one call', async () => {
+  test('and roots are requested in one call', async () => {
     const folder = folderWith({ 'a.txt': 'old' })
     const roots = [{ uri: pathToFileURL(folder).href }]
     const client = await clientOf(era, {}, { ...accepting, onRoots: roots })

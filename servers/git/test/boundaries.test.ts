@@ -156,7 +156,7 @@ describe('which repositories can be used', () => {
   )
 })
 
-describe('what a repository can name outside of itself', () => {
+describe('paths that a repository names outside of itself', () => {
   test('core.worktree has no effect: no other folder is shown or staged', async () => {
     const other = folder()
     writeFileSync(join(other, 'secret.txt'), 'secret\n')
@@ -270,7 +270,7 @@ describe('arguments', () => {
     expect(await refusal(client, 'git_log', { since: 'whenever' })).toContain('must be a date')
   })
 
-  test('that are paths stay in the repository', async () => {
+  test('that are paths are limited to the repository', async () => {
     const base = folder()
     const repo = repository(join(base, 'project'))
     repo.commit('one', { 'a.txt': 'a\n' })
@@ -317,7 +317,7 @@ async function pidIn(file: string): Promise<number> {
 }
 
 describe('bounds', () => {
-  test('a cancelled request ends its process and what that started', async () => {
+  test('a cancelled request ends its process tree', async () => {
     const repo = repository()
     const pidFile = join(folder(), 'pid')
     // A child that ignores the first signal, as a program that hangs does.
@@ -332,7 +332,7 @@ describe('bounds', () => {
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 20_000 })
   })
 
-  test('a process that takes too long is ended, and the error names what to do', async () => {
+  test('a process that takes too long is ended, with advice in the error', async () => {
     const repo = repository()
     const pidFile = join(folder(), 'pid')
     const program = fakeGit(`echo $$ > ${pidFile}; exec sleep 1000`)
@@ -342,7 +342,7 @@ describe('bounds', () => {
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 20_000 })
   })
 
-  test('only so many processes run at once, and only so many requests wait', async () => {
+  test('the numbers of running processes and waiting requests are limited', async () => {
     const repo = repository()
     const started = join(folder(), 'started')
     const release = join(dirname(started), 'release')
@@ -358,7 +358,7 @@ describe('bounds', () => {
     expect(readFileSync(started, 'utf8').split('\n')).toHaveLength(66 + 1)
   })
 
-  test('a git that is too old to be made safe is not used', async () => {
+  test('a git version that cannot be made safe is not used', async () => {
     const program = fakeGit('exit 0')
     writeFileSync(program, '#!/bin/sh\necho git version 2.31.9\n')
     const client = await clientOf({ folders: [repository().path], program })

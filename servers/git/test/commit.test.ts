@@ -22,7 +22,7 @@ describe.each(revisions)('a commit for a client of revision %s', (revision) => {
   const clientFor = (repo: TestRepository, options: ConnectOptions = {}, more: { confirm?: 'never' } = {}) =>
     clientOf({ folders: [repo.path], ...more }, { revisions: [revision], ...options })
 
-  test('is asked about with its message, author and files, and made when the person agrees', async () => {
+  test('shows its message, author and files for confirmation, and is created when the user accepts', async () => {
     const repo = staged()
     const questions: string[] = []
     const client = await clientFor(repo, {
@@ -75,7 +75,7 @@ describe.each(revisions)('a commit for a client of revision %s', (revision) => {
     ['declines', { action: 'decline' }, 'declined'],
     ['cancels', { action: 'cancel' }, 'cancelled'],
     ['answers no', { action: 'accept', content: { confirm: false } }, 'declined'],
-  ] as const)('is not made when the person %s', async (_, response, status) => {
+  ] as const)('is not created when the user %s', async (_, response, status) => {
     const repo = staged()
     const client = await clientFor(repo, { onElicit: () => response })
     const result = await client.call('git_commit', { message: 'no' })
@@ -84,7 +84,7 @@ describe.each(revisions)('a commit for a client of revision %s', (revision) => {
     expect(repo.git('rev-list', '--count', 'HEAD')).toBe('1')
   })
 
-  test('is refused to a client that cannot ask, unless the server is started so', async () => {
+  test('is rejected for a client without elicitation, unless the server is configured otherwise', async () => {
     const repo = staged()
     const text = textOf(await (await clientFor(repo)).call('git_commit', { message: 'no' }))
     expect(text).toMatch(/Nothing was committed.*elicitation.*--confirm never/)
@@ -95,7 +95,7 @@ describe.each(revisions)('a commit for a client of revision %s', (revision) => {
     })
   })
 
-  test('contains what the person saw, whatever is staged while they decide', async () => {
+  test('contains what the user saw, whatever is staged meanwhile', async () => {
     const repo = staged()
     const client = await clientFor(repo, {
       onElicit() {
@@ -110,7 +110,7 @@ describe.each(revisions)('a commit for a client of revision %s', (revision) => {
     expect(repo.git('diff', '--cached', '--name-only')).toBe('a.txt\nsmuggled.txt')
   })
 
-  test('is not made on a branch that changed meanwhile', async () => {
+  test('is not created on a branch that changed meanwhile', async () => {
     for (const change of [
       (repo: TestRepository) => repo.git('commit', '--quiet', '-m', 'between'),
       (repo: TestRepository) => repo.git('checkout', '--quiet', '-b', 'elsewhere'),
@@ -189,7 +189,7 @@ describe.each(revisions)('a checkout for a client of revision %s', (revision) =>
     expect(repo.git('diff')).toContain('+mine')
   })
 
-  test('does nothing when the person declines, or cannot be asked', async () => {
+  test('does nothing when the user declines, or cannot be asked', async () => {
     const repo = dirty()
     const declining = await clientFor(repo, { onElicit: () => ({ action: 'decline' }) })
     expect((await declining.call('git_checkout', { branch: 'same' })).structuredContent).toMatchObject({

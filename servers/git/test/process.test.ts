@@ -94,7 +94,7 @@ describe('the command line', () => {
     [['--timeout', '0'], '--timeout takes an integer from 1 to 600'],
     [['--max-output', ''], '--max-output takes an integer'],
     [['--colour'], "Unknown option '--colour'"],
-  ])('reports in one line what is wrong with %j', (args, message) => {
+  ])('reports %j in one line', (args, message) => {
     const { status, stdout, stderr } = run(...args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toContain(message)

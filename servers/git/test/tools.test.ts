@@ -37,7 +37,7 @@ function clientsOf(revision: TestRevision) {
 describe.each(revisions)('a client of revision %s', (revision) => {
   const clientFor = clientsOf(revision)
 
-  test('sees what each tool does, and none that changes something where the server is read-only', async () => {
+  test('describes the effect of each tool, and lists none with effects where the server is read-only', async () => {
     const tools = await (await clientFor(repository())).tools()
     expect(tools.map(({ name }) => name)).toEqual([
       'git_repositories',
@@ -478,7 +478,7 @@ describe('a client', () => {
     expect(repo.git('diff', '--cached', '--name-only').split('\n')).toHaveLength(12)
   })
 
-  test('is not given contents that a filter of the user would change', async () => {
+  test('does not contain contents that a filter of the user would change', async () => {
     account('[user]\n\tname = Ada\n\temail = a@b\n[filter "crypt"]\n\tclean = rev\n\tsmudge = rev\n')
     const repo = repository()
     repo.commit('one', { '.gitattributes': '*.txt filter=crypt\n', 'plain.md': 'x\n' })
@@ -499,7 +499,7 @@ describe('a client', () => {
     expect(repo.git('branch', '--show-current')).toBe('main')
   })
 
-  test('uses what the user configures for line ends and ignored files', async () => {
+  test("applies the user's configuration of line ends and ignored files", async () => {
     const home = account(
       '[user]\n\tname = Ada\n\temail = a@b\n[core]\n\tautocrlf = input\n\texcludesFile = ~/ignored\n',
     )

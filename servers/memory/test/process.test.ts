@@ -36,7 +36,7 @@ describe.each(revisions)('the memory server as a process on %s', (revision) => {
     return client
   }
 
-  test('remembers after it ended', async () => {
+  test('keeps its data after it ended', async () => {
     const file = temporaryFile()
     const first = await open(file)
     await fill(first)
@@ -128,7 +128,7 @@ describe('the command line', () => {
     [['--import', 'a', '--export', 'b'], 'exclude each other'],
     [['--conversation', 'a'], '--conversation needs --import or --export'],
     [['--file', ':memory:', '--import', '/no/such/file'], '/no/such/file'],
-  ])('reports in one line what is wrong with %j', (args, message) => {
+  ])('reports %j in one line', (args, message) => {
     const { status, stdout, stderr } = run(...args)
     expect(status).toBe(1)
     expect(stdout).toBe('')

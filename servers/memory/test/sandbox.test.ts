@@ -10,7 +10,7 @@ const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' }] as const
 
 describe.skipIf(withoutSandbox !== undefined)(named("the memory server in the host's sandbox"), () => {
-  it('remembers in the folder that it may write', async () => {
+  it('stores data in the folder that it may write', async () => {
     homeFolder()
     const file = temporaryFile()
     const config = {

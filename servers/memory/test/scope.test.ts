@@ -86,7 +86,7 @@ describe('the scope "conversation"', () => {
 })
 
 describe.each(revisions)('principals over HTTP on %s', (revision) => {
-  test('have memories of their own, and are notified of no other', async () => {
+  test('have separate graphs, and are not notified of others', async () => {
     const server = memoryServer()
     const served = await serveHttp(server, {
       authenticate: async (request) => ({ principal: request.header('x-principal') ?? 'none' }),

@@ -52,7 +52,7 @@ describe.each(revisions)('the memory tools on %s', (revision) => {
     })
   })
 
-  test('refuse observations and relations of entities that do not exist, and store nothing', async () => {
+  test('reject observations and relations of entities that do not exist, and store nothing', async () => {
     const client = await clientOf(revision)
     await fill(client)
     const related = await client.call('create_relations', {
@@ -78,7 +78,7 @@ describe.each(revisions)('the memory tools on %s', (revision) => {
     })
   })
 
-  test('delete what is named, and report what does not exist', async () => {
+  test('delete the named entries, and report missing ones', async () => {
     const client = await clientOf(revision)
     await fill(client)
     const observed = await client.call('delete_observations', {
@@ -152,7 +152,7 @@ describe.each(revisions)('the memory tools on %s', (revision) => {
     expect(opened).toMatchObject({ entities: [{ name: 'three' }], omitted: ['one'] })
   })
 
-  test('refuse what exceeds a limit, and say which', async () => {
+  test('reject input that exceeds a limit, naming the limit', async () => {
     const client = await clientOf(revision)
     const entity = (name: string, observations: string[] = []) => ({ name, entityType: 'x', observations })
     const create = async (...entities: ReturnType<typeof entity>[]): Promise<string> => {

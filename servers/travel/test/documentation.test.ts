@@ -283,7 +283,7 @@ describe.each(protocolVersions)('the documents on %s', (revision) => {
     }
   })
 
-  test('sampling/createMessage: findBestFlight asks for the best of 47 flights, and gives three', async () => {
+  test('sampling/createMessage: findBestFlight requests the best of 47 flights, and returns three', async () => {
     const lines = await open(revision)
     const { asked, answer } = await lines.callUntil('sampling/createMessage', {
       name: 'findBestFlight',
@@ -331,7 +331,7 @@ describe.each(protocolVersions)('the documents on %s', (revision) => {
     expect(text).toMatch(/\n2\. [\s\S]*\n3\. /)
   })
 
-  test('roots/list: saveItinerary asks for the folders of the client', async () => {
+  test('roots/list: saveItinerary requests the folders of the client', async () => {
     const lines = await open(revision)
     const { answer } = await lines.callUntil('roots/list', {
       name: 'saveItinerary',
@@ -351,7 +351,7 @@ describe.each(protocolVersions)('the documents on %s', (revision) => {
 describe.each(protocolVersions.filter((revision) => revision >= '2025-06-18'))(
   'forms of the documents on %s',
   (revision) => {
-    test('elicitation/create: bookVacation asks to confirm', async () => {
+    test('elicitation/create: bookVacation requests a confirmation', async () => {
       const lines = await open(revision)
       const call = {
         name: 'bookVacation',

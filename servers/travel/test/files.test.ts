@@ -21,7 +21,7 @@ function folder(): string {
 }
 
 describe('a path inside a root', () => {
-  test('is made of names that stay inside, or is refused', () => {
+  test('is made of names inside the folder, or is rejected', () => {
     const part = fc.oneof(
       fc.constantFrom('..', '.', '', 'a', '/', '\\', '~', 'C:', '\0', 'con', '%2e%2e'),
       fc.string(),
@@ -101,7 +101,7 @@ describe('several writers of one file that does not exist', () => {
     expect(readdirSync(root)).toEqual(['plan.md'])
   })
 
-  test('a file that exists is left as it is without overwrite', async () => {
+  test('a file that exists is not changed without overwrite', async () => {
     const root = folder()
     writeFileSync(join(root, 'plan.md'), 'mine')
     await expect(writeBelow(root, 'plan.md', 'theirs', { overwrite: false })).rejects.toThrow(
@@ -112,43 +112,46 @@ describe('several writers of one file that does not exist', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('writing while someone swaps a folder for a link', () => {
-  test('never writes outside the root', async () => {
-    const base = folder()
-    const root = join(base, 'root')
-    const outside = join(base, 'outside')
-    mkdirSync(join(root, 'real'), { recursive: true })
-    mkdirSync(outside)
-    symlinkSync(outside, join(root, 'link'))
-    const rounds = 400
-    let written = 0
-    let refused = 0
-    let swapping = true
-    const swap = async (): Promise<void> => {
-      while (swapping) {
-        renameSync(join(root, 'real'), join(root, 'target'))
-        await new Promise(setImmediate)
-        renameSync(join(root, 'target'), join(root, 'real'))
-        renameSync(join(root, 'link'), join(root, 'target'))
-        await new Promise(setImmediate)
-        renameSync(join(root, 'target'), join(root, 'link'))
+describe.runIf(process.platform === 'linux')(
+  'writing while another process swaps a folder for a link',
+  () => {
+    test('never writes outside the root', async () => {
+      const base = folder()
+      const root = join(base, 'root')
+      const outside = join(base, 'outside')
+      mkdirSync(join(root, 'real'), { recursive: true })
+      mkdirSync(outside)
+      symlinkSync(outside, join(root, 'link'))
+      const rounds = 400
+      let written = 0
+      let refused = 0
+      let swapping = true
+      const swap = async (): Promise<void> => {
+        while (swapping) {
+          renameSync(join(root, 'real'), join(root, 'target'))
+          await new Promise(setImmediate)
+          renameSync(join(root, 'target'), join(root, 'real'))
+          renameSync(join(root, 'link'), join(root, 'target'))
+          await new Promise(setImmediate)
+          renameSync(join(root, 'target'), join(root, 'link'))
+        }
       }
-    }
-    const swapper = swap()
-    for (let i = 0; i < rounds; i++) {
-      await writeBelow(root, 'target/plan.md', `round ${i}`, { overwrite: true }).then(
-        () => written++,
-        (error: unknown) => {
-          if (!(error instanceof WriteError)) throw error
-          refused++
-        },
-      )
-    }
-    swapping = false
-    await swapper
-    expect(readdirSync(outside)).toEqual([])
-    expect(written + refused).toBe(rounds)
-    expect(written).toBeGreaterThan(0)
-    expect(refused).toBeGreaterThan(0)
-  })
-})
+      const swapper = swap()
+      for (let i = 0; i < rounds; i++) {
+        await writeBelow(root, 'target/plan.md', `round ${i}`, { overwrite: true }).then(
+          () => written++,
+          (error: unknown) => {
+            if (!(error instanceof WriteError)) throw error
+            refused++
+          },
+        )
+      }
+      swapping = false
+      await swapper
+      expect(readdirSync(outside)).toEqual([])
+      expect(written + refused).toBe(rounds)
+      expect(written).toBeGreaterThan(0)
+      expect(refused).toBeGreaterThan(0)
+    })
+  },
+)

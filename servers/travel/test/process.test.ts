@@ -104,7 +104,7 @@ describe('the command line', () => {
     [['--db', ':memory:', '--provider', 'http://travel.example'], 'The provider must be an https URL'],
     [['--db', ':memory:', '--provider', 'https://me:pw@travel.example'], 'TRAVEL_PROVIDER_TOKEN'],
     [['--db', '/dev/null/travel.db'], '/dev/null'],
-  ])('reports in one line what is wrong with %j', async (args, message) => {
+  ])('reports %j in one line', async (args, message) => {
     const { code, stdout, stderr } = await outcome(start(args))
     expect(code).toBe(1)
     expect(stdout).toBe('')

@@ -92,7 +92,7 @@ describe.each(eras)('plan-vacation on %s', (era) => {
     [{ destination: 'Barcelona', duration: 'a while' }, 'number of days'],
     [{ destination: 'Barcelona', departure_date: 'June' }, 'a date that exists'],
     [{}, 'destination'],
-  ])('reports what is wrong with %j', async (args, message) => {
+  ])('reports %j', async (args, message) => {
     const client: Client = await clientOf(era)
     await expect(client.prompt('plan-vacation', args)).rejects.toThrow(message)
   })

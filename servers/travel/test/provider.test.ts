@@ -80,7 +80,7 @@ describe.each(eras)('a travel server with a service behind it on %s', (era) => {
   })
 })
 
-describe('what a service answers', () => {
+describe('the responses of a service', () => {
   const search = async (answer: Answer, options = {}) => {
     const { url, requests } = await service(answer)
     const provider = httpProvider({ url, ...options })
@@ -174,7 +174,7 @@ describe('what a service answers', () => {
     'https://user:pw@travel.example',
     'https://x.example/?k=1',
     '',
-  ])('comes from no place like %j', (url) => {
+  ])('is not given for a place like %j', (url) => {
     expect(() => httpProvider({ url })).toThrow(TypeError)
   })
 })

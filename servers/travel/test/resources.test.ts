@@ -6,7 +6,7 @@ const weather = { type: 'ref/resource' as const, uri: 'weather://forecast/{city}
 const flights = { type: 'ref/resource' as const, uri: 'travel://flights/{origin}/{destination}' }
 
 describe.each(eras)('resources on %s', (era) => {
-  test('are listed: what exists, and the templates for the rest', async () => {
+  test('are listed: existing ones, and templates for the others', async () => {
     const client = await clientOf(era)
     const listed = await client.resources()
     expect(listed.map(({ uri }) => uri)).toEqual([
@@ -46,7 +46,7 @@ describe.each(eras)('resources on %s', (era) => {
     }
   })
 
-  test('hold the calendar of a year, the weather of a day and the flights of the next days', async () => {
+  test('contain the calendar of a year, the weather of a day and the flights of the next days', async () => {
     const client = await clientOf(era)
     expect(await readJson(client, 'calendar://events/2027')).toMatchObject({
       year: '2027',
@@ -83,7 +83,7 @@ describe.each(eras)('resources on %s', (era) => {
     })
   })
 
-  test('of a past trip hold notes in markdown', async () => {
+  test('of a past trip contain notes in Markdown', async () => {
     const client = await clientOf(era)
     const { contents } = await client.read('trips://history/barcelona-2023')
     expect(contents).toMatchObject([
@@ -104,7 +104,7 @@ describe.each(eras)('resources on %s', (era) => {
     await expect(client.read(uri)).rejects.toMatchObject({ code: era === '2026-07-28' ? -32602 : -32002 })
   })
 
-  test('say which city was meant', async () => {
+  test('name the city they refer to', async () => {
     const client = await clientOf(era)
     await expect(client.read('weather://forecast/Barcelna/2027-06-15')).rejects.toThrow(
       'Did you mean Barcelona',

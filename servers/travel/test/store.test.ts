@@ -75,7 +75,7 @@ describe('the database', () => {
     if (process.platform !== 'win32') expect(statSync(join(path, '..')).mode & 0o077).toBe(0)
   })
 
-  test('of a newer server is refused and left as it is', () => {
+  test('of a newer server is rejected and not changed', () => {
     const path = file()
     open(path).database.close()
     const raw = new DatabaseSync(path)
@@ -105,7 +105,7 @@ test('a database of the previous version keeps its bookings, and accepts new one
 })
 
 describe('a booking', () => {
-  test('is made once for a key, by however many servers', () => {
+  test('is created once for a key, by any number of servers', () => {
     const path = file()
     const one = open(path)
     const two = open(path)
@@ -123,7 +123,7 @@ describe('a booking', () => {
     expect(one.bookings.find(second.id)).toEqual(second)
   })
 
-  test('that fails leaves no trip behind', () => {
+  test('that fails creates no trip', () => {
     const { bookings, trips } = open(':memory:')
     const before = trips.all()
     const noTime = new Date(Number.NaN)

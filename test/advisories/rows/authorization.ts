@@ -56,8 +56,8 @@ export const authorization: Class = {
       ],
       here: 'The fetch server requests only http and https at public addresses, checks every redirect, and connects to the address that was checked. In the sandbox of the host a server reaches only the listed hosts, enforced by a proxy.',
       proof: [
-        'servers/fetch/test/guard.test.ts > a redirect to a place that may not be fetched',
-        'servers/fetch/test/guard.test.ts > goes to the addresses that were checked: the name is resolved once',
+        'servers/fetch/test/guard.test.ts > a redirect to a forbidden address',
+        'servers/fetch/test/guard.test.ts > connects to the addresses that were checked: the name is resolved once',
         'packages/host/test/sandbox/sandbox.test.ts > reaches a listed host through the proxy, and no other host or port',
         'packages/host/test/sandbox/hosts.test.ts > never allows an unlisted host, however it is written',
       ],

@@ -45,7 +45,7 @@ export const callers: Class = {
         'test/torture/sessions/principals.test.ts > State of one principal does not exist for another, on any node',
         'test/torture/sessions/flood.test.ts > Session ids are visible ASCII, all different, with uniformly distributed characters',
         `${principals} > cannot use, read, resume or end a session`,
-        `${principals} > a session of HTTP+SSE belongs to whoever opened its stream`,
+        `${principals} > a session of HTTP+SSE belongs to the caller who opened its stream`,
         `${legacy} > belongs to its principal: for any other it does not exist`,
         `${legacy} > is returned by initialize: long, random, visible ASCII`,
         `${legacy} > is required for everything after: missing is 400, unknown is 404`,
@@ -77,7 +77,7 @@ export const callers: Class = {
       here: 'A server value has no connection. The caller is part of each exchange, comes from the transport and never from a message, and a response is sent on the connection of its request.',
       proof: [
         'test/torture/sessions/equal-ids.test.ts > Concurrent clients that use the same request ids each get their own responses',
-        'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
+        'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with its own session and ids',
         `${legacy} > at once are each answered with their own result`,
         'packages/host/test/gateway/front.test.ts > separates the connections and activity of its users',
         'packages/sdk/test/compose/separation.test.ts > many users are asked concurrently by a server with sessions, and each sees only their own question',
@@ -102,7 +102,7 @@ export const callers: Class = {
       proof: [
         'test/torture/sessions/principals.test.ts > State of one principal does not exist for another, on any node',
         'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
-        'packages/sdk/test/extensions/tasks/access.test.ts > and is listed for nobody without identified callers',
+        'packages/sdk/test/extensions/tasks/access.test.ts > and is not listed without identified callers',
       ],
     },
     {

@@ -49,7 +49,7 @@ export const hosts: Class = {
       ],
       here: 'Rules in a file of the working folder can deny and ask, but not allow. Each of its servers starts only after consent, and every change requires a new consent.',
       proof: [
-        'packages/host/test/config/layers.test.ts > let a file of the working folder forbid and ask, and allow nothing',
+        'packages/host/test/config/layers.test.ts > a file of the working folder can forbid and ask, but not allow',
         'packages/host/test/launch/launch.test.ts > is not started without consent, and the error says how to consent',
         'packages/host/test/launch/launch.test.ts > is asked about once, also by later programs, until its definition changes',
       ],

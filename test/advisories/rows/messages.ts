@@ -62,7 +62,7 @@ export const messages: Class = {
       proof: [
         'test/torture/sessions/names.test.ts > A name of a prototype member is answered like any other unknown name',
         `${modern} > a tool named like a prototype member`,
-        'packages/sdk/test/server/uri-template.test.ts > leaves members of the prototype alone',
+        'packages/sdk/test/server/uri-template.test.ts > does not read members of the prototype',
       ],
     },
   ],
@@ -89,7 +89,7 @@ export const exhaustion: Class = {
         'test/torture/limits/schemas.test.ts > No schema or pattern of a peer blocks the process',
         'packages/sdk/test/server/uri-template.test.ts > %s takes time linear in the URI',
         'packages/sdk/test/validate/patterns.test.ts > patterns that hang a backtracking engine',
-        'packages/sdk/test/validate/patterns.test.ts > takes work in proportion to the text, for any pattern',
+        'packages/sdk/test/validate/patterns.test.ts > takes time proportional to the text, for any pattern',
         'packages/sdk/test/validate/refusals.test.ts > a schema that doubles its work at every level is stopped in time',
         'packages/sdk/test/client/results.test.ts > with an adversarially slow pattern does not block',
       ],

@@ -62,7 +62,7 @@ export const web: Class = {
         `${guard} > checks Host and Origin separately`,
         `${guard} > two different Hosts`,
         'packages/sdk/test/auth/metadata.test.ts > the Host is checked as well',
-        'packages/sdk/test/transports/sse-server.test.ts > keeps pages of other origins and other names out, at the stream and at the inbox',
+        'packages/sdk/test/transports/sse-server.test.ts > rejects requests of other origins and hosts, at the stream and at the endpoint',
       ],
     },
     {
@@ -137,7 +137,7 @@ export const web: Class = {
       ],
       here: 'Servers listen on 127.0.0.1 by default, and the gateway over HTTP requires a token even for local clients. No network API accepts the definition of a process.',
       proof: [
-        'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
+        'test/torture/browsers/requests.test.ts > a server is not reached at other addresses of this machine',
         'packages/host/test/gateway/front.test.ts > rejects requests without a token of a user',
         'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
         'packages/sdk/test/transports/socket.test.ts > is on this machine, unless an explicit option allows others',

@@ -63,7 +63,7 @@ export const asking: Group = {
       title: 'side effects run once per request',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/asking.test.ts > runs a step once in the life of a request and waits for a running one before it ends the round',
+        'packages/sdk/test/core/asking.test.ts > runs a step once in the lifetime of a request and waits for a running one before it ends the round',
       ),
       peers: newest(no(lacks('idempotencyKey'))),
     },
@@ -86,7 +86,7 @@ export const asking: Group = {
       title: 'requestState is accepted once',
       since: '2026-07-28',
       ours: ours(
-        'packages/sdk/test/core/sealed-state.test.ts > can be used once: the same retry sent twice runs once',
+        'packages/sdk/test/core/sealed-state.test.ts > is single-use: the same retry sent twice runs once',
       ),
       peers: newest(unknown),
     },
@@ -100,7 +100,7 @@ export const asking: Group = {
     },
     {
       title: 'a test helper finds effects that happen twice',
-      ours: ours('packages/sdk/test/testing/run-twice.test.ts > names what happened twice'),
+      ours: ours('packages/sdk/test/testing/run-twice.test.ts > names the repeated effects'),
       peers: all(no(lacks('runTwice|reenter')), { lite: no(probed('serves 2026-07-28')) }),
     },
   ],

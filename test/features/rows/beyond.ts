@@ -99,7 +99,7 @@ export const beyond: Group = {
       title: 'traces and metrics by OpenTelemetry',
       ours: ours(
         'packages/sdk/test/telemetry/trace.test.ts > one trace over %s',
-        'packages/sdk/test/telemetry/recording.test.ts > are measured on both sides in seconds, without names a peer made up',
+        'packages/sdk/test/telemetry/recording.test.ts > are measured on both sides in seconds, without names from the peer',
       ),
       peers: all(no(lacks('traceparent')), { v2: part('key names only', source('TRACEPARENT_META_KEY')) }),
     },

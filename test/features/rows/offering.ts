@@ -75,7 +75,7 @@ export const offering: Group = {
       title: 'schemas of several libraries, and plain JSON Schema',
       ours: ours(
         'packages/sdk/test/server/forms.test.ts > valibot and arktype make forms too',
-        'packages/sdk/test/server/tools.test.ts > plain JSON Schema travels untouched',
+        'packages/sdk/test/server/tools.test.ts > plain JSON Schema is sent unchanged',
       ),
       peers: {
         v2: yes(source('fromJsonSchema')),
@@ -97,7 +97,7 @@ export const offering: Group = {
     {
       title: 'rate limits per caller',
       ours: ours(
-        'packages/sdk/test/server/rate-limit.test.ts > rejects calls of a caller beyond the burst, with a retry time, and serves them then',
+        'packages/sdk/test/server/rate-limit.test.ts > rejects calls of a caller beyond the burst, with a retry time, and accepts them after it',
       ),
       peers: {
         v2: no(lacks('rate-?[lL]imit')),

@@ -19,7 +19,7 @@ import {
 
 const meets = (revision: string) =>
   ours(
-    `packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s`,
+    `packages/sdk/test/transports/everywhere.test.ts > a client and a server connect at %s`,
     `packages/sdk/test/serve/duplex.test.ts > ${revision}`,
   )
 
@@ -186,7 +186,7 @@ export const protocol: Group = {
     {
       title: 'a client typed by its server',
       ours: ours(
-        'packages/sdk/test/client/types.test.ts > knows the tools, their arguments and their results',
+        'packages/sdk/test/client/types.test.ts > contain the tools, their arguments and their results',
       ),
       peers: {
         v2: no(source("callTool(params: CallToolRequest['params']"), 'any name, any arguments'),

@@ -47,7 +47,7 @@ export const security: Group = {
     },
     {
       title: 'errors of handlers are not sent to the client',
-      ours: ours('packages/sdk/test/server/tools.test.ts > %s: the reason stays on the server'),
+      ours: ours('packages/sdk/test/server/tools.test.ts > %s: the reason is not sent'),
       peers: all(no(probed('does not show what a handler threw'))),
     },
     {

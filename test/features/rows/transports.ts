@@ -25,9 +25,7 @@ export const transports: Group = {
     },
     {
       title: 'stdio client',
-      ours: ours(
-        'packages/sdk/test/transports/process.test.ts > a server process that dies in the middle of calls',
-      ),
+      ours: ours('packages/sdk/test/transports/process.test.ts > a server process that exits during calls'),
       peers: clients(yes(source('StdioClientTransport')), yes(source('StdioClientTransport'))),
     },
     {
@@ -147,7 +145,7 @@ export const transports: Group = {
     {
       title: 'Unix and TCP sockets',
       ours: ours(
-        'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
+        'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with its own session and ids',
       ),
       peers: all(no(lacks('["\']node:net["\']|["\']net["\']'))),
     },
@@ -163,7 +161,7 @@ export const transports: Group = {
     },
     {
       title: 'in memory, without a process or port',
-      ours: ours('packages/sdk/test/transports/everywhere.test.ts > a client and a server meet at %s'),
+      ours: ours('packages/sdk/test/transports/everywhere.test.ts > a client and a server connect at %s'),
       peers: {
         v2: yes(source('InMemoryTransport')),
         v1: yes(source('InMemoryTransport')),

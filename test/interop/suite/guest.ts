@@ -63,7 +63,7 @@ export interface Desk {
   folders: Folder[]
 }
 
-/** What a client was told without asking. */
+/** The notifications that a client received. */
 export interface Heard {
   readonly logs: { level: string; data: unknown; logger?: string | undefined }[]
   /** `tools`, `prompts`, `resources`, or the URI of a resource. */

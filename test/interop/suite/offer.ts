@@ -122,7 +122,7 @@ export interface Offer {
   visitOver?: { call: Call }
   model?: { call: Call; asks: object; outcome(text: string): object }
   modelTools?: { call: Call; tools: readonly string[]; outcome: object }
-  /** `follows`: the server asks when it hears of a change. `existing`: only folders that are there count. */
+  /** `follows`: the server requests them when it is notified of a change. `existing`: only existing folders count. */
   folders?: {
     call: Call
     outcome(uris: readonly string[]): object

@@ -90,7 +90,7 @@ export function describePair(pair: Pair): void {
 
     for (const { name, run } of cases) it(name, () => run(bench), caseMs)
 
-    it('sees no other deviations from the protocol than the known ones', async () => {
+    it('has no deviations from the protocol but the known ones', async () => {
       hold(await bench.close())
       expect(bench.held).toBeGreaterThan(2 * cases.length)
       if (process.env['SHOW_FAULTS'] !== undefined) {

@@ -4,7 +4,7 @@ import { bodyBytes, lockedPath, pageOrigin } from '../programs/app.ts'
 import type { Behaviour } from './behaviour.ts'
 import { meet, post, stateless } from './raw.ts'
 
-/** What is refused, and what pages and callers are told. */
+/** Rejected requests, and the responses to pages and callers. */
 export const refusals: readonly Behaviour[] = [
   {
     title: 'refuses pages of other origins, and lets those of a listed one read its answers',

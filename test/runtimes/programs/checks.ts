@@ -3,7 +3,7 @@ import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/
 
 // What a client must manage wherever it runs, with nothing but what browsers have.
 
-/** Where the servers are, and a URL where nobody is. */
+/** The URLs of the servers, and one where none listens. */
 export interface Targets {
   readonly url: string
   readonly locked: string

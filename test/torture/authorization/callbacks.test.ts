@@ -58,7 +58,7 @@ const attacks: readonly [Attack, ...Attack[]] = [
   ({ host, payload }) => get(`/${payload}`, host),
 ]
 
-/** What a port of this machine says to a text; undefined where nobody listens. */
+/** The response of a port of this machine to a text; undefined if the port is closed. */
 function said(port: number, text: string, host = '127.0.0.1'): Promise<string | undefined> {
   return new Promise((resolve) => {
     let heard = ''
@@ -132,7 +132,7 @@ campaign(
   },
 )
 
-/** A listener nobody comes to is gone after five minutes. */
+/** An unused listener is closed after five minutes. */
 async function timedOut(): Promise<void> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const session = await loopback({ open: async () => {} }).begin(undefined)

@@ -65,7 +65,7 @@ const parts = (change: (parts: string[]) => string[]) => (): string => change(go
 const evil = 'https://evil.example/mcp'
 const own = stranger.publicKey.export({ format: 'jwk' })
 
-/** Tokens nobody may be let in with, by what is wrong with them. */
+/** Tokens that must be rejected, by their fault. */
 export const forged: Readonly<Record<string, () => string>> = {
   'no audience': claims({ aud: undefined }),
   'an audience that is null': claims({ aud: null }),

@@ -56,7 +56,7 @@ campaign(
   },
 )
 
-/** A process that makes calls when it is told to. */
+/** A process that makes calls on request. */
 async function started(...given: [url: string, directory: string, key: string, calls: number]) {
   const program = programFile(new URL('caller-program.ts', import.meta.url))
   const child = spawn(process.execPath, ['--no-warnings', program, ...given.map(String)], {

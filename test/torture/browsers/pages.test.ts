@@ -67,7 +67,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
     },
   )
 
-  test('the same page has a tool run where the guards are switched off', async () => {
+  test('the same page runs a tool if the guards are switched off', async () => {
     const target = await watched({ dangerouslyAllowAnyHost: true, dangerouslyAllowAnyOrigin: true })
     const tab = await browser.newPage()
     const attack = await visits.rebound(tab, target.port)

@@ -199,14 +199,14 @@ campaign(
   },
 )
 
-test('what listens is not reached at other addresses of this machine', async () => {
+test('a server is not reached at other addresses of this machine', async () => {
   const here = await serveHttp(counting().server, options).listen()
   expect(await reachable('127.0.0.1', here.port)).toBe(true)
   expect(await reachable('127.0.0.2', here.port)).toBe(false)
   await here.close()
 })
 
-test.runIf(process.platform === 'linux')('other addresses reach what listens on all of them', async () => {
+test.runIf(process.platform === 'linux')('other addresses reach a server on all interfaces', async () => {
   const everywhere = await serveHttp(counting().server, { ...options, onWarning: () => {} }).listen({
     host: '0.0.0.0',
   })

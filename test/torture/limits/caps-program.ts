@@ -24,7 +24,7 @@ async function closed(kind: string): Promise<void> {
   throw new Error(`${kind}: the connection was not closed`)
 }
 
-/** Calls a tool of a server that answers with more than anybody wants. */
+/** Calls a tool of a server whose response exceeds the limit. */
 async function call(kind: string, code: string): Promise<void> {
   const client = await connect(http(`${base}/${kind}`, authFor(kind, base)))
   const outcome = await client.call('x').catch((error: unknown) => error)

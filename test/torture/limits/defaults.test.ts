@@ -35,7 +35,7 @@ campaign(
 
 const minute = 60_000
 
-/** A tool that says so much at once, and whether it was told to stop. */
+/** A tool with a result of a given size, and whether it was aborted. */
 function speaking(notices: number, chars: number) {
   let signal: AbortSignal | undefined
   const speak: Tool = async (_args, exchange) => {
@@ -62,7 +62,7 @@ async function passing<T>(work: Promise<T>): Promise<T> {
   return work
 }
 
-/** Milliseconds after which the call of a reader that takes nothing of 5 MB is told to stop. */
+/** Milliseconds after which the call of a reader that reads nothing of 5 MB is aborted. */
 async function cutAfterMs(): Promise<number> {
   const { server, stopped } = speaking(100, 50_000)
   const handler = serveHttp(server, { onWarning: () => {} })
@@ -94,7 +94,7 @@ async function isKept(events: number, minutes = 0): Promise<boolean> {
   const heard = await passing(own.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
   await passing(until(() => heard.over(), minute))
   expect(heard.events).toHaveLength(events)
-  // A session that nobody uses would end before its events do.
+  // An unused session would end before its events do.
   for (let passed = 0; passed < minutes; passed++) {
     await vi.advanceTimersByTimeAsync(minute)
     if (passed % 20 === 19) await passing(own.post({ jsonrpc: '2.0', id: `ping${passed}`, method: 'ping' }))

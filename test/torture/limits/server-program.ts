@@ -43,7 +43,7 @@ const server = defineServer({
           return 'done'
         }),
     }),
-    /** Stops when it is told to, a moment later. */
+    /** Stops shortly after it is aborted. */
     slow: tool({
       run: (_, ctx) =>
         counted(async () => {

@@ -100,8 +100,8 @@ async function earlyBird(): Promise<{ client: Client; contexts: Context[]; asked
   return { client, contexts, asked }
 }
 
-describe('a handler that asks after its answer', () => {
-  it('asks nobody, and later calls of the session ask as usual', async () => {
+describe('a handler that sends a request after its response', () => {
+  it('sends no request, and later calls of the session send theirs as usual', async () => {
     const { client, contexts, asked } = await earlyBird()
     await client.call('early')
     for (const ctx of contexts) {

@@ -18,7 +18,7 @@ describe('the slope of samples', () => {
     expect(upper).toBeCloseTo(32, 6)
   })
 
-  it('is negative where what is held becomes less', () => {
+  it('is negative if memory decreases', () => {
     expect(slopeOf(planted(-5, 100, 20, new Random(2))).upper).toBeLessThan(0)
   })
 
@@ -32,7 +32,7 @@ describe('the slope of samples', () => {
     expect(held / 4000).toBeLessThan(0.965)
   })
 
-  it('shows a leak through noise', () => {
+  it('detects a leak in noisy samples', () => {
     const random = new Random(4)
     const slopes = Array.from({ length: 100 }, () => slopeOf(planted(32, 20_000, 20, random)))
     expect(slopes.every(({ upper }) => upper > 16)).toBe(true)
@@ -40,7 +40,7 @@ describe('the slope of samples', () => {
     expect(honest.every(({ upper }) => upper < 16)).toBe(true)
   })
 
-  it('is refused where samples cannot tell it', () => {
+  it('is rejected if the samples cannot determine it', () => {
     expect(() => slopeOf(planted(1, 0, 4, new Random(5)))).toThrow('5 samples')
     expect(() => slopeOf(Array.from({ length: 6 }, () => ({ at: 1, held: 1 })))).toThrow('different places')
   })

@@ -129,7 +129,7 @@ describe.skipIf(!isThere)(`three nodes whose Redis goes away${left}`, () => {
 async function listening(node: Service['nodes'][0]): Promise<Answer> {
   const notifications = { resourceSubscriptions: [uri] }
   const answer = await node.send(modern('subscriptions/listen', { notifications }, as('alice')))
-  // A node that only now hears the others again says at once that something may have changed.
+  // A node that reconnects to the others notifies of possible changes at once.
   await until(() => answer.messages().length > 0, watchdogMs)
   return answer
 }

@@ -6,7 +6,7 @@ import { attackAll, prepare } from '../sessions/attacks.ts'
 import { principalOf } from '../sessions/callers.ts'
 import { service } from './nodes.ts'
 
-describe.skipIf(!isThere)(`what is whose, on three nodes over Redis${left}`, () => {
+describe.skipIf(!isThere)(`the data of principals on three nodes over Redis${left}`, () => {
   campaign(
     {
       id: 'foreign-principals-on-redis',

@@ -9,7 +9,7 @@ import { service } from './nodes.ts'
 
 const watchdogMs = 30_000
 
-describe.skipIf(!isThere)(`visits on three nodes over Redis${left}`, () => {
+describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, () => {
   campaign(
     {
       id: 'visits-on-redis',

@@ -17,7 +17,7 @@ interface Made {
   readonly ends: string[]
   arrived: Arrived | undefined
   expected: string | undefined
-  /** Progress heard after the end. */
+  /** Progress received after the end. */
   late: number
   /** Whether an answer came after it was given up, as one may that crossed the notice. */
   crossed: boolean

@@ -9,13 +9,13 @@ import { type ClientTransport, type ClientTransportFactory, http } from '@jackfi
 import { DuplexTransport } from '../../../packages/sdk/src/transports/client/duplex.ts'
 import { isObject } from '../../setup/json.ts'
 
-/** A call as the far end of a client sees it. */
+/** A call as the scripted peer of a client sees it. */
 export interface Arrived {
   readonly id: RequestId
   readonly token: unknown
 }
 
-/** The far end of a client, played by hand. */
+/** The scripted peer of a client. */
 export interface FarEnd {
   readonly link: ClientTransport | ClientTransportFactory
   /** Calls in the order they came. */
@@ -60,7 +60,7 @@ const notice = (call: Arrived, progress: number): object => ({
   params: { progressToken: call.token, progress },
 })
 
-/** The far end of one channel for everything. */
+/** The scripted peer for one channel for everything. */
 export function channelEnd(revision: ProtocolVersion): FarEnd {
   const calls: Arrived[] = []
   const cancelled: RequestId[] = []
@@ -101,7 +101,7 @@ export function channelEnd(revision: ProtocolVersion): FarEnd {
   }
 }
 
-/** The far end of HTTP, where each call is answered on a stream of its own. */
+/** The scripted peer for HTTP, where each call is answered on a stream of its own. */
 export function httpEnd(revision: ProtocolVersion): FarEnd {
   const calls: Arrived[] = []
   const cancelled: RequestId[] = []

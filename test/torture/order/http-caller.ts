@@ -25,7 +25,7 @@ export class Trip {
   readonly stray: string[] = []
   /** The last event it has, to go on after. */
   lastId: string | undefined
-  /** Connections that stand. */
+  /** Open connections. */
   readonly open = new Set<Connection>()
   wasDropped = false
 

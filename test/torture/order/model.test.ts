@@ -16,12 +16,12 @@ interface Model {
   open: Map<string, 'hold' | 'ask'>
   /** How each call ended, by key. */
   ended: Map<string, string>
-  /** Handlers that were told to stop. */
+  /** Handlers that were aborted. */
   stopped: Set<string>
   watching: boolean
   /** Whether a list that the client kept was changed without its being told. */
   mayBeStale: boolean
-  /** Changes the watch should have heard of. */
+  /** Changes the subscription should have been notified of. */
   heard: number
   next: number
 }

@@ -85,7 +85,7 @@ export class Shop {
     await this.#handler.close()
   }
 
-  /** Begins a call that somebody has to end. */
+  /** Begins a call that the test has to end. */
   begin(tool: string, key: string): void {
     const placed: Placed = { stop: new AbortController(), ends: [] }
     this.calls.set(key, placed)

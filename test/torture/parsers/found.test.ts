@@ -19,8 +19,8 @@ import { digest } from '../../../packages/sdk/src/request/encoding.ts'
 /** What the language calls where an object should be a text, and what is no function. */
 const named = { a: 1, toString: 'a' }
 
-describe('an object in the place of a name', () => {
-  it('of a published server is refused in words', () => {
+describe('an object in the position of a name', () => {
+  it('of a published server is rejected with a message', () => {
     const packages = [{ registryType: 'mcpb', identifier: 'https://a.example/x.mcpb' }]
     expect(() => bundleIn({ name: named, packages })).toThrow('an object does not say which bundle it means')
     expect(() => planFrom({ name: named, packages })).toThrow('an object cannot be installed')
@@ -29,7 +29,7 @@ describe('an object in the place of a name', () => {
     ).toThrow('an object cannot be installed: it is')
   })
 
-  it('of a platform is refused in words', () => {
+  it('of a platform is rejected with a message', () => {
     const server = { type: 'node', entry_point: 'a.js' }
     const compatibility = { platforms: [named, ['win32']] }
     const manifest = { manifest_version: '0.3', name: 'a', version: '1.0.0', server, compatibility }
@@ -80,7 +80,7 @@ describe('an address before dots', () => {
 })
 
 describe('a long name before texts that are too long', () => {
-  it('leaves no room for them, and the result is shortened all the same', () => {
+  it('does not exceed the limit with them, and the result is still shortened', () => {
     const resource = { uri: `x:${'a'.repeat(9_000)}`, text: 'b'.repeat(9_000) }
     const content = [
       { type: 'resource' as const, resource },
@@ -92,7 +92,7 @@ describe('a long name before texts that are too long', () => {
 })
 
 describe('a file of YAML', () => {
-  it('is refused where its reader would not come to its end', () => {
+  it('is rejected if its parser would not terminate in time', () => {
     const read = (): unknown =>
       parseConfig('['.repeat(1_000_000), { file: 'c.yaml', env: {}, home: '/', workspace: '/' })
     expect(read).toThrow('is too long: at most 262144 characters are read')
@@ -109,7 +109,7 @@ describe('a file with something wrong in each of very many lines', () => {
   })
 })
 
-describe('a list or an object in place of a name in YAML', () => {
+describe('a list or an object in the position of a name in YAML', () => {
   it.each(['? '.repeat(18), 'a: &x {b: 1}\n*x : ', '? [a]\n: '])('is refused: %s', (text) => {
     const read = (): unknown =>
       parseConfig(`${text}c`, { file: 'c.yaml', env: {}, home: '/', workspace: '/' })
@@ -141,7 +141,7 @@ describe('a form field with two contradicting choice keywords', () => {
   })
 })
 
-describe('an error whose code not every reader can hold', () => {
+describe('an error whose code is out of range for some parsers', () => {
   it.each([2 ** 53, -(2 ** 53), 1e300])('is no answer: %d', (code) => {
     const { kind } = classify({ jsonrpc: '2.0', id: 1, error: { code, message: 'm' } })
     expect(kind).toBe('invalid')
@@ -186,7 +186,7 @@ describe('a proof with a key whose coordinate is in a list', () => {
   })
 })
 
-describe('times that no number can hold', () => {
+describe('times that exceed the range of numbers', () => {
   it('lose neither the login nor the registration they belong to', async () => {
     const server = new URL('https://mcp.example/mcp')
     const issuer = 'https://login.example'

@@ -138,7 +138,7 @@ async function request(
   mustHold(isAnswer(text), `an answer is neither JSON nor events: ${text}`)
 }
 
-/** Has headers say what stands in the message, as they must. */
+/** Makes headers repeat the values of the message, as required. */
 function sayAgain(input: Buffer, headers: Headers): void {
   const message = parseObject(input.toString('utf8'))
   const params = isObject(message['params']) ? message['params'] : {}

@@ -231,7 +231,7 @@ export function otherEncodings(text: string): [string, Buffer][] {
   ]
 }
 
-/** Calls in which a member stands twice. */
+/** Calls in which a member occurs twice. */
 export const repeated: readonly (readonly [string, Pieces])[] = [
   ['name', { moreParams: ',"name":"secret"' }],
   ['name with the same value', { moreParams: ',"name":"safe"' }],

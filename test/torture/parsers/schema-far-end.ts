@@ -1,7 +1,7 @@
 import { DuplexTransport } from '../../../packages/sdk/src/transports/client/duplex.ts'
 import { isObject } from '../../setup/json.ts'
 
-/** The far end of a client: it says what it is told to say, right or wrong. */
+/** A scripted peer of a client: it sends the given messages, valid or not. */
 export interface FarEnd {
   readonly link: DuplexTransport
   /** What it answers a request with: the members of a response besides its id. */
@@ -12,7 +12,7 @@ export interface FarEnd {
   say(message: object): void
 }
 
-/** Makes the far end of one connection. */
+/** Makes the scripted peer of one connection. */
 export function farEnd(answer: FarEnd['answer']): FarEnd {
   let say: FarEnd['say'] = () => {}
   const end: FarEnd = {

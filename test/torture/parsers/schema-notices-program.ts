@@ -172,7 +172,7 @@ async function eachVisit(revision: ProtocolVersion, far: FarEnd): Promise<void> 
   })
 }
 
-/** A client whose session began is told what changes. */
+/** A client with a session is notified of changes. */
 async function eachInitialized(revision: ProtocolVersion): Promise<void> {
   const notice = { method: 'notifications/initialized', params: { _meta: { a: 1 } } }
   await each(revision, 'client', notice, async (changed) => {

@@ -43,7 +43,7 @@ campaign(
   },
 )
 
-it('reads an answer as it was given after another text had a name like it', () => {
+it('is restored as it was given after another text had a similar name', () => {
   const { activity } = openStore(':memory:')
   const kept = (detail: JsonRecord): unknown => {
     const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail })

@@ -67,7 +67,7 @@ async function sit(url: string, revision: '2025-11-25' | '2026-07-28'): Promise<
   return Object.assign(found, { client, watch, begun, lost })
 }
 
-/** All have what they had, hear of changes, and see the stream alive. */
+/** All keep their state, are notified of changes, and see the stream alive. */
 async function assertUnharmed(seats: readonly Seat[], during: Promise<unknown>[]): Promise<void> {
   await expect(Promise.all(during)).resolves.toBeDefined()
   const before = seats.map(({ changes, keepAlives }) => ({ changes, keepAlives }))

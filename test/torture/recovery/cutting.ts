@@ -10,7 +10,7 @@ interface Way {
   down: number
 }
 
-/** What stands between a client and some nodes, and cuts connections while it is told to. */
+/** A proxy between a client and some nodes that cuts connections while it is enabled. */
 export class Cutter {
   url = ''
   /** How many connections it cut. */

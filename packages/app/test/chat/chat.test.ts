@@ -260,7 +260,7 @@ describe('a model that requests too many calls', () => {
     expect(code).toBe(1)
   })
 
-  test('can be told to continue, with exit code 0 when the work completes', async () => {
+  test('can be continued by a message, with exit code 0 when the work completes', async () => {
     const { code, stdout, stderr } = await run(
       [
         'chat',

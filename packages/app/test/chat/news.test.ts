@@ -21,7 +21,7 @@ const copy = (more: Partial<AttachedCopy> = {}): AttachedCopy => ({
   ...more,
 })
 
-/** What is told while tools and attached resources change. */
+/** Notices about changed tools and attached resources. */
 function listening() {
   const now: { tools: CatalogTool[]; attached: AttachedCopy[]; connecting: string[] } = {
     tools: [tool('buy')],

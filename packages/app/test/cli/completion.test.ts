@@ -132,7 +132,7 @@ describe('completion while the host process runs', () => {
     execFileSync(process.execPath, [bin, 'tools', 'post'], { cwd: folder, env })
   })
 
-  test('knows tools, their arguments and the values of these', () => {
+  test('completes tools, their arguments and the values of these', () => {
     expect(words('call', 'post', 'send_')).toEqual(['send_mail', 'send_fax'])
     expect(words('call', 'post.send_f')).toEqual(['post.send_fax'])
     expect(words('call', 'post', 'send_mail', '')).toEqual(['to=', 'urgent=', 'folder='])

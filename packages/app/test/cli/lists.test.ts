@@ -68,7 +68,7 @@ test('a terminal of unknown width gets no wrapping', async () => {
   )
 })
 
-test('one tool is shown with its whole definition, by two words or as server.tool', async () => {
+test('one tool is shown with its whole definition, as two arguments or as server.tool', async () => {
   const text = await shown(['tools', 'air', 'searchFlights'], { piped: true })
   expect(text).toContain('Prices are in US dollars.\n\nMore words.')
   expect(text).toMatch(/origin +string +required +City of departure/)

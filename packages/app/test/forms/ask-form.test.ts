@@ -62,7 +62,7 @@ describe('a form', () => {
     ])
   })
 
-  test('shows who asks, and for which call', async () => {
+  test('shows which server asks, and for which call', async () => {
     const person = scripted('cancel')
     const cause = { server: 'travel', tool: 'book', caller: 'chat' as const }
     await asked(booking, person, { cause, origin: 'node travel.js' })

@@ -13,7 +13,7 @@ export interface ScriptedPrompter extends Prompter {
   offered: string[][]
   initials: (string | string[] | undefined)[]
   copied: string[]
-  /** Answers that nobody asked for. */
+  /** Answers without a matching question. */
   left: Scripted[]
 }
 

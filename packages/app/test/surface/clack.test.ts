@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { cancelled, type Prompter } from '../../src/forms/prompter.ts'
 import { clackPrompter } from '../../src/surface/clack.ts'
 
-/** A terminal of which the keys are pressed once the question stands there. */
+/** A terminal whose keys are pressed once the question is displayed. */
 function terminal(signal?: AbortSignal): {
   prompter: Prompter
   press(...keys: string[]): void
@@ -109,7 +109,7 @@ describe('a question on a terminal', () => {
     expect(Buffer.from(encoded, 'base64').toString()).toBe('https://a.example/\u0007\u001b]0;x')
   })
 
-  test('takes text once it is valid', async () => {
+  test('accepts text once it is valid', async () => {
     const { prompter, press, seen } = terminal()
     press('x', enter, 'y', enter)
     const typed = await prompter.text({
@@ -120,7 +120,7 @@ describe('a question on a terminal', () => {
     expect(seen()).toContain('Too short.')
   })
 
-  test('takes several choices, or none', async () => {
+  test('accepts several choices, or none', async () => {
     const { prompter, press } = terminal()
     press(down, ' ', enter)
     expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toEqual([

@@ -82,7 +82,7 @@ test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', 
     for (const one of said) if (one !== undefined) face.write(`${flowed(one, columns, 0, 2)}\n`)
   }
   view.end(undefined)
-  // Emoji may be joined by a character that nobody sees.
+  // Emoji may be joined by an invisible character.
   const bytes = written()
     .replaceAll(own, '')
     .replace(/\p{Extended_Pictographic}\ufe0f?(?:\u200d\p{Extended_Pictographic}\ufe0f?)*/gu, '')

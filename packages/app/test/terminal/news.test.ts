@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)('events beside a conversation', () => {
     await terminal.until('Tools: new: notes__prune. /tools lists them.')
     await say(terminal, '/help')
     await terminal.until('Ctrl+C stops the running turn.')
-    // What is typed after a question came between stands there once.
+    // Text typed after an intervening question appears once.
     expect(terminal.history().match(/\/help$/gm)).toEqual(['/help'])
     for (const command of [
       '/log',

@@ -70,7 +70,7 @@ describe('a turn', () => {
     ])
   })
 
-  test('tells the model that a call was denied, and why', async () => {
+  test('passes a denial to the model, with its reason', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     host.denied.add('shop__buy')
     const model = scriptedModel(uses('', ['shop__buy']), says('Understood.'))
@@ -90,7 +90,7 @@ describe('a turn', () => {
     expect(resultText(model.requests[1]?.messages.at(-1))).toContain('no tool "shop__sell"')
   })
 
-  test('gives the model an error for invalid arguments, and continues', async () => {
+  test('passes an error for invalid arguments to the model, and continues', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'], ['shop__buy', { n: 2 }])
     const [first] = toolUsesOf(broken)

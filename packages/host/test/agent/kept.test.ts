@@ -57,7 +57,7 @@ describe('a resumed conversation', () => {
     expect(host.conversations.list()).toEqual([])
   })
 
-  test('tells the model of calls that were running when the program ended, and keeps existing results', async () => {
+  test('reports to the model which calls were running when the program ended, and keeps existing results', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     host.runs['shop__send'] = () => new Promise(() => {})
     const model = scriptedModel(uses('', ['shop__buy'], ['shop__send', { to: 'a' }]))

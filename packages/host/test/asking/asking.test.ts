@@ -202,7 +202,7 @@ describe('the declared capabilities', () => {
   })
 
   it.each<[string, Partial<HostOptions>, string[]]>([
-    ['nobody is there', { ...all, surface: { name: 'script', show: {} } }, []],
+    ['no surface can answer', { ...all, surface: { name: 'script', show: {} } }, []],
     [
       'only approvals can be shown',
       { ...all, surface: person({ approval: () => ({ verdict: 'allow' }) }) },

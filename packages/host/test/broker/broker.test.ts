@@ -167,7 +167,7 @@ describe('a call', () => {
     const call = await host.call('s__echo', { text: 'hi' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
     expect(textOf(call)).toContain('the question could not be asked')
-    // Nor is it remembered as anybody's will.
+    // Nor is it remembered as a grant.
     await host.call('s__echo', { text: 'hi' }, cli)
     expect(host.activity({ kind: 'approval' }).map((row) => row.outcome)).toEqual(['error', 'error'])
     expect(ran()).toEqual([])

@@ -136,7 +136,7 @@ describe('a rule about results', () => {
 
   it.each<[string, Parameters<typeof person>[0], PolicyRule[], string]>([
     ['the person says no', { result: () => ({ verdict: 'deny', reason: 'private' }) }, rules, 'private'],
-    ['nobody can be asked', {}, rules, 'no person can be asked here'],
+    ['no user can be asked', {}, rules, 'no person can be asked here'],
     [
       'the rule denies',
       { result: () => ({ verdict: 'allow' }) },

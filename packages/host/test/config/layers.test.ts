@@ -66,7 +66,7 @@ describe('layers', () => {
     await expect(loadLayers({ ...at, files: ['none.json'] })).rejects.toThrow('there is no such file')
   })
 
-  it('let a file of the working folder forbid and ask, and allow nothing', async () => {
+  it('a file of the working folder can forbid and ask, but not allow', async () => {
     const at = world({
       'work/.mcp.json': {
         mcpServers: { a: { command: 'a' } },

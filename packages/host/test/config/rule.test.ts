@@ -41,7 +41,7 @@ describe('a rule of a configuration', () => {
   })
 
   it.each<[string, Record<string, unknown>, string]>([
-    ['a caller nobody is', { caller: ['chat', 'robot'] }, 'rules[0].caller[1]'],
+    ['an unknown caller', { caller: ['chat', 'robot'] }, 'rules[0].caller[1]'],
     ['callers that are no list', { caller: 'chat' }, 'rules[0].caller must be a list'],
     ['a hint there is none of', { hint: 'safe' }, 'rules[0].hint'],
     ['a gate there is none of', { gate: 'door' }, 'rules[0].gate'],

@@ -110,7 +110,7 @@ function complains(document: unknown): boolean {
   }
 }
 
-/** Every place of a document where an object stands, by the steps to it. */
+/** The path of every object in a document. */
 function objects(value: unknown, path: (string | number)[] = []): (string | number)[][] {
   if (Array.isArray(value)) return value.flatMap((item, index) => objects(item, [...path, index]))
   if (!isRecord(value)) return []

@@ -132,7 +132,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
   })
 })
 
-describe('a subscription that its server keeps ending', () => {
+describe('a subscription that its server ends repeatedly', () => {
   it('is renewed with growing pauses, while everything else continues', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
     onTestFinished(() => random.mockRestore())

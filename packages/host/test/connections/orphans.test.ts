@@ -29,7 +29,7 @@ it.skipIf(process.platform !== 'linux')(
   { timeout: 240_000 },
   async () => {
     const log = join(folder(), 'heard.log')
-    // A server that starts a process of its own, which outlives it unless somebody sees to that.
+    // A server that starts a process of its own, which outlives it unless the client ends it.
     const config: ServerConfig = {
       command: 'sh',
       args: ['-c', `sleep 1000 & exec "${process.execPath}" "${program}"`],

@@ -100,7 +100,7 @@ describe('the doctor', () => {
       'Do what it says',
     ],
     ['an unknown host', () => ({ url: 'https://no-such-host.invalid/mcp' }), 'dns', 'address'],
-    ['a port where nobody listens', () => ({ url: `http://${nowhere}/mcp` }), 'tcp', 'Start the server'],
+    ['a closed port', () => ({ url: `http://${nowhere}/mcp` }), 'tcp', 'Start the server'],
     ['a certificate that signed itself', selfSigned, 'tls', 'NODE_EXTRA_CA_CERTS'],
     [
       'a login',

@@ -46,7 +46,7 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
     expect(host.activity({ kind: 'call' })).toMatchObject([{ detail: { caller: 'gateway' }, outcome: 'ok' }])
   })
 
-  it('answers a server with sessions, which asks during a call', async () => {
+  it('answers a server with sessions, which sends requests during a call', async () => {
     const { server } = await gateway({ servers: { near: session().config } })
     const client = await clientOf(server)
     expect(JSON.parse(text(await client.call('near__ask', asked('Who?'))))).toMatchObject({
@@ -64,7 +64,7 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
 })
 
 describe('a question that its client does not support', () => {
-  it("is asked of the host's user", async () => {
+  it("is answered by the host's user", async () => {
     const far = await upstream()
     const surface = person({ elicitation: ({ params }) => filling(params) })
     const { server } = await gateway({ servers: { far: { url: far.url } }, surface })
@@ -205,7 +205,7 @@ describe('clients of one user', () => {
 })
 
 describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)(
-  'while a user is asked, a client of %s',
+  'while a question is open, a client of %s',
   (revision) => {
     const reporting = () => {
       const reports: ProgressReport[] = []
@@ -239,7 +239,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)
       expect(values).toEqual([...new Set(values)].toSorted((a, b) => a - b))
     })
 
-    it('is notified that a user is asked, if it cannot answer itself', async () => {
+    it('is notified that a question is open, if it cannot answer itself', async () => {
       const { reports, onProgress } = reporting()
       const surface = person({
         elicitation: async ({ params }) => {

@@ -127,7 +127,7 @@ describe('a question that no surface can show any more', () => {
   })
 
   it('is an error with the reason no-surface, never a refusal (stateless)', async () => {
-    // The request went out while somebody was there.
+    // The request was sent while a surface was attached.
     const server = await roundsServer(() => {
       leave()
       return asksBack({ q: { method: 'elicitation/create', params: form() } })

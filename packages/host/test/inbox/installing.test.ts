@@ -79,7 +79,7 @@ describe('a value that a server needs', () => {
       expect(readFileSync(join(dirname(store), file)).includes(canary), file).toBe(false)
   })
 
-  it('that is refused keeps the server from starting, with what to do', async () => {
+  it('that is refused prevents the start of the server, with advice', async () => {
     const { servers, ran } = needing()
     const host = hostOf({ servers, surface: person({ input: () => ({ verdict: 'deny' }) }) })
     await host.start()
@@ -92,7 +92,7 @@ describe('a value that a server needs', () => {
     expect(ran()).toEqual([])
   })
 
-  it('is no longer asked for when its server is removed', async () => {
+  it('is no longer required when its server is removed', async () => {
     const host = hostOf({ servers: needing().servers, surface: silent() })
     const starting = host.start()
     const id = await openQuestion(host, 'input')
@@ -126,7 +126,7 @@ describe('an installation', () => {
     ])
   })
 
-  it('that no window can ask about is refused, and one that was agreed to already is only logged', async () => {
+  it('is refused if no attached window can ask, and only logged if it was accepted before', async () => {
     const host = hostOf({ servers: {} })
     await expect(host.approveInstallation(installation)).rejects.toThrow('no attached window can ask')
     expect(await host.approveInstallation(installation, { by: 'the command line' })).toBe(true)

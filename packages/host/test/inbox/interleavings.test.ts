@@ -17,7 +17,7 @@ let asking: Host
 let beside: Host
 let child: Program
 
-/** A face that answers a question when it is told to, as long as it is attached and shows it. */
+/** A surface that answers a question on request, as long as it is attached and shows it. */
 class Face {
   readonly #shown = new Map<string, (answer: HostAnswers['elicitation']) => void>()
   readonly surface: Surface

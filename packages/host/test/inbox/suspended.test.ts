@@ -259,7 +259,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const [folders, id] = [of('roots'), of('elicitation')]
     first.inbox.answer(folders, { verdict: 'allow' }, 'me')
     await first.close()
-    // The folders are other ones now, so that what was agreed to is not what would be told.
+    // The folders changed, so that consent was given for other ones than would now be sent.
     const moved = [...roots, { uri: 'file:///usr' }]
     const nobody = await host({ roots: moved, surface: person({}) })
     nobody.inbox.answer(id, seat('1A'), 'me')

@@ -244,7 +244,7 @@ describe('variables', () => {
     ['an unset variable', '${NOPE}', 'env.K: the environment variable NOPE is not set'],
     ['a part of every object', '${constructor}', 'constructor is not set'],
     ['an unknown secret', '${secret:nope}', 'there is no secret "nope"'],
-    ['an input nobody gave', '${input:pin}', 'the input "pin" is not given yet'],
+    ['an input without a value', '${input:pin}', 'the input "pin" is not given yet'],
     ['a file elsewhere', '${file:../../../etc/passwd}', 'not inside the folder of the configuration'],
     ['a file by its whole path', '${file:/etc/passwd}', 'not inside the folder of the configuration'],
   ])('that cannot be expanded keep the server from starting: %s', async (_what, text, told) => {
@@ -398,7 +398,7 @@ it('a secret is in no output of the host', async () => {
 })
 
 describe('a changed configuration', () => {
-  it('restarts changed servers, adds, removes, and leaves all others alone', async () => {
+  it('restarts changed servers, adds, removes, and does not restart others', async () => {
     const one = session().config
     const two = session().config
     const host = await started({ servers: { stays: one, goes: one, changes: one }, rules })

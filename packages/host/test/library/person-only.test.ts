@@ -7,7 +7,7 @@ import { note, shelf } from './shelf.ts'
 
 const pin = 'PIN 4711'
 
-test('content for the user alone reaches no model in any way, and the user keeps it', async () => {
+test('content for the user alone is sent to no model, and is shown to the user', async () => {
   const { url } = await shelf({
     tools: {
       pin: tool({

@@ -179,7 +179,7 @@ describe('a server that requires a login', () => {
     expect(one.as.at('/token')).toEqual([])
   })
 
-  it('asks nobody without a surface, and logs in on request', async () => {
+  it('is not asked about without a surface, and starts on request', async () => {
     const one = await world()
     const { opened, openPage } = browser()
     const host = await started({ servers: { s: { url: one.url } }, openPage, rules })

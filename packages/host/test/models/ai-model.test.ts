@@ -33,7 +33,7 @@ describe('a text reply', () => {
     expect(JSON.stringify(server.received[0]?.body.system)).toContain('Be short.')
   })
 
-  test('comes from OpenAI, which is asked not to store the conversation', async () => {
+  test('comes from OpenAI, with the option not to store the conversation', async () => {
     await using server = await provider(openai.response([openai.text('Hi.')]))
     const reply = await gpt(server).generate(request({ system: 'Be short.' }))
     expect(reply).toMatchObject({

@@ -56,7 +56,7 @@ async function listening(server: Server): Promise<number> {
   return address.port
 }
 
-/** Says what it hears, and who came. */
+/** Prints received data and the address of the sender. */
 async function echo(): Promise<{ port: number; visits: () => number }> {
   let visits = 0
   const port = await listening(

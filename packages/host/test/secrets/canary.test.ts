@@ -65,7 +65,7 @@ function filesIn(directory: string): { name: string; bytes: string }[] {
     .map((name) => ({ name, bytes: readFileSync(name, 'latin1') }))
 }
 
-/** Which secrets stand in a text. */
+/** The secrets that a text contains. */
 function secretsIn(text: string): string[] {
   return forms.filter((form) => text.includes(form))
 }
@@ -122,7 +122,7 @@ async function told(host: Watched): Promise<string> {
 }
 
 describe('a secret', () => {
-  it("quoted in a server's definitions is shown to nobody, and its resource can be read", async () => {
+  it("quoted in a server's definitions is never shown, and its resource can be read", async () => {
     const one = await house(listing, {
       instructions: `Use ${canary.header} to sign in.`,
       description: `Books with ${canary.header}.`,

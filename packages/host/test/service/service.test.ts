@@ -24,7 +24,7 @@ import { scripted, session, until } from '../fixtures/hosts.ts'
 import { asking, everyKind, inboxOf, rig, runsOf, watched } from './rig.ts'
 
 describe('a failure', () => {
-  test('reaches a client with what the person can do about it', async () => {
+  test('is sent to a client with possible fixes', async () => {
     const servers = {
       gone: { command: 'no-such-program-anywhere' },
       folder: {

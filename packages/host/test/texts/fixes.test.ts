@@ -21,7 +21,7 @@ function linesIn(file: string): string[] {
 }
 
 describe('texts of the host', () => {
-  test('name no command and no option of the command line, because other surfaces show them too', () => {
+  test('contain no command and no option of the command line, because other surfaces show them too', () => {
     const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.ts'),
     )

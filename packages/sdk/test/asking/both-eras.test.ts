@@ -77,7 +77,7 @@ function shop() {
 const textOf = (result: { content: { type: string; text?: string }[] }): string | undefined =>
   result.content[0]?.text
 
-describe.each(eras)('a handler that asks, on %s', (revision) => {
+describe.each(eras)('a handler with questions, on %s', (revision) => {
   const options = { revisions: [revision], info: { name: 'test', version: '1.0.0' } }
 
   it('asks its questions, runs its steps once and reports its progress once', async () => {
@@ -122,7 +122,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('does not continue, not even in its catch, when the client cannot be asked', async () => {
+  it('does not continue, not even in its catch, when the client cannot answer', async () => {
     const { server, effects } = shop()
     const client = await connect(server, options)
     const ended = await client.call('wipe').then(
@@ -147,7 +147,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('can check first whether it may ask', async () => {
+  it('can first check whether the client can answer', async () => {
     const { server } = shop()
     const mute = await connect(server, options)
     expect(textOf(await mute.call('optional'))).toBe('not asked')
@@ -198,7 +198,7 @@ describe.each(eras)('a handler that asks, on %s', (revision) => {
     await client.close()
   })
 
-  it('asks everything of one turn at once', async () => {
+  it('sends all questions of one turn at once', async () => {
     const { server } = shop()
     const client = await connect(server, { ...options, onElicit: yes, onRoots: [{ uri: 'file:///a' }] })
     let requests = 0

@@ -123,7 +123,7 @@ describe.each(protocolVersions.filter((revision) => revision < '2026-07-28'))('r
   })
 
   test.each(['cancelled', 'cut off'])(
-    'a call that is %s while roots are requested continues with nothing',
+    'a call that is %s while roots are requested gets no roots and continues',
     async (how) => {
       const cancel = new AbortController()
       let isAsked = false

@@ -44,7 +44,7 @@ export interface AuthorizationServerOptions {
   path?: string
   /** Whether DPoP proofs need a nonce of this server. Default false. */
   dpopNonces?: boolean
-  /** Whether anybody can register as a client. Default true. */
+  /** Whether dynamic client registration is open. Default true. */
   registration?: boolean
 }
 

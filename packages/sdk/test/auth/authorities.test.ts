@@ -33,7 +33,7 @@ async function keyServer(answer: (origin: string) => object) {
   return { asked, port, origin: `http://127.0.0.1:${port}` }
 }
 
-describe('an issuer on the Internet whose metadata says its keys are', () => {
+describe('an issuer on the Internet whose metadata points its keys to', () => {
   const verified = async (jwksUri: string, options: Partial<JwtOptions> = {}) => {
     const { asked, fetch } = issuerSaying(jwksUri)
     const outcome = await jwt({ issuer, fetch, ...options })(await tokenOf()).catch((error) => error)
@@ -52,10 +52,10 @@ describe('an issuer on the Internet whose metadata says its keys are', () => {
     ['in a private network, by name', 'https://vault.internal/keys', {}],
     ['at the metadata service of a cloud', 'https://169.254.169.254/latest', {}],
     ['at the metadata service of a cloud, by name', 'https://metadata.google.internal/', {}],
-    ['at a name that stands for this machine', 'https://keys.example.com/', at('127.0.0.1')],
-    ['at a name that stands for a private network', 'https://keys.example.com/', at('192.168.1.1')],
+    ['at a name that resolves to this machine', 'https://keys.example.com/', at('127.0.0.1')],
+    ['at a name of a private network', 'https://keys.example.com/', at('192.168.1.1')],
     [
-      'at a name that nobody knows',
+      'at a name that does not resolve',
       'https://keys.example.com/',
       { lookup: () => Promise.reject(new Error()) },
     ],
@@ -79,7 +79,7 @@ describe('an issuer on the Internet whose metadata says its keys are', () => {
     expect(asked).toEqual([jwksUri])
   })
 
-  test('in a private network gets the request once its operator allows that', async () => {
+  test('in a private network is requested once its operator allows that', async () => {
     const { asked, fetch } = issuerSaying('')
     const verify = jwt({ issuer, jwksUri: 'https://10.0.0.7/keys', fetch })
     expect(await verify(await tokenOf())).toMatchObject({ sub: 'alice' })
@@ -137,7 +137,7 @@ describe.each(adapters)('a request whose token cannot be verified at the moment,
     ['a check of its own that says so', () => Promise.reject(new McpError('CONNECT_FAILED', 'away'))],
   ]
 
-  test.each(ways)('for %s, is answered with a retry time, and runs nothing', async (_, verify) => {
+  test.each(ways)('for %s, is rejected with a retry time, and runs nothing', async (_, verify) => {
     const { server, ran } = shop()
     const reports: unknown[] = []
     const reporting = Object.create(server, { report: { value: (error: unknown) => reports.push(error) } })

@@ -59,7 +59,7 @@ function swapped(token: string, other: string): string {
 }
 
 describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
-  test('without a token, the response says where to get one and with which scopes', async () => {
+  test('without a token, the response contains the metadata URL and the required scopes', async () => {
     const { server } = shop()
     const { send } = await mounted(mount, server, {
       authenticate: authenticated({ scopes: { required: ['mcp', 'basic'] } }),

@@ -129,7 +129,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
     expect(renewed.status).toBe(200)
   })
 
-  test('a session of HTTP+SSE belongs to whoever opened its stream', async () => {
+  test('a session of HTTP+SSE belongs to the caller who opened its stream', async () => {
     const all = await mounted(mount, shop().server, { authenticate, sse: '/sse' })
     const stream = await all.send({ method: 'GET', path: '/sse', headers: await header(alice) })
     await until(() => stream.events.length === 1)

@@ -15,7 +15,7 @@ interface Reply {
   body?: string | object
 }
 
-/** A web server that answers as it is told, and what it was asked. */
+/** A scripted web server that records its requests. */
 async function web(answer: (request: IncomingMessage, body: string) => Reply) {
   const asked: string[] = []
   const server = createServer(async (request, response) => {

@@ -10,7 +10,7 @@ import { agreeing, open, person, world } from './support/world.ts'
 interface Web {
   /** Documents by URL; a text is where a URL redirects to. */
   pages: Record<string, object | string>
-  /** What host names stand for. Default: a public address. */
+  /** The addresses that host names resolve to. Default: a public address. */
   names?: Record<string, string[]>
   server?: string
   /** The `WWW-Authenticate` of the server. */

@@ -117,7 +117,7 @@ describe('credentials of one authorization server', () => {
 
   it('are never sent to another, though one store has all of them', async () => {
     const [one, two] = [await world(), await world()]
-    // What the second gives is numbered otherwise, so that the two can be told apart.
+    // The ids of the second are numbered differently, so that the two can be distinguished.
     const register = { method: 'POST', body: '{}' }
     await Promise.all(Array.from({ length: 20 }, () => fetch(`${two.as.issuer}/register`, register)))
     const store = memoryStore()

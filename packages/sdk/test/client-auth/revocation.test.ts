@@ -5,7 +5,7 @@ import { authority } from './support/authority.ts'
 import { json } from './support/server.ts'
 import { open, person, type World, world } from './support/world.ts'
 
-/** A world whose authorization server revokes tokens, and somebody who is logged in there. */
+/** An authorization server that revokes tokens, with a resource server and a client that is logged in. */
 async function loggedIn(metadata: Record<string, unknown> = {}, store = memoryStore()) {
   const one = await world()
   one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke`, ...metadata }

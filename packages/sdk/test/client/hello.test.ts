@@ -196,7 +196,7 @@ describe('a server over HTTP', () => {
     await expect(client.tools()).resolves.toEqual([])
   })
 
-  it('that rejects the very revision it lists as supported is asked again, once', async () => {
+  it('that rejects a revision it lists as supported is probed again once', async () => {
     const server = await scripted((one) => {
       if (server.seen.length === 1) {
         failure(one, -32022, 'Unsupported', 400, { supported: ['2026-07-28'], requested: '2026-07-28' })

@@ -8,14 +8,14 @@ import { json, type Message, type Seen, scripted, tick, until } from './support/
 const legacy: ProtocolVersion[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 const over = ['http', 'stdio'] as const
 
-/** What a server heard, and what it answers `initialize` with once it is let. */
+/** What a server received, and its delayed response to `initialize`. */
 interface Played {
   heard: Message[]
   client: Promise<Client>
   answer(result: object): void
 }
 
-/** A server that only takes notes until it is told what to answer; everything after `initialize` gets `{}`. */
+/** A server that only records requests until its response is set; everything after `initialize` gets `{}`. */
 async function play(transport: (typeof over)[number], options: ConnectOptions): Promise<Played> {
   const heard: Message[] = []
   if (transport === 'http') {

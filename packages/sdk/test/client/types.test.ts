@@ -42,7 +42,7 @@ async function open() {
 }
 
 describe('a client typed by its server', () => {
-  it('knows the tools, their arguments and their results', async () => {
+  it('contain the tools, their arguments and their results', async () => {
     const client = await open()
     expectTypeOf(client).toEqualTypeOf<Client<typeof server>>()
     const price = await client.call('price', { item: 'tea' })
@@ -82,7 +82,7 @@ describe('a client typed by its server', () => {
     await client.call('find', { text: 'tea' })
   })
 
-  it('knows the prompts and their arguments, which are text', async () => {
+  it('contain the prompts and their arguments, which are text', async () => {
     const client = await open()
     await client.prompt('greet')
     const { messages } = await client.prompt('plan', { to: 'Rome', days: '3', by: 'train' })
@@ -102,7 +102,7 @@ describe('a client typed by its server', () => {
     expect(wrong).toHaveLength(5)
   })
 
-  it('knows the resources, and reads others as well', async () => {
+  it('contain the resources, and allow reading others', async () => {
     const client = await open()
     type Uri = Parameters<typeof client.read>[0]
     expectTypeOf<'shop://terms'>().toExtend<Uri>()
@@ -131,7 +131,7 @@ describe('a client of an unknown server', () => {
     expectTypeOf(remote).returns.resolves.toEqualTypeOf<Client>()
   })
 
-  it('knows the params and results of the protocol’s methods, and accepts those of extensions', () => {
+  it('contain the params and results of the protocol’s methods, and accept those of extensions', () => {
     const typed = async (client: Client) => {
       const page = await client.request('tools/list', { cursor: 'x' })
       expectTypeOf(page.tools).toBeArray()

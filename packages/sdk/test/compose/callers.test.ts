@@ -84,7 +84,7 @@ describe('methods of extensions', () => {
       ],
     })
 
-  it('go to the member that knows the subject', async () => {
+  it('are routed to the member that has the subject', async () => {
     const servers = { plain: shop('plain'), one: counting('one', ['1']), two: counting('two', ['2']) }
     const server = compose({ name: 'c', version: '1', servers })
     const end = await client(server, { revisions: [modern], extensions: [{ id: 'com.example/count' }] })

@@ -74,7 +74,7 @@ describe('the explicit form', () => {
     return { state, names: Object.keys(answers).sort() }
   }
 
-  it('carries state and responses over the rounds', async () => {
+  it('transfers state and responses over the rounds', async () => {
     const { outcome, rounds } = await play(node().asking, run)
     expect(outcome).toEqual({
       type: 'complete',
@@ -101,7 +101,7 @@ describe('the explicit form', () => {
     expect(asked).toEqual(['elicitation/create', 'elicitation/create'])
   })
 
-  it('may carry only state', async () => {
+  it('may contain only state', async () => {
     let runs = 0
     const { outcome, rounds } = await play(node().asking, (handle) =>
       handle.carried.state === undefined && runs++ === 0
@@ -112,7 +112,7 @@ describe('the explicit form', () => {
     expect(outcome).toEqual({ type: 'complete', result: { value: 'later' } })
   })
 
-  it('must ask or carry something', async () => {
+  it('must contain a question or state', async () => {
     await expect(
       runToOutcome(exchange(node().asking, {}), () => new InputRequired({}, undefined), finish),
     ).rejects.toThrow(TypeError)

@@ -15,7 +15,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(Object.keys(requests)).toEqual(['q0', 'q1', 'q2', 'q3', 'q4', 'q5'])
   })
 
-  it('is notified of its suspension by a signal it took before it asked', async () => {
+  it('is notified of its suspension by a signal obtained before the question', async () => {
     const signals: AbortSignal[] = []
     const { asking } = node()
     await firstRound(asking, async (handle) => {
@@ -125,7 +125,7 @@ describe('a straight-line handler on the stateless era', () => {
     expect(parked?.aborted).toBe(true)
   })
 
-  it('ends the request with -32021 when the client cannot be asked, and does not resume the handler', async () => {
+  it('ends the request with -32021 when the client cannot answer, and does not resume the handler', async () => {
     let resumed = false
     const run = async (handle: LazyHandlerRun): Promise<string> => {
       await handle
@@ -173,7 +173,7 @@ describe('a straight-line handler on the stateless era', () => {
     await expect(runToOutcome(exchange(node().asking, {}), run, finish)).rejects.toThrow('no stock')
   })
 
-  it('runs a step once in the life of a request and waits for a running one before it ends the round', async () => {
+  it('runs a step once in the lifetime of a request and waits for a running one before it ends the round', async () => {
     let charges = 0
     const keys = new Set<string>()
     const { outcome } = await play(node().asking, async (handle) => {

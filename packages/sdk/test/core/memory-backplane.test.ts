@@ -13,7 +13,7 @@ const small = { remembered: 10, rememberedChars: 100, storedEventChars: 100 }
 const full = { code: 'LIMIT', message: expect.stringContaining('limits.remembered') }
 
 describe('a full backplane in memory', () => {
-  it('rejects new values, and drops nothing for them', async () => {
+  it('rejects new values instead of dropping old ones', async () => {
     const plane = memoryBackplane(small)
     for (let nth = 0; nth < 10; nth++) await plane.add(`k${nth}`, 'v', 1_000)
     await expect(plane.add('more', 'v', 1_000)).rejects.toMatchObject(full)

@@ -71,7 +71,7 @@ describe('the sealed state', () => {
     expect(shop.refusals).toEqual(['expired'])
   })
 
-  it('can be used once: the same retry sent twice runs once', async () => {
+  it('is single-use: the same retry sent twice runs once', async () => {
     const shop = node()
     const { state } = await firstRound(shop.asking, run)
     const both = await Promise.allSettled([retry(shop.asking, state), retry(shop.asking, state)])

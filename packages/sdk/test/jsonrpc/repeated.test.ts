@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../../src/jsonrpc/parse.ts'
 
-/** Writes a JSON value with blanks where they may stand and `extra` as one more member of the object numbered `at`. */
+/** Writes a JSON value with whitespace where it is allowed and `extra` as one more member of the object numbered `at`. */
 function written(
   value: unknown,
   blank: string,

@@ -30,7 +30,7 @@ function churn(entries: {
 }
 
 describe('short-lived entries', () => {
-  it('leave no garbage of the old generation, however long the map lives', () => {
+  it('leave no garbage of the old generation, at any lifetime of the map', () => {
     expect(churn(new RotatingMap<number, string[]>())).toBeLessThan(2_000_000)
   })
 

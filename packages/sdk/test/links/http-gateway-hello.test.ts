@@ -111,7 +111,7 @@ describe('a server behind a failing gateway', () => {
     expect(methods()).toEqual(['server/discover'])
   })
 
-  it('is left alone once the caller aborts', async () => {
+  it('is not probed again once the caller aborts', async () => {
     const { meet, methods } = through(failing(100, 503, { 'retry-after': '5' }), '2026-07-28')
     const stop = new AbortController()
     const meeting = meet({ signal: stop.signal })

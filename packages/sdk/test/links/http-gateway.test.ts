@@ -56,7 +56,7 @@ interface Way {
   times(method: string): number[]
 }
 
-/** A client, and a server that is met without trouble and then stands behind a gateway. */
+/** A client, and a server that fails behind a gateway once the client is connected. */
 async function behind(answer: Gateway, revision: Revision): Promise<Way> {
   const seen: { method: string; at: number }[] = []
   let met = false
@@ -200,7 +200,7 @@ describe.each(revisions)('behind a failing gateway, on %s,', (revision) => {
     expect(times('tools/call')).toHaveLength(1)
   })
 
-  it('a tool call with a retry time is left to its caller', async () => {
+  it('a tool call with a retry time is not retried', async () => {
     const { client, times } = await behind(once(gateway(503, { 'retry-after': '2' }, '')), revision)
     await expect(during(client.call('pay'))).rejects.toMatchObject({
       code: 'HTTP',
@@ -344,7 +344,7 @@ describe('a user’s answer to a question in a session', () => {
   })
 })
 
-/** A server of the older transport, which is told by POST what it answers on one stream. */
+/** A server of HTTP+SSE, whose responses on the one stream are set by POST. */
 async function older(answer: Gateway): Promise<Way> {
   const at: number[] = []
   let say = (_: string): void => {}

@@ -6,7 +6,7 @@ import { during } from './during.ts'
 interface Forgetful {
   readonly client: Client
   loses: boolean
-  /** Milliseconds after which a request hears that its session is gone. */
+  /** Milliseconds after which a request gets the error for its lost session. */
   lateMs: number
   begun: number
   /** Whether a session can be begun. */

@@ -18,8 +18,8 @@ const annotated = {
 
 describe('an unreachable server', () => {
   it.each([
-    ['nobody listens', 'http://127.0.0.1:1024/mcp', 'Could not reach http://127.0.0.1:1024 (ECONNREFUSED)'],
-    ['nobody has the name', 'http://nobody.invalid/mcp', /Could not reach http:\/\/nobody\.invalid \(E/],
+    ['a closed port', 'http://127.0.0.1:1024/mcp', 'Could not reach http://127.0.0.1:1024 (ECONNREFUSED)'],
+    ['an unknown host', 'http://nobody.invalid/mcp', /Could not reach http:\/\/nobody\.invalid \(E/],
     [
       'fetch refuses the port',
       'http://127.0.0.1:9/mcp',

@@ -138,7 +138,7 @@ const chooseId = 'echo 100 > /proc/sys/kernel/ns_last_pid'
 const canChooseIds = spawnSync('unshare', [...withOwnIds, 'sh', '-c', chooseId]).status === 0
 
 it.skipIf(!canChooseIds)(
-  `a process that got the id of a server that ended is left alone${canChooseIds ? '' : ' [left out: needs unshare, and namespaces]'}`,
+  `a process that reuses the id of an ended server is not signalled${canChooseIds ? '' : ' [left out: needs unshare, and namespaces]'}`,
   async () => {
     const program = `
       import { spawn } from 'node:child_process'

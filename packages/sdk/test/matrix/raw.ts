@@ -41,7 +41,7 @@ export function everyCapability(version: ProtocolVersion): JsonObject {
 
 /** A client that is written out message by message. */
 export class Raw {
-  /** All that was heard, in order. */
+  /** All received messages, in order. */
   readonly heard: Heard[] = []
   /** What `initialize` was answered with. */
   greeting: JsonObject = {}
@@ -58,7 +58,7 @@ export class Raw {
     this.#onRequest = options.onRequest
   }
 
-  /** Begins anew: what was heard so far is left out. */
+  /** Discards the messages received so far. */
   forget(): void {
     this.heard.length = 0
   }
@@ -88,7 +88,7 @@ export class Raw {
     return id
   }
 
-  /** The response to a request, whatever it is. `since` leaves out what was heard before. */
+  /** The response to a request, whatever it is. `since` skips messages received before. */
   async answer(id: RequestId, since = 0): Promise<JsonObject> {
     const isIt = ({ message }: Heard): boolean => !('method' in message) && message['id'] === id
     await this.until((heard) => heard.slice(since).some(isIt))
@@ -143,7 +143,7 @@ export class Raw {
     await this.send(this.stateless ? 'server/discover' : 'ping')
   }
 
-  /** Waits until something is so of what was heard. */
+  /** Waits until a condition on the received messages is true. */
   until(so: (heard: readonly Heard[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -156,7 +156,7 @@ export class Raw {
     })
   }
 
-  /** The notices of a method that were heard. */
+  /** The received notifications of a method. */
   notices(method: string): JsonObject[] {
     return this.heard.flatMap(({ message }) =>
       message['method'] === method && !('id' in message) ? [message] : [],

@@ -13,7 +13,7 @@ export interface Talk {
   readonly said: Transcript
 }
 
-/** A raw client of a server that nobody else uses. */
+/** A raw client of a server that no other client uses. */
 export interface Alone {
   readonly raw: Raw
   /** Has the server end in good order. */
@@ -23,7 +23,7 @@ export interface Alone {
 /** Where one run of a rule happens: a transport, at a revision. Everything it opens is closed when the run is over. */
 export interface Ground {
   readonly version: ProtocolVersion
-  /** Whether every request stands alone and says everything about its sender. */
+  /** Whether every request is stateless and contains everything about its sender. */
   readonly stateless: boolean
   readonly transport: Kind
   /** Whether what is said about a request comes on a stream of its own. */
@@ -66,7 +66,7 @@ export function revisionsOf(method: keyof typeof methods): Pick<Rule, 'since' | 
   return until === undefined ? { since } : { since, until }
 }
 
-/** Whether a rule stands in a revision. */
+/** Whether a rule applies to a revision. */
 export function stands({ since, until }: Pick<Rule, 'since' | 'until'>, version: ProtocolVersion): boolean {
   return (since === undefined || version >= since) && (until === undefined || version <= until)
 }

@@ -18,7 +18,7 @@ export function taskIn(created: unknown): string {
   return id
 }
 
-/** Looks at a task until it stands so. */
+/** Polls a task until it has the status. */
 export async function reached(ground: Ground, raw: Raw, taskId: string, status: string): Promise<JsonObject> {
   const how = ground.stateless ? able(ground) : {}
   for (;;) {

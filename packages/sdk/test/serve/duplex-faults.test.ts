@@ -125,7 +125,7 @@ describe('a failure', () => {
 
   it.each([
     ['a notice', { method: 'notifications/initialized', params: 7 }],
-    ['an answer that nobody waits for', { id: 'nobody', result: 7 }],
+    ['a response without a request', { id: 'nobody', result: 7 }],
   ])('in %s is reported, and not answered', async (_, message) => {
     if ('method' in message) faultyPeer('params that are a number')
     const { begin, receive, sent, server } = open()

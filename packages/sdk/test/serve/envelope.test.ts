@@ -79,7 +79,7 @@ const throws = (code: number) =>
 
 describe.each(places)('a stateless request over %s', (_, open) => {
   it.each([
-    ['a code nobody defined', -32050, -32603],
+    ['an undefined code', -32050, -32603],
     ['the last reserved code', -32099, -32603],
     ['a missing capability', -32021, -32021],
     ['a resource that is not there, as it was called', -32002, -32602],

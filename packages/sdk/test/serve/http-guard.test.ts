@@ -8,7 +8,7 @@ import { echo, type TestServer, testServer } from './support.ts'
 
 const call = modern('tools/call', { name: 'echo' })
 
-describe.each(adapters)('who may reach the server over the %s adapter', (adapter, mount) => {
+describe.each(adapters)('access to the server over the %s adapter', (adapter, mount) => {
   let mounted: Mounted
   let server: TestServer
   afterEach(() => mounted.close())
@@ -342,7 +342,7 @@ describe.each(adapters)('who may reach the server over the %s adapter', (adapter
   })
 })
 
-describe('a web request whose body breaks off', () => {
+describe('a web request whose body is incomplete', () => {
   it('is answered, and runs nothing', async () => {
     const server = testServer({ echo })
     const handler = serveHttp(server)

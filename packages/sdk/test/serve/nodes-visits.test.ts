@@ -28,7 +28,7 @@ function shop(): Server {
 }
 
 it.each(adapters)(
-  'a visit that another node hears the end of is told to the session that asked, once (%s)',
+  'a URL elicitation that completes on another node notifies its session once (%s)',
   async (_, adapter) => {
     const plane = memoryBackplane()
     const servers = [shop(), shop(), shop()]

@@ -30,7 +30,7 @@ async function node(server: Server, backplane: Backplane, adapter: Adapter = nod
   return mounted
 }
 
-/** A stream that is told of tools and the stock, once it stands. */
+/** A subscription to the tools and the stock, once it is acknowledged. */
 async function listening(mounted: Mounted): Promise<Answer> {
   const notifications = { toolsListChanged: true, resourceSubscriptions: ['shop://stock'] }
   const answer = await mounted.send(modern('subscriptions/listen', { notifications }))
@@ -38,7 +38,7 @@ async function listening(mounted: Mounted): Promise<Answer> {
   return answer
 }
 
-/** The streams' messages after the first, which says that they stand. */
+/** The messages of the streams after the first, which is the acknowledgement. */
 const received = (answer: Answer): unknown[] => answer.messages().slice(1).map(subject)
 const subject = ({ method, params }: JsonObject): unknown => Object(params)['uri'] ?? method
 const toolsChanged = 'notifications/tools/list_changed'
@@ -69,7 +69,7 @@ function far(plane: Backplane): Backplane {
 
 describe('nodes that share a backplane', () => {
   it.each(adapters)(
-    'tell each other once of what changes, and those who listen to them (%s)',
+    'replicate each change once, to subscribed clients of every node (%s)',
     async (_name, adapter) => {
       const plane = far(memoryBackplane())
       const publish = vi.spyOn(plane, 'publish')

@@ -7,7 +7,7 @@ const places = 2
 const watchdogMs = 10_000
 
 describe.each(adapters)('a handler whose client disconnected, over HTTP (%s),', (_, adapter) => {
-  /** A server whose calls go on until they are let go, or, where they are polite, until nobody wants them. */
+  /** A server whose calls run until they are released, or, with `polite`, until they are aborted. */
   async function start() {
     const running = new Set<string>()
     const unwanted = new Set<string>()

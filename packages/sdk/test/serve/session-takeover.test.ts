@@ -163,7 +163,7 @@ const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 const idOf = (message: JsonObject | undefined): unknown => message?.['id']
 const last = (answer: Answer): string | undefined => answer.events.findLast(({ id }) => id)?.id
 
-it('a call that waits for an answer runs on another node, which repeats no finished step and asks nothing twice', async () => {
+it('a call that waits for a response runs on another node, without repeating a finished step or a question', async () => {
   const { a, b, c, on, ledger } = await cluster()
   const call = await on(a).call(1, 'book')
   const [, question] = await messages(call, 2)

@@ -236,7 +236,7 @@ describe('a session on several nodes', () => {
     expect(call.messages()).toHaveLength(1)
   })
 
-  it('resumes a stream on any node: what was missed, what follows, and the response, each once', async () => {
+  it('resumes a stream on any node with missed events, later events and the response, each once', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const call = await on(nodes.a).call(3, 'pack', progressed)
@@ -287,7 +287,7 @@ describe('a session on several nodes', () => {
     expect(onA.messages()).toMatchObject([{ params: { progress: 3 } }, { id: 3, ...text('packed') }])
   })
 
-  it('notifies of changes wherever the client listens, also of those from before', async () => {
+  it('notifies of changes on every node, including changes before the stream was opened', async () => {
     const nodes = await cluster()
     const { id, on } = await client(nodes)
     const onA = await on(nodes.a).get()
@@ -431,7 +431,7 @@ describe('a session on several nodes', () => {
     }
   })
 
-  it('answers requests of a node that closes, or closed, as interrupted, and goes on elsewhere', async () => {
+  it('answers requests of a closing or closed node as interrupted, and continues on other nodes', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)
     const open = await on(nodes.a).call(1, 'pack', progressed)
@@ -559,7 +559,7 @@ describe('a session of HTTP+SSE on several nodes', () => {
 describe('a node that drains', () => {
   const health = '/healthz'
 
-  it('is not ready, serves what it gets until nothing runs, and closes', async () => {
+  it('reports that it is not ready, serves requests until none runs, and closes', async () => {
     const nodes = await cluster({ health })
     const { on } = await client(nodes)
     const check = async (what: string) => {

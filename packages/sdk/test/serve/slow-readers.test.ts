@@ -107,7 +107,7 @@ function over(socket: Socket, got: { bytes(): number; tail(): string }): Promise
   })
 }
 
-/** Reads a little, again and again, until it is told to stop. */
+/** Reads a little, again and again, until it is stopped. */
 function sipped(socket: Socket): () => void {
   let wait: ReturnType<typeof setTimeout>
   const onData = (): void => {
@@ -147,7 +147,7 @@ describe.each(transports)('over %s a client', (_name, ask) => {
   }, 20_000)
 })
 
-describe('an output that takes 1 KiB in a millisecond', () => {
+describe('an output that accepts 1 KiB per millisecond', () => {
   afterEach(() => {
     vi.useRealTimers()
   })

@@ -196,7 +196,7 @@ describe('a server on streams', () => {
 
 describe('a slow reader', () => {
   const big = 'x'.repeat(10_000)
-  /** An output that takes nothing until it is told to. */
+  /** An output that accepts nothing until it is resumed. */
   function blocked() {
     const taken: string[] = []
     let open = false

@@ -1,7 +1,7 @@
 import { type Answer, type Ask, type Mounted, session } from './http-support.ts'
 import { until } from './support.ts'
 
-/** A session whose client can be sent to URLs, and what it hears besides answers. */
+/** A session whose client supports URL elicitation, and the notifications it receives. */
 export interface Visitor {
   readonly stream: Answer
   /** Calls a tool that sends the client to a URL, and says that it goes; gives the id of the visit. */

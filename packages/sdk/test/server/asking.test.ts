@@ -110,7 +110,7 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
   const tell = (name: string, answer: unknown) =>
     serve(server, 'tools/call', { name }, () => Promise.resolve(answer))
 
-  test('an accepted form comes typed from its schema', async () => {
+  test('an accepted form has the types of its schema', async () => {
     expect(text(await tell('form', yes))).toBe('true AB')
     expect(deleted).toHaveBeenCalledOnce()
   })
@@ -120,7 +120,7 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
     expect(deleted).not.toHaveBeenCalled()
   })
 
-  test('an answer the validator refuses ends the call with the reason, and no catch falls through', async () => {
+  test('an answer that the validator rejects ends the call with the reason, even if the handler catches', async () => {
     const bad = { action: 'accept', content: { sure: true, code: 'AB' } }
     const result = await tell('careless', bad)
     expect(result['isError']).toBe(true)
@@ -128,7 +128,7 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
     expect(deleted).not.toHaveBeenCalled()
   })
 
-  test('a schema no form can show ends the call, is reported, and no catch falls through', async () => {
+  test('a schema that no form can represent ends the call and is reported, even if the handler catches', async () => {
     const result = await tell('impossible', yes)
     expect(text(result)).toContain('"impossible" failed unexpectedly')
     expect(onError).toHaveBeenCalledWith(
@@ -153,15 +153,15 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
     expect(deleted).toHaveBeenCalledWith(expect.any(String))
   })
 
-  test('the explicit form gets its answers by key, and its state back', async () => {
+  test('the explicit form gets its answers by key, and its state is returned', async () => {
     expect(JSON.parse(text(await tell('explicit', yes)))).toEqual([yes, { left: 3 }])
   })
 
-  test('a form in its own words needs no validator', async () => {
+  test('a form with a requestedSchema of its own needs no validator', async () => {
     expect(text(await tell('plain', { action: 'accept', content: { sure: false } }))).toBe('{"sure":false}')
   })
 
-  test('resources and prompts ask too', async () => {
+  test('resources and prompts can request input too', async () => {
     const answer = () => Promise.resolve(yes)
     expect(await serve(server, 'resources/read', { uri: 'x:1' }, answer)).toMatchObject({
       contents: [{ text: 'secret' }],
@@ -177,8 +177,8 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
   })
 })
 
-describe('a question that cannot be put', () => {
-  test('ends the call, and no catch falls through', async () => {
+describe('a question that the client cannot answer', () => {
+  test('ends the call, even if the handler catches', async () => {
     await call(server, 'careless').then(
       (result) => expect(result['isError']).toBe(true),
       (error) => expect(error).toHaveProperty('code'),
@@ -191,7 +191,7 @@ describe('a question that cannot be put', () => {
     expect(deleted).not.toHaveBeenCalled()
   })
 
-  test('can be known before', async () => {
+  test('can be detected before it is asked', async () => {
     expect(text(await call(server, 'can'))).toBe('elicitation,elicitation.url,sampling,sampling.tools,roots')
     expect(text(await call(server, 'can', {}, { peer: { capabilities: { elicitation: {} } } }))).toBe(
       'elicitation',
@@ -200,7 +200,7 @@ describe('a question that cannot be put', () => {
   })
 })
 
-test('a handler that never asks has no state and no answers', async () => {
+test('a handler without questions has no state and no answers', async () => {
   const seen = vi.fn()
   const quiet = defineServer({
     ...base,

@@ -24,7 +24,7 @@ async function listening(server: Server, options: ServeHttpOptions = {}): Promis
   return listener.url
 }
 
-describe.each(revisions)('how a request came (%s)', (revision) => {
+describe.each(revisions)('how a request was received (%s)', (revision) => {
   test('is on ctx.transport: session, headers in lower case and read-only, no credentials', async () => {
     const seen: RequestTransport[] = []
     const server = defineServer({
@@ -64,7 +64,7 @@ describe.each(revisions)('how a request came (%s)', (revision) => {
     }
   })
 
-  test('is known in one process too, without headers', async () => {
+  test('is available in one process too, without headers', async () => {
     const server = defineServer({
       ...base,
       tools: { look: tool({ run: (_, ctx) => JSON.stringify(ctx.transport) }) },
@@ -76,7 +76,7 @@ describe.each(revisions)('how a request came (%s)', (revision) => {
 })
 
 describe('log messages outside of a request', () => {
-  test('reach the sessions that want their level, and no client of 2026-07-28', async () => {
+  test('are sent to sessions with a log level that includes them, and to no client of 2026-07-28', async () => {
     const server = defineServer({ ...base, tools: { wait: tool({ run: () => 'done' }) } })
     const url = await listening(server)
     const heard: Record<string, unknown[]> = { standard: [], errors: [], memory: [], modern: [] }
@@ -108,7 +108,7 @@ describe('log messages outside of a request', () => {
     expect(heard['modern']).toEqual([])
   })
 
-  test('are bounded for a client that reads none, and say how many were left out', async () => {
+  test('are bounded for a client that reads none, and report how many were left out', async () => {
     const server = defineServer(base)
     const over = new AbortController()
     const logs = server.changes.watch(({ type }) => type === 'log', over.signal)[Symbol.asyncIterator]()
@@ -148,7 +148,7 @@ test.each(revisions)('whether a client is subscribed to a resource is known (%s)
   await expect.poll(() => server.isSubscribed('shop://stock')).toBe(false)
 })
 
-describe.each(revisions)('what a caller may see (%s)', (revision) => {
+describe.each(revisions)('what a caller may access (%s)', (revision) => {
   const server = defineServer({
     ...base,
     tools: { buy: tool({ run: () => 'bought' }), refund: tool({ run: () => 'refunded' }) },
@@ -183,7 +183,7 @@ describe.each(revisions)('what a caller may see (%s)', (revision) => {
     })
   })
 
-  test('is everything for those who may see it', async () => {
+  test('is everything for callers with access to it', async () => {
     const manager = await clientOf('manager')
     expect(names(await manager.tools())).toEqual(['buy', 'refund'])
     expect(await manager.call('refund')).toMatchObject({ content: [{ text: 'refunded' }] })
@@ -191,7 +191,7 @@ describe.each(revisions)('what a caller may see (%s)', (revision) => {
   })
 })
 
-test('the types of what a handler sees are exported', () => {
+test("the types of a handler's context are exported", () => {
   const look = (ctx: Context): RequestTransport => ctx.transport
   expect(look).toBeTypeOf('function')
 })

@@ -36,7 +36,7 @@ const bad: [string, object][] = [
 const untyped = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 describe('content', () => {
-  test('that is whole is sent as it is', async () => {
+  test('that is valid is sent unchanged', async () => {
     const server = defineServer({
       ...base,
       tools: {
@@ -56,7 +56,7 @@ describe('content', () => {
     })
   })
 
-  test.each(bad)('that is %s never leaves the server', async (_, content) => {
+  test.each(bad)('that is %s is never sent', async (_, content) => {
     const onError = vi.fn()
     const contents = 'resource' in content ? untyped(content.resource) : undefined
     const server = defineServer({

@@ -17,7 +17,7 @@ function refusal(definitions: Definitions & { pageSize?: number; icons?: { src: 
   return 'accepted'
 }
 
-describe('a definition that cannot be served is refused by name when the server is made', () => {
+describe('a definition that cannot be served is rejected by name when the server is defined', () => {
   test.each<[string, Definitions & { pageSize?: number; icons?: { src: string }[] }, string]>([
     ['an empty tool name', { tools: { '': tool({ run }) } }, '"" cannot be a tool\'s name'],
     ['a tool name with a space', { tools: { 'a b': tool({ run }) } }, '"a b" cannot be a tool\'s name'],
@@ -131,7 +131,7 @@ describe('capabilities follow the definitions', () => {
     expect(defineServer(base).capabilities).toEqual({ logging: {} })
   })
 
-  test('empty lists count', () => {
+  test('empty lists declare their capability', () => {
     expect(defineServer({ ...base, tools: {}, resources: {}, prompts: {} }).capabilities).toEqual({
       tools: { listChanged: true },
       resources: { subscribe: true, listChanged: true },
@@ -153,7 +153,7 @@ describe('capabilities follow the definitions', () => {
     ).not.toHaveProperty('completions')
   })
 
-  test('lists that come later are there from then on', () => {
+  test('lists that are added later are declared from then on', () => {
     const server = defineServer(base)
     server.add({ tools: { t: tool({ run }) } })
     expect(server.capabilities).toEqual({ tools: { listChanged: true }, logging: {} })
@@ -182,7 +182,7 @@ test('the server declares its identity, and cannot be changed from outside', () 
   expect(() => defineServer({ name: '', version: '1' })).toThrow('A server needs a name')
 })
 
-test('mirrored arguments are found once, and only where there are some', () => {
+test('mirrored arguments are computed once, and only where there are some', () => {
   const input = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
   const server = defineServer({ ...base, tools: { plain: tool({ run }), routed: tool({ input, run }) } })
   expect(server.headerPlan('routed')).toEqual([

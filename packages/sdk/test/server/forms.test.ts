@@ -75,7 +75,7 @@ describe('the form of a zod schema', () => {
     expect(one(schema)).toEqual(field)
   })
 
-  test('what may be left out is not required, and nothing else travels', () => {
+  test('optional fields are not required, and unknown keywords are removed', () => {
     expect(fields(z.strictObject({ a: z.string(), b: z.string().optional() }))).toEqual({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: 'string' } },
@@ -110,7 +110,7 @@ test('a form written as JSON Schema is used unchanged', () => {
   expect(fields(form)).toEqual(form)
 })
 
-describe('what no form can show is refused by name', () => {
+describe('a schema that no form can represent is rejected by name', () => {
   test.each<[string, DescribedSchema, string]>([
     ['an object in an object', z.object({ x: z.object({ y: z.string() }) }), 'field "x"'],
     ['a list of anything', z.object({ x: z.array(z.string()) }), 'field "x"'],

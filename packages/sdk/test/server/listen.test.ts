@@ -25,7 +25,7 @@ function listening(filter: object) {
 }
 
 describe('subscriptions/listen', () => {
-  test('first acknowledges its filter, without what the server does not offer', async () => {
+  test('first acknowledges its filter, without what the server does not support', async () => {
     const { sent, stop, over } = listening({
       toolsListChanged: true,
       promptsListChanged: true,

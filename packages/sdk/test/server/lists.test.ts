@@ -76,7 +76,7 @@ describe('a list in pages', () => {
   })
 })
 
-test('rows say what their definitions say', async () => {
+test('rows have the members of their definitions', async () => {
   const icons = [{ src: 'https://example.com/i.png' }]
   const meta = { 'example.com/a': 1 }
   const common = { title: 'T', description: 'D', icons, meta }
@@ -171,7 +171,7 @@ describe('members of templates', () => {
     await expect(request(server, 'resources/list')).rejects.toThrow('no database')
   })
 
-  test('cannot ask on the way', async () => {
+  test('cannot request input', async () => {
     const server = defineServer({
       ...base,
       resources: {
@@ -210,7 +210,7 @@ describe('discovery and routing', () => {
     'constructor',
     'nope',
     'initialize',
-  ])('%s is not found on a server that does not offer it', async (method) => {
+  ])('%s is not found on a server that does not declare it', async (method) => {
     await expect(request(defineServer(base), method)).rejects.toMatchObject({
       code: -32601,
       message: `Method not found: this server does not offer "${method}"`,
@@ -248,7 +248,7 @@ describe('discovery and routing', () => {
 })
 
 describe('definitions may change', () => {
-  test('added, replaced and removed, in place', async () => {
+  test('are added, replaced and removed in their position', async () => {
     const server: Server = defineServer({ ...base, tools: { a: tool({ run }), b: tool({ run }) } })
     server.add({ tools: { a: tool({ description: 'new', run }), c: tool({ run }) } })
     expect(await request(server, 'tools/list')).toMatchObject({

@@ -26,7 +26,7 @@ function refusal(define: () => unknown): string {
   return 'accepted'
 }
 
-describe('what can never work is refused where it is defined, with what to write instead', () => {
+describe('a definition that can never work is rejected with a correction', () => {
   test.each<[string, () => unknown, string]>([
     [
       'the name of the schema elsewhere',
@@ -215,8 +215,8 @@ describe('what can never work is refused where it is defined, with what to write
   })
 })
 
-describe('a kind of definitions that connected clients do not know of', () => {
-  test('is refused by add once a client is connected, with what to define', async () => {
+describe('a kind of definition that is not declared to connected clients', () => {
+  test('is rejected by add once a client is connected, with the definition to add', async () => {
     const server = defineServer(base)
     const client = await connect(server)
     onTestFinished(() => client.close())
@@ -245,7 +245,7 @@ describe('a kind of definitions that connected clients do not know of', () => {
   )
 })
 
-describe('options that can never work are refused at once', () => {
+describe('options that can never work are rejected at once', () => {
   const server = defineServer(base)
   const quiet = { onWarning: () => {} }
 
@@ -294,7 +294,7 @@ describe('options that can never work are refused at once', () => {
     expect(refusal(make)).toContain(why)
   })
 
-  test('unknown options of what returns a promise', async () => {
+  test('unknown options of functions that return a promise', async () => {
     // @ts-expect-error it is "backplane"
     await expect(serveSocket(server, { port: 0 }, { backPlanes: {} })).rejects.toThrow(
       'did you mean "backplane"?',
@@ -309,7 +309,7 @@ describe('options that can never work are refused at once', () => {
     await expect(serveHttp(server, quiet).listen({ hostname: '::1' })).rejects.toThrow('did you mean "host"?')
   })
 
-  test('a number given to listen is the port', async () => {
+  test('a number passed to listen is the port', async () => {
     const free = await serveHttp(server, quiet).listen(0)
     await free.close()
     const listener = await serveHttp(server, quiet).listen(free.port)
@@ -394,7 +394,7 @@ describe('options that can never work are refused at once', () => {
     expect(() => serveHttp({})).toThrow('made by defineServer, not an object')
   })
 
-  test('nothing to connect to', async () => {
+  test('no transport to connect to', async () => {
     // @ts-expect-error as JavaScript may call it
     await expect(connect()).rejects.toThrow('The first argument of connect must be')
     // @ts-expect-error as JavaScript may call it

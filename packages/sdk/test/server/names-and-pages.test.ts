@@ -35,7 +35,7 @@ describe.each(['public', 'private'] as const)('a list that is %s', (cacheScope) 
   })
 
   test.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
-    'is so on every page (%s)',
+    'has the same pages on each request (%s)',
     async (method) => {
       const scopes: unknown[] = []
       let cursor: unknown
@@ -49,7 +49,7 @@ describe.each(['public', 'private'] as const)('a list that is %s', (cacheScope) 
     },
   )
 
-  test('has cursors that stay good', async () => {
+  test('has cursors that stay valid', async () => {
     const first = await request(server, 'tools/list')
     const again = await request(server, 'tools/list')
     expect(again['nextCursor']).toBe(first['nextCursor'])

@@ -103,7 +103,7 @@ describe('progress', () => {
     expect(values(sent).at(-1)).toBe(10_000)
   })
 
-  test('a value held back is sent when its time comes, not only at the end', async () => {
+  test('a delayed value is sent when its interval ends, not only at the end', async () => {
     const lasts: (number | undefined)[] = []
     await received(async (ctx, sent) => {
       for (let i = 1; i <= 200; i++) ctx.progress(i)
@@ -114,7 +114,7 @@ describe('progress', () => {
     expect(lasts).toEqual([100, 200])
   })
 
-  test('at a steady pace nothing is left out', async () => {
+  test('at a steady rate nothing is left out', async () => {
     const sent = await received(async (ctx) => {
       for (let i = 1; i <= 300; i++) {
         ctx.progress(i)
@@ -150,7 +150,7 @@ describe('log messages', () => {
     expect(await received(all, {})).toEqual([])
   })
 
-  test('from the wanted level up', async () => {
+  test('are sent from the requested level up', async () => {
     expect(await received(all, { logLevel: 'info' })).toEqual([
       { method: 'notifications/message', params: { level: 'info', logger: 'db', data: { b: 1 } } },
       { method: 'notifications/message', params: { level: 'error', data: 'c' } },
@@ -158,7 +158,7 @@ describe('log messages', () => {
     expect(await received(all, { logLevel: 'emergency' })).toEqual([])
   })
 
-  test('what JSON cannot carry becomes text', async () => {
+  test('values that JSON cannot represent become text', async () => {
     const cyclic: Record<string, unknown> = {}
     cyclic['self'] = cyclic
     const sent = await received(

@@ -61,7 +61,7 @@ const get = (name: unknown, args?: object) =>
   request(server, 'prompts/get', args === undefined ? { name } : { name, arguments: args })
 
 describe('getting a prompt', () => {
-  test('arguments are strings on the wire, and what the schema makes of them in the handler', async () => {
+  test('arguments are strings on the wire, and the output of the schema in the handler', async () => {
     expect(await get('plan', { city: 'Paris', days: '3' })).toEqual({
       description: 'Plans a trip',
       messages: [user('Plan 3 days in Paris')],
@@ -71,7 +71,7 @@ describe('getting a prompt', () => {
     })
   })
 
-  test('messages come as text, one, several or the whole result', async () => {
+  test('messages are accepted as text, one message, several, or the whole result', async () => {
     expect(await get('plain')).toEqual({
       messages: [user('a'), { role: 'assistant', content: { type: 'text', text: 'b' } }],
     })
@@ -110,7 +110,7 @@ describe('getting a prompt', () => {
     })
   })
 
-  test('failures reveal only what their author intends', async () => {
+  test('errors reveal only what their author intends', async () => {
     await expect(get('told')).rejects.toMatchObject({ code: -32602, message: 'Closed.' })
     await expect(get('wrong')).rejects.toThrow('Prompt "wrong" must return text, messages')
   })
@@ -129,7 +129,7 @@ describe('completion', () => {
   const plan = { type: 'ref/prompt', name: 'plan' }
   const weather = { type: 'ref/resource', uri: 'weather://{city}/{day}' }
 
-  test('suggests values, knowing what was already chosen', async () => {
+  test('suggests values, with the arguments chosen so far', async () => {
     expect(await complete(plan, 'city', 'P')).toEqual({
       values: ['Paris', 'Prague'],
       total: 2,
@@ -153,7 +153,7 @@ describe('completion', () => {
     })
   })
 
-  test('a completer that fails suggests nothing, and is reported', async () => {
+  test('a completer that fails suggests no values, and is reported', async () => {
     onError.mockClear()
     expect(await complete(plan, 'days', '')).toEqual({ values: [], total: 0, hasMore: false })
     expect(onError).toHaveBeenCalledWith(expect.any(Error), { method: 'completion/complete' })

@@ -43,7 +43,7 @@ describe('the context of a sample', () => {
     },
   })
 
-  test.each(both)('is not asked of a client that did not declare it (%s)', async (era) => {
+  test.each(both)('is not sent to a client that did not declare it (%s)', async (era) => {
     const asked: unknown[] = []
     const put = async (_: string, params: object) => {
       asked.push('includeContext' in params ? params.includeContext : undefined)
@@ -56,7 +56,7 @@ describe('the context of a sample', () => {
     expect(asked).toEqual([undefined, 'none', undefined])
   })
 
-  test('is asked of one that did', async () => {
+  test('is sent to a client that declared it', async () => {
     const asked: unknown[] = []
     const asking = liveInput(async (_, params) => {
       asked.push(params['includeContext'])

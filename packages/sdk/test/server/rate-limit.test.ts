@@ -29,7 +29,7 @@ describe('a rate limit', () => {
     vi.useRealTimers()
   })
 
-  test('rejects calls of a caller beyond the burst, with a retry time, and serves them then', async () => {
+  test('rejects calls of a caller beyond the burst, with a retry time, and accepts them after it', async () => {
     const { server, run } = shop({ perMinute: 60, burst: 3 })
     for (let i = 0; i < 3; i++) await call(server, 't')
     await expect(call(server, 't')).rejects.toMatchObject({ code: -32600, data: { retryAfterMs: 1000 } })
@@ -44,7 +44,7 @@ describe('a rate limit', () => {
     await expect(call(server, 't')).rejects.toMatchObject({ code: -32600 })
   })
 
-  test('counts completions with calls, and nothing that only lists', async () => {
+  test('counts completions with calls, and no list requests', async () => {
     const { server } = shop({ perMinute: 60, burst: 2 })
     await call(server, 't')
     await request(server, 'completion/complete', complete)
@@ -61,7 +61,7 @@ describe('a rate limit', () => {
     for (const caller of ['ada', 'bob']) await expect(as(caller)).rejects.toMatchObject({ code: -32600 })
   })
 
-  test('is separate for each network address without authentication, and one for all where none is known', async () => {
+  test('is separate for each network address without authentication, and shared where no address is known', async () => {
     const { server } = shop({ perMinute: 60, burst: 1 })
     const from = (quotaKey?: string) => {
       const key = quotaKey === undefined ? {} : { quotaKey }
@@ -81,7 +81,7 @@ describe('a rate limit', () => {
     await call(server, 't', {}, { peer: { principal: null, quotaKey } })
   })
 
-  test('forgets who was silent longest before callers without end fill its memory', async () => {
+  test('removes the least recently active caller before the number of callers exceeds its bound', async () => {
     const { server } = shop({ perMinute: 1, burst: 1 })
     const as = (principal: string) => call(server, 't', {}, { peer: { principal } })
     await as('first')
@@ -111,7 +111,7 @@ describe('a rate limit of several nodes', () => {
     await as(1, 'bob')
   })
 
-  test('is divided by the nodes that were known last, while the backplane is away', async () => {
+  test('is divided by the last known number of nodes while the backplane is unavailable', async () => {
     const plane = memoryBackplane()
     let isAway = false
     const backplane: Backplane = {
@@ -131,7 +131,7 @@ describe('a rate limit of several nodes', () => {
     }
   })
 
-  test('does not wait for a backplane that does not respond, for more than a moment', async () => {
+  test('waits only briefly for a backplane that does not respond', async () => {
     vi.useFakeTimers()
     const spend = vi.fn(() => new Promise<number>(() => {}))
     const { server } = shop({ perMinute: 1, burst: 2, backplane: { ...memoryBackplane(), spend } })

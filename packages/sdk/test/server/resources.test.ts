@@ -118,7 +118,7 @@ describe('reading', () => {
   })
 })
 
-describe('what cannot be read', () => {
+describe('a resource that cannot be read', () => {
   test.each(['test://nowhere', 'test://gone', 'test://item/0', 'constructor'])(
     '%s does not exist, and is never an empty answer',
     async (uri) => {
@@ -126,7 +126,7 @@ describe('what cannot be read', () => {
     },
   )
 
-  test('each revision has its own code for what does not exist', async () => {
+  test('each revision has its own error code for a missing resource', async () => {
     const error = await read('test://nowhere').catch((reason: unknown) => reason)
     if (!(error instanceof RpcError)) throw new Error('expected an RpcError')
     const { revisions } = await import('../../src/protocol/revisions.ts')

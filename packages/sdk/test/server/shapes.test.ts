@@ -79,7 +79,7 @@ describe('an object of schemas is the object schema with these members', () => {
     expect(JSON.stringify(tools)).not.toContain('"$schema"')
   })
 
-  test('in what it accepts, fills in and leaves out', async () => {
+  test('in accepted values, defaults and optional members', async () => {
     expect(await call(server, 'add', { a: 2, stray: true })).toMatchObject({ structuredContent: { sum: 3 } })
     expect(text(await call(server, 'add', {}))).toContain('Invalid arguments for "add": a: Invalid input')
     expect(text(await call(server, 'add', { a: 'x', b: 'y' }))).toMatch(/a: .*; b: /)
@@ -111,7 +111,7 @@ describe('an object of schemas is the object schema with these members', () => {
     expect(await client.call('add', { a: 'one' })).toHaveProperty('isError', true)
   })
 
-  test('with references that still point at what they mean', async () => {
+  test('with references that still resolve', async () => {
     const node = z.object({
       value: z.string(),
       get kids() {
@@ -162,7 +162,7 @@ describe('forms', () => {
     },
   })
 
-  test.each(['live', 'replay'] as const)('take an object of schemas (%s)', async (era) => {
+  test.each(['live', 'replay'] as const)('accept an object of schemas (%s)', async (era) => {
     const asked: unknown[] = []
     const result = await eras[era](server, 'tools/call', { name: 'order' }, async (_, params) => {
       asked.push(params['requestedSchema'])
@@ -180,7 +180,7 @@ describe('forms', () => {
     expect(text(await eras[era](server, 'tools/call', { name: 'explicit' }, answer))).toBe('answered')
   })
 
-  test('explain what is wrong with an elicitation without a schema', async () => {
+  test('explain an elicitation without a schema', async () => {
     const reports: unknown[] = []
     const received = defineServer({
       ...base,
@@ -251,7 +251,7 @@ describe('anything but JSON Schema or an object of described schemas is rejected
     expect(() => defineServer({ ...base, tools: { t } })).toThrow(why)
   })
 
-  test('JSON Schema without validators stays what it is', async () => {
+  test('JSON Schema without validators is used unchanged', async () => {
     const input = { type: 'object', properties: { a: { type: 'string' } }, description: undefined }
     const server = defineServer({
       ...base,

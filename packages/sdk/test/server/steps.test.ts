@@ -76,7 +76,7 @@ describe.each(['live', 'replay'] as const)('the result of a step (%s)', (era) =>
     expect(text(result)).toBe('{"action":"accept","content":{"ok":false,"forged":true}}')
   })
 
-  test('may be nothing, and everything JSON has', async () => {
+  test('may be undefined, or any JSON value', async () => {
     const runs: string[] = []
     const server = defineServer({
       ...base,
@@ -99,7 +99,7 @@ describe.each(['live', 'replay'] as const)('the result of a step (%s)', (era) =>
   })
 })
 
-test('the type of a step rejects what is not JSON', () => {
+test('the type of a step rejects values that are not JSON', () => {
   interface Row {
     id: number
     note?: string
@@ -137,7 +137,7 @@ describe('a result that only looks like a reply', () => {
     tool({ output: z.object({ cents: z.number() }), run: () => alike })
   })
 
-  test('is what the output schema makes of it, and where there is none the operator reads what to write', async () => {
+  test('is the output of the schema; without a schema the operator gets advice', async () => {
     const reports: unknown[] = []
     const server = defineServer({
       ...base,

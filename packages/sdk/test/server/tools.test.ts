@@ -8,7 +8,7 @@ import { call, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
 
-describe('a call that cannot be made is a protocol error', () => {
+describe('a call that cannot run is a protocol error', () => {
   const server = defineServer({ ...base, tools: { hi: tool({ run: () => 'hi' }) } })
 
   test.each([
@@ -24,13 +24,13 @@ describe('a call that cannot be made is a protocol error', () => {
     await expect(calling).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) })
   })
 
-  test('a name of megabytes is not sent back whole', async () => {
+  test('a tool name of megabytes is cut in the error', async () => {
     await expect(call(server, 'x'.repeat(1e6))).rejects.toMatchObject({
       message: `Unknown tool: ${'x'.repeat(200)}…`,
     })
   })
 
-  test('without arguments, as with none', async () => {
+  test('missing arguments are an empty object', async () => {
     expect(await call(server, 'hi')).toEqual({ content: [{ type: 'text', text: 'hi' }] })
     expect(await call(server, 'hi', {})).toEqual({ content: [{ type: 'text', text: 'hi' }] })
   })
@@ -82,7 +82,7 @@ describe('arguments are checked before the tool runs', () => {
     expect(given).toEqual([{}])
   })
 
-  test('a validator may take its time', async () => {
+  test('a validator may be asynchronous', async () => {
     expect(text(await call(server, 'later', { a: 'y' }))).toContain('a: must be x')
     expect(text(await call(server, 'later', { a: 'x' }))).toBe('ran')
   })
@@ -132,7 +132,7 @@ class Query<T> implements Promise<T> {
   finally: Promise<T>['finally'] = (callback) => this.#result.finally(callback)
 }
 
-describe('what a tool returns becomes its result', () => {
+describe('the return value of a tool becomes its result', () => {
   const image = { type: 'image' as const, data: 'AA==', mimeType: 'image/png' }
   const server = defineServer({
     ...base,
@@ -176,7 +176,7 @@ describe('what a tool returns becomes its result', () => {
   })
 })
 
-describe('what goes wrong in a tool', () => {
+describe('failures of a tool', () => {
   const onError = vi.fn()
   const fail = (error: unknown) => () => {
     throw error
@@ -210,12 +210,12 @@ describe('what goes wrong in a tool', () => {
     expect(onError).not.toHaveBeenCalled()
   })
 
-  test('an RpcError is the answer', async () => {
+  test('an RpcError becomes the response', async () => {
     await expect(call(server, 'protocol')).rejects.toMatchObject({ code: -32000, data: { retry: 1 } })
   })
 
   test.each(['secret', 'oddThrow', 'noContent', 'noBlock', 'bigint'])(
-    '%s: the reason stays on the server',
+    '%s: the reason is not sent',
     async (name) => {
       onError.mockClear()
       const result = await call(server, name)
@@ -244,7 +244,7 @@ describe('what goes wrong in a tool', () => {
     },
   )
 
-  test('nothing is reported of a call that was cancelled', async () => {
+  test('failures of a cancelled call are not reported', async () => {
     onError.mockClear()
     const controller = new AbortController()
     const started = Promise.withResolvers<void>()
@@ -267,7 +267,7 @@ describe('what goes wrong in a tool', () => {
     expect(onError).not.toHaveBeenCalled()
   })
 
-  test('an author who fails to listen does not break the call', async () => {
+  test('a progress listener that throws does not break the call', async () => {
     const deaf = defineServer({
       ...base,
       onError: fail(new Error('deaf')),
@@ -284,7 +284,7 @@ describe('what goes wrong in a tool', () => {
     written.mockRestore()
   })
 
-  test('what a client named stays in one line there, and keeps nothing from it', () => {
+  test('names from the client are printed on one line, without control characters', () => {
     const written = vi.spyOn(console, 'error').mockImplementation(() => {})
     const error = new Error('x')
     const name = 'file:///a\n[shop] tools/call: all is well\u001b[2J\u2028%c'
@@ -297,7 +297,7 @@ describe('what goes wrong in a tool', () => {
   })
 })
 
-test('plain JSON Schema travels untouched', async () => {
+test('plain JSON Schema is sent unchanged', async () => {
   const input = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',

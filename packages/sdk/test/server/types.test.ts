@@ -56,7 +56,7 @@ const server = defineServer({
 })
 
 describe('types from a server value', () => {
-  it('give tool names, arguments and results', () => {
+  it('contain tool names, arguments and results', () => {
     expectTypeOf<ToolName<typeof server>>().toEqualTypeOf<'price' | 'weigh' | 'now'>()
     expectTypeOf<ToolArguments<typeof server, 'price'>>().toEqualTypeOf<{
       item: string
@@ -68,7 +68,7 @@ describe('types from a server value', () => {
     expectTypeOf<ToolName<unknown>>().toBeString()
   })
 
-  it('know what a server lacks', () => {
+  it('exclude what a server lacks', () => {
     const bare = defineServer({ name: 'bare', version: '1' })
     expectTypeOf<ToolName<typeof bare>>().toBeNever()
     expectTypeOf<Server>().toExtend<Server>()
@@ -76,7 +76,7 @@ describe('types from a server value', () => {
     expectTypeOf(anyServer).toEqualTypeOf<Server>()
   })
 
-  it('refuse an option there is not, and a definition in the wrong place', () => {
+  it('reject an unknown option, and a definition in the wrong position', () => {
     // @ts-expect-error it is "instructions"
     expect(() => defineServer({ name: 'x', version: '1', instuctions: 'typo' })).toThrow('"instuctions"')
     const misplaced = { t: tool({ run: () => 'x' }) }
@@ -116,7 +116,7 @@ describe('types of a definition', () => {
     defineServer({ ...base, tools: { t: tool({ output: cents, run: () => ({ cents: 1 }) }) } })
   })
 
-  it('accept every way to say a result', () => {
+  it('accept every form of a result', () => {
     tool({ output: cents, run: () => ({ cents: 1 }) })
     tool({ output: cents, run: () => reply({ structured: { cents: 1 }, content: 'One.' }) })
     tool({ output: cents, run: () => reply({ content: 'Closed.', isError: true }) })
@@ -145,7 +145,7 @@ describe('types of a definition', () => {
     tool({ output: z.object({ rows: z.array(row) }), run: async () => ({ rows: await rows() }) })
   })
 
-  it('keep literals as they are written', () => {
+  it('keep literal types', () => {
     const chosen = z.object({ kind: z.enum(['a', 'b']), list: z.array(z.enum(['x', 'y'])).optional() })
     tool({ output: chosen, run: () => ({ kind: 'a', list: ['x'] }) })
     tool({ output: chosen, run: async () => ({ kind: 'a' }) })
@@ -182,7 +182,7 @@ describe('types of a definition', () => {
     tool({ output: chosen, run: () => ({ kind: 'c' }) })
   })
 
-  it('give arguments as the schema makes them', () => {
+  it('give arguments the output types of the schema', () => {
     const valibot = toStandardJsonSchema(
       v.object({
         at: v.pipe(
@@ -200,7 +200,7 @@ describe('types of a definition', () => {
     prompt({ input: z.object({ n: z.coerce.number() }), run: ({ n }) => expectTypeOf(n).toBeNumber() && '' })
   })
 
-  it('may return one of several texts, at once or later, and content without saying its type twice', () => {
+  it('accept one of several texts, synchronous or asynchronous, and content without a repeated type', () => {
     const lucky = Math.random() > 0.5
     tool({ run: () => (lucky ? 'done' : 'kept') })
     tool({ run: async () => (lucky ? 'done' : 'kept') })
@@ -215,7 +215,7 @@ describe('types of a definition', () => {
     tool({ output: z.object({ size: z.enum(['s', 'm']) }), run: async () => ({ size: 'xl' }) })
   })
 
-  it('give answers as the question asks', () => {
+  it('give answers the type of the question', () => {
     tool({
       run: async (_, ctx) => {
         const answer = await ctx.elicit({ message: 'Sure?', schema: z.object({ ok: z.boolean() }) })
@@ -226,7 +226,7 @@ describe('types of a definition', () => {
     })
   })
 
-  it('know the variables of a template', () => {
+  it('contain the variables of a template', () => {
     // @ts-expect-error there is no such variable
     template({ uriTemplate: 'weather://{city}', read: ({ town }) => town })
     // @ts-expect-error there is no such variable to complete

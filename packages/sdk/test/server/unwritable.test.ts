@@ -10,7 +10,7 @@ const circular: { name: string; self?: unknown } = { name: 'loop' }
 circular.self = [circular]
 
 describe('content helpers', () => {
-  test('take bytes or base64, with a MIME type', () => {
+  test('accept bytes or base64, with a MIME type', () => {
     expect(image(bytes, 'image/png')).toEqual({ type: 'image', data: 'AQID/w==', mimeType: 'image/png' })
     expect(audio('AQID/w==', 'audio/wav')).toEqual({ type: 'audio', data: 'AQID/w==', mimeType: 'audio/wav' })
     expect(blob('x:1', bytes, 'application/pdf')).toEqual({
@@ -19,7 +19,7 @@ describe('content helpers', () => {
     })
   })
 
-  test('refuse what no client could show, naming the member', () => {
+  test('reject content that no client could show, naming the member', () => {
     expect(() => image('data:image/png;base64,AQID', 'image/png')).toThrow('"data" is a data: URL')
     expect(() => audio('no base64!', 'audio/wav')).toThrow('"data" is not base64')
     // @ts-expect-error a MIME type is needed
@@ -29,7 +29,7 @@ describe('content helpers', () => {
     expect(() => blob(undefined, bytes, 'image/png')).toThrow('in "resource", "uri" is missing')
   })
 
-  test('are what handlers return', async () => {
+  test('can be returned by handlers', async () => {
     const server = defineServer({
       ...base,
       tools: { draw: tool({ run: () => [image(bytes, 'image/png'), blob('x:1', bytes, 'image/png')] }) },
@@ -150,7 +150,7 @@ describe('a result that cannot be sent', () => {
     expect(await client.call('show')).toHaveProperty('isError', true)
   })
 
-  test('is reported with its place for prompts and resources too', async () => {
+  test('is reported with its position for prompts and resources too', async () => {
     const server = defineServer({
       ...base,
       prompts: {

@@ -89,7 +89,7 @@ describe('expansion', () => {
     expect(parseTemplate(template).expand(values)).toBe(uri)
   })
 
-  test('leaves members of the prototype alone', () => {
+  test('does not read members of the prototype', () => {
     expect(parseTemplate('x:{constructor}{toString}').expand({})).toBe('x:')
   })
 })
@@ -199,7 +199,7 @@ describe('matching', () => {
   })
 })
 
-describe('templates that are none', () => {
+describe('invalid templates', () => {
   test.each([
     ['x:{a', 'does not close the expression at 2'],
     ['x:a}', 'closes an expression at 3 that it did not open'],
@@ -225,7 +225,7 @@ test('a template has at most 2048 characters', () => {
   expect(() => parseTemplate(`x:${'a'.repeat(2047)}`)).toThrow('at most 2048 characters')
 })
 
-test('the type of a template knows its variables', () => {
+test('the type of a template contains its variables', () => {
   expectTypeOf<TemplateVariables<'weather://{city}/{day:10}'>>().toEqualTypeOf<{
     city: string
     day: string

@@ -81,7 +81,7 @@ describe('the metrics of a node', () => {
     expect(await points('jackfield.server.lease.age')).toEqual([])
   })
 
-  it('count what happens between nodes, and the operations of the backplane', async () => {
+  it('count messages between nodes, and the operations of the backplane', async () => {
     const backplane = shared(memoryBackplane())
     const [a, b] = [await node(backplane), await node(backplane)]
     const client = await session(a, revision)

@@ -149,7 +149,7 @@ describe('recorded data', () => {
   )
 })
 
-it('of a peer is limited to the size of a header: long baggage is not read', async () => {
+it('of a peer is limited to the size of a header: long baggage is ignored', async () => {
   const plain = await connect(memory(createShop()))
   onTestFinished(() => plain.close())
   const bags = ['tenant=acme', ...['a', 'b', 'c'].map((name) => `${name}=${'x'.repeat(3000)}`)]
@@ -159,7 +159,7 @@ it('of a peer is limited to the size of a header: long baggage is not read', asy
   expect(await tenant(bags.join(','))).toEqual([{ type: 'text', text: 'none' }])
 })
 
-it('a call and its questions belong together where nothing keeps track of contexts, as in browsers', async () => {
+it('a call and its questions have one trace where no context manager exists, as in browsers', async () => {
   context.disable()
   onTestFinished(startTracing)
   const onElicit = (): { action: 'decline' } => ({ action: 'decline' })
@@ -174,7 +174,7 @@ it('a call and its questions belong together where nothing keeps track of contex
 })
 
 describe('durations', () => {
-  it('are measured on both sides in seconds, without names a peer made up', async () => {
+  it('are measured on both sides in seconds, without names from the peer', async () => {
     const measured: { name: string; unit: unknown; seconds: number; attributes: Attributes | undefined }[] =
       []
     const noop = createNoopMeter()
@@ -201,7 +201,7 @@ describe('durations', () => {
   })
 })
 
-it('neither the root of the package nor the client knows OpenTelemetry', async () => {
+it('neither the root of the package nor the client imports OpenTelemetry', async () => {
   const { metafile } = await build({
     stdin: {
       contents: "export * from './index.ts'; export * from './client/index.ts'",

@@ -57,7 +57,7 @@ function only(spans: readonly Seen[], name: string, kind?: SpanKind): Seen {
 
 describe.each(Object.keys(transports))('one trace over %s', (name) => {
   it.each(revisions)(
-    'from the caller through client and server to what a handler does (%s)',
+    'from the caller through client and server to the spans of a handler (%s)',
     async (revision) => {
       const { at, transport } = transports[name] ?? transports['memory'] ?? raise()
       const client = await open(await at(), { revisions: [revision] })
@@ -86,23 +86,23 @@ describe.each(Object.keys(transports))('one trace over %s', (name) => {
   )
 })
 
-describe('the greeting', () => {
+describe('the negotiation', () => {
   it.each([
     ['2025-11-25', 'initialize'],
     ['2026-07-28', 'server/discover'],
-  ] as const)('is followed too (%s)', async (revision, method) => {
+  ] as const)('is traced too (%s)', async (revision, method) => {
     await open(memory(createShop()), { revisions: [revision] })
     const greeted = only(takeSpans(), method, SpanKind.CLIENT)
     expect(greeted.attributes).toMatchObject({ 'mcp.method.name': method, 'mcp.protocol.version': revision })
   })
 })
 
-describe('a question inside of a call', () => {
+describe('a question during a call', () => {
   const answering: ConnectOptions = {
     onElicit: () => within('ask the person', async () => ({ action: 'accept', content: { ok: true } })),
   }
 
-  it('is a request of its own inside of the call that waits (2025-11-25)', async () => {
+  it('is a request span inside of the waiting call (2025-11-25)', async () => {
     const client = await open(memory(createShop()), { ...answering, revisions: ['2025-11-25'] })
     await client.call('refund', { order: 'A1' })
     const spans = takeSpans()
@@ -114,7 +114,7 @@ describe('a question inside of a call', () => {
     expect(new Set([served, put, answered, person].map(({ trace }) => trace)).size).toBe(1)
   })
 
-  it('ends a round, which is no failure; all rounds are parts of the one call (2026-07-28)', async () => {
+  it('ends a round without an error; all rounds are children of one call (2026-07-28)', async () => {
     const client = await open(memory(createShop()), { ...answering, revisions: ['2026-07-28'] })
     await client.call('refund', { order: 'A1' })
     const spans = takeSpans()
@@ -130,7 +130,7 @@ describe('a question inside of a call', () => {
     expect(only(spans, 'elicitation/create', SpanKind.SERVER).parent).toBe(call.id)
   })
 
-  it('that the client cannot answer is a failure of the question', async () => {
+  it('that the client cannot answer is an error of the question', async () => {
     const failing = { onElicit: () => Promise.reject(new Error('No hands')) }
     const client = await open(memory(createShop()), { ...failing, revisions: ['2025-11-25'] })
     await client.call('refund', { order: 'A1' })
@@ -143,7 +143,7 @@ describe('a question inside of a call', () => {
   })
 })
 
-describe('what a client sends', () => {
+describe('a request of the client', () => {
   it('carries baggage to the handler', async () => {
     const client = await open(memory(createShop()))
     const bags = propagation.createBaggage({ tenant: { value: 'acme' } })
@@ -153,7 +153,7 @@ describe('what a client sends', () => {
     expect(result.content).toEqual([{ type: 'text', text: 'acme' }])
   })
 
-  it('names its trace in bare keys of "_meta", and nothing without tracing', async () => {
+  it('has its trace in unprefixed keys of "_meta", and none without tracing', async () => {
     const metas: unknown[] = []
     const onMessage: ConnectOptions['onMessage'] = (direction, message) => {
       if (direction === 'sent' && 'method' in message && message.method === 'tools/call') {

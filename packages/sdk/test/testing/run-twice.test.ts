@@ -66,7 +66,7 @@ describe('runTwice', () => {
     })
   })
 
-  it('names what happened twice', async () => {
+  it('names the repeated effects', async () => {
     const { again, differences } = await runTwice(server, { tool: 'careless', effects, onElicit })
     expect(again.effects).toMatchObject({ done: ['reserved', 'reserved', 'reserved'], counts: { mails: 3 } })
     expect(differences).toEqual([
@@ -81,7 +81,7 @@ describe('runTwice', () => {
     expect(differences.join()).toMatch(/result/)
   })
 
-  it('finds nothing in a tool that asks nothing', async () => {
+  it('reports nothing for a tool without questions', async () => {
     const { differences, again } = await runTwice(server, { tool: 'plain', effects })
     expect(differences).toEqual([])
     expect(again.effects).toMatchObject({ done: ['plain'] })

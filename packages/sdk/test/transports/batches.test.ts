@@ -128,7 +128,7 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
 ]
 
 describe.each(wires)('a batch over %s', (_over, open) => {
-  it('is served at once and answered as one, with a response to each request in it', async () => {
+  it('is served at once and answered as one batch, with a response to each request', async () => {
     faultyPeer('a message whose method is a number')
     const { exchange } = await open('2025-03-26')
     const answers = await exchange([

@@ -137,7 +137,7 @@ export function dialHttp(url: URL, hear: Hear): Dialled {
   }
 }
 
-/** The transport of 2024-11-05: one stream for all that is heard, and a place it names for all that is said. */
+/** The transport of 2024-11-05: one stream for received messages, and the endpoint it names for sent ones. */
 export async function dialSse(url: URL, hear: Hear): Promise<Dialled> {
   const stop = new AbortController()
   const { signal } = stop

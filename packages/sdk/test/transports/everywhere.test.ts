@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { transports } from './everywhere.ts'
 
 describe.each(transports)('over $name', ({ revisions, open }) => {
-  it.each(revisions)('a client and a server meet at %s', async (revision) => {
+  it.each(revisions)('a client and a server connect at %s', async (revision) => {
     const served = await open('matrix')
     onTestFinished(() => served.close())
     const client = await served.connect({ revisions: [revision] })

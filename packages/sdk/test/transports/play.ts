@@ -12,7 +12,7 @@ import { DuplexTransport } from '../../src/transports/client/duplex.ts'
 /** Says one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
 export type Say = (value: unknown, cause?: RequestId) => void
 
-/** A server played by hand: it hears every JSON value as it came, and says what it likes, right or wrong. */
+/** A scripted server: it receives every JSON value as it was sent, and sends any message, valid or not. */
 export type Part = (value: unknown, say: Say) => void
 
 /** A part that is being played. */
@@ -102,7 +102,7 @@ export async function playHttp(part: Part): Promise<Stage> {
   return { target: url, close }
 }
 
-/** Plays the transport of 2024-11-05: one stream for all that is said, and a place for all that is heard. */
+/** The transport of 2024-11-05 for a scripted server: one stream for sent messages, an endpoint for received ones. */
 export async function playSse(part: Part): Promise<Stage> {
   let own: ServerResponse | undefined
   const { url, close } = await listen((value, { method }, res) => {

@@ -44,7 +44,7 @@ function ear() {
 }
 
 describe('a program that cannot be started', () => {
-  it('is reported with its code, and in words', async () => {
+  it('is reported with its code and a message', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'jackfield-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     const file = join(folder, 'program')
@@ -66,7 +66,7 @@ describe('a program that cannot be started', () => {
   })
 })
 
-describe('a server process that dies in the middle of calls', () => {
+describe('a server process that exits during calls', () => {
   const deaths: [string, string, object, RegExp][] = [
     ['exits', 'process.exit(7)', { exitCode: 7, signal: null }, /exited with code 7/],
     ['exits without a fault', 'process.exit(0)', { exitCode: 0, signal: null }, /exited with code 0/],
@@ -130,7 +130,7 @@ describe('a server process that dies in the middle of calls', () => {
   })
 })
 
-describe.runIf(linux)('closing ends the whole tree', () => {
+describe.runIf(linux)('closing ends the whole process tree', () => {
   const stubborn = `
     process.on('SIGTERM', () => {})
     console.error('grandchild ' + process.pid)

@@ -81,7 +81,7 @@ const call = (id: number, name: string, args: JsonObject = {}): JsonObject => ({
 })
 
 describe.each(places)('a server on %s', (_, place) => {
-  it('serves many clients at once, each with a session and ids of its own', async () => {
+  it('serves many clients at once, each with its own session and ids', async () => {
     const { served, address } = await serve(await place())
     const revisions = ['2024-11-05', '2025-03-26', '2025-11-25', '2026-07-28'] as const
     const clients = await Promise.all(revisions.map((revision) => open(address, { revisions: [revision] })))
@@ -106,7 +106,7 @@ describe.each(places)('a server on %s', (_, place) => {
     expect(messages()[1]).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} })))
   })
 
-  it('still answers a client that closed its own end, then closes', async () => {
+  it('answers a client that half-closed its connection, then closes', async () => {
     const slow: Tool = () => settle(30).then(() => 'slow')
     const { address, served } = await serve(await place(), { slow })
     const { end, messages, over } = await raw(address)
@@ -116,7 +116,7 @@ describe.each(places)('a server on %s', (_, place) => {
     expect(served.connections).toBe(0)
   })
 
-  it('stops what runs for a client that is gone', async () => {
+  it('stops the requests of a disconnected client', async () => {
     let stopped = false
     const watched: Tool = (_args, { signal }) =>
       new Promise((resolve) =>
@@ -170,7 +170,7 @@ describe.each(places)('a server on %s', (_, place) => {
     await open(address)
   })
 
-  it('cuts a client that reads nothing', async () => {
+  it('disconnects a client that reads nothing', async () => {
     const errors: Error[] = []
     const flood: Tool = async (_args, { signal, notify }) => {
       while (!signal.aborted) {
@@ -192,7 +192,7 @@ describe.each(places)('a server on %s', (_, place) => {
     expect(errors).toMatchObject([{ code: 'TIMEOUT' }])
   })
 
-  it('closes with every answer that comes in time, and cannot be reached then', async () => {
+  it('sends every response that is ready in time when it closes, and then rejects connections', async () => {
     const slow: Tool = () => settle(30).then(() => 'slow')
     const { address, served, server } = await serve(await place(), { slow })
     const client = await open(address)
@@ -227,7 +227,7 @@ describe.runIf(onPosix)('a socket file', () => {
     expect(process.umask()).toBe(0)
   })
 
-  it('of a dead server is replaced', async () => {
+  it('of an exited server is replaced', async () => {
     const path = await here()
     const code = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`
     expect(spawnSync(process.execPath, ['-e', code, path]).signal).toBe('SIGKILL')
@@ -236,7 +236,7 @@ describe.runIf(onPosix)('a socket file', () => {
     await (await open({ path })).ping()
   })
 
-  it('that is something else is left alone', async () => {
+  it('that is another kind of file is not changed', async () => {
     const path = await here('precious')
     await writeFile(path, 'data')
     const link = `${path}.sock`
@@ -256,7 +256,7 @@ describe.runIf(onPosix)('a socket file', () => {
   })
 })
 
-describe('who uses a server on a socket', () => {
+describe('the principal of a server on a socket', () => {
   const received: Tool = (_args, { peer }) => JSON.stringify([peer.principal, peer.scopes])
   const scopesAt = async (at: SocketAddress) => {
     const { address } = await serve(at, {
@@ -317,7 +317,7 @@ describe('a link to a socket', () => {
   }
   const legacy = { revisions: ['2025-03-26'] } as const
 
-  it('reports what cannot be reached, and where', async () => {
+  it('reports an unreachable address', async () => {
     const path = join(await folder(), 'none')
     await expect(connect(socket({ path }))).rejects.toMatchObject({
       code: 'CONNECT_FAILED',
@@ -331,7 +331,7 @@ describe('a link to a socket', () => {
   })
 
   it.each(['end', 'resetAndDestroy'] as const)(
-    'rejects everything in flight when the server leaves by %s',
+    'rejects all running calls when the server disconnects by %s',
     async (how) => {
       const at = await handWritten(({ method }, end) => {
         if (method === 'tools/call') end[how]()
@@ -357,7 +357,7 @@ describe('a link to a socket', () => {
     await Promise.all([client.ping(), client.ping()])
   })
 
-  it('bounds a message it reads and what waits to be written', async () => {
+  it('bounds the size of a message and of its write buffer', async () => {
     const at = await handWritten(({ method }, end) => {
       if (method === 'tools/call') end.write('x'.repeat(200_000))
     })

@@ -31,7 +31,7 @@ async function older(options: ServeHttpOptions = {}) {
 }
 
 describe('connect with the URL of an event stream', () => {
-  it('finds HTTP+SSE by itself and agrees on the newest revision it carries', async () => {
+  it('detects HTTP+SSE and negotiates the newest revision that it supports', async () => {
     const { url, log } = await older()
     const seen: string[] = []
     const client = await open(url, {
@@ -54,7 +54,7 @@ describe('connect with the URL of an event stream', () => {
     expect(seen.slice(0, 2)).toEqual(['server/discover', 'initialize'])
   })
 
-  it('gets changes, and the server gets the end', async () => {
+  it('gets changes, and the server is notified of the disconnection', async () => {
     const { url, log } = await older()
     const changes: unknown[] = []
     const client = await open(url, { onChange: (change) => changes.push(change) })
@@ -66,7 +66,7 @@ describe('connect with the URL of an event stream', () => {
     await until(() => log.includes('stopped'))
   })
 
-  it('fails where only a newer revision will do', async () => {
+  it('fails if only a newer revision is allowed', async () => {
     const { url } = await older()
     const newest = connect(url, { revisions: ['2026-07-28'] })
     await expect(newest).rejects.toMatchObject({
@@ -159,7 +159,7 @@ describe('a server of HTTP+SSE', () => {
     expect(posted).toEqual([])
   })
 
-  it('that does not take one message fails that request alone', async () => {
+  it('that rejects one message fails that request only', async () => {
     const { url } = await handWritten('/in', ({ id, method }, res, say) => {
       if (method === 'tools/call') {
         const error = { code: -32600, message: 'too much' }

@@ -70,7 +70,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     return session
   }
 
-  it('is not there unless it is named', async () => {
+  it('is not served unless it is enabled', async () => {
     mounted = await mount(testServer())
     expect((await get()).status).toBe(404)
   })
@@ -112,7 +112,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     })
   })
 
-  it('carries questions, progress, changes and cancellations', async () => {
+  it('supports questions, progress, changes and cancellations', async () => {
     await start()
     const { post, answerTo, messages } = await begin('2025-11-25')
     await post(call(1, 'ask'))
@@ -150,7 +150,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect(newer.messages()[1]).toMatchObject({ error: { code: -32600 } })
   })
 
-  it('answers what it cannot take on the POST itself', async () => {
+  it('answers invalid messages in the response to the POST', async () => {
     await start({ limits: { messageBytes: 2000 } })
     const { post, inbox, messages } = await begin()
     const refused = async (answer: Answer) => {
@@ -182,7 +182,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect(server.ran).toEqual([])
   })
 
-  it('keeps pages of other origins and other names out, at the stream and at the inbox', async () => {
+  it('rejects requests of other origins and hosts, at the stream and at the endpoint', async () => {
     await start()
     const { post } = await begin()
     for (const headers of [{ origin: 'http://evil.com' }, { host: 'evil.com' }]) {
@@ -192,7 +192,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect(server.ran).toEqual([])
   })
 
-  it('is for the caller who opened the stream alone, and asks again who that is', async () => {
+  it('accepts messages only from the caller who opened the stream, and authenticates each of them', async () => {
     await start({
       authenticate: async (request) => {
         const principal = request.header('authorization')
@@ -210,7 +210,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect(await alice.answerTo(2)).toHaveProperty('result')
   })
 
-  it('ends with its stream: what runs is stopped, and its inbox is gone', async () => {
+  it('ends with its stream: its requests are cancelled and its endpoint is removed', async () => {
     let stopped = false
     const watched: Tool = (_args, { signal }) =>
       new Promise((resolve) =>
@@ -228,7 +228,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect((await post(call(2, 'echo'))).status).toBe(404)
   })
 
-  it('has room for so many sessions and no more', async () => {
+  it('limits the number of sessions', async () => {
     await start({ limits: { sessions: 2 } })
     const [first] = await Promise.all([open(), open()])
     const third = await get()
@@ -239,7 +239,7 @@ describe.each(adapters)('HTTP+SSE over the %s adapter', (_, mount) => {
     expect(again.status).toBe(200)
   })
 
-  it('sends what handlers still answer when the server closes, then ends the stream', async () => {
+  it('sends the responses that handlers complete when the server closes, then ends the stream', async () => {
     const slow: Tool = () => settle(30).then(() => 'slow')
     await start({}, { slow })
     const { stream, post, answerTo } = await begin()
@@ -282,7 +282,7 @@ it('a reader that reads nothing is disconnected, and its buffer stays bounded', 
   expect((await mounted.send({ path, body: call(2, 'flood') })).status).toBe(404)
 })
 
-it('a path that is none, or the endpoint’s own, is refused at once', () => {
+it('a path that is invalid, or equal to the endpoint’s, is rejected at once', () => {
   for (const sse of ['sse', '/sse?x', '/mcp']) {
     expect(() => serveHttp(testServer(), { sse, onWarning: () => {} })).toThrow(TypeError)
   }

@@ -319,7 +319,7 @@ test('every issue has its path, up to twenty', () => {
   expect(issues(Array.from({ length: 100 }, () => 1))).toHaveLength(20)
 })
 
-test('one validator may be used again after a check that gave up', () => {
+test('a validator can be used again after a check that exceeded its limit', () => {
   const validator = compileSchema({ properties: { a: { $ref: '#' }, b: { type: 'string' } } })
   const cyclic: Record<string, unknown> = {}
   cyclic['a'] = cyclic

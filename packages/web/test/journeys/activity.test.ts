@@ -216,7 +216,7 @@ describe.skipIf(missing !== undefined)(
   `the activity log in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 300_000 },
   () => {
-    test('100,000 events: scrolled to any, filtered, followed, and the row of a link comes back', async () => {
+    test('100,000 events: scrolled to any, filtered, followed, and the linked row is shown again after a reload', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const { host } = served.service
       seed(served)
@@ -268,7 +268,7 @@ describe.skipIf(missing !== undefined)(
       const row = await page.locator(`${grid} [aria-selected=true]`).innerText()
       await tab.check()
 
-      // A filter that cannot be read: the place, and what could stand there.
+      // An invalid filter: the position, and what is expected there.
       await filter.fill('server:even dur:slow')
       await filter.press('Enter')
       await page.getByText('column 17 of the filter').waitFor()
@@ -296,7 +296,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a call again, edited and again, and a denied one', async () => {
+    test('a call is repeated, edited and repeated, and a denied one repeated', async () => {
       const served = await serveHost({
         servers: { demo: asking },
         rules: [{ id: 'never', verdict: 'deny', tool: 'slow' }, ...allow],
@@ -327,7 +327,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a failed call from the row to the bytes, and again with one value changed, in four acts', async () => {
+    test('a failed call leads from the row to the bytes, and is repeated with one value changed, in four actions', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       await served.service.host.call('demo__echo', { text: 'Oslo' }, { caller: 'chat' })
       const tab = await openTab(served, '/activity?filter=kind%3Acall')

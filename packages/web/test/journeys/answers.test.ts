@@ -169,7 +169,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('40 addresses are shown by their host, judged, and nothing of them is fetched', async () => {
+    test('40 addresses are shown with their host and a verdict, and none is fetched', async () => {
       faultyPeer('some of its addresses are not written as a URI')
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
@@ -205,7 +205,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('an answer for later calls says what it would have matched, and is taken back in two acts', async () => {
+    test('an answer for later calls shows which calls it would have matched, and is revoked in two actions', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const first = ask(served, { text: 'same' })

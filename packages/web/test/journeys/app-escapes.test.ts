@@ -12,7 +12,7 @@ import { missing, openTab, type Tab } from './journey.ts'
 
 const armed = '[data-act=allow][data-armed=true]'
 
-/** A place that hears whatever gets out, over HTTP, WebSockets and UDP. */
+/** A server that records whatever gets out, over HTTP, WebSockets and UDP. */
 async function outside(): Promise<{ origin: string; heard: string[] }> {
   const heard: string[] = []
   const server = createServer((request, response) => {
@@ -122,7 +122,7 @@ describe.skipIf(missing !== undefined)(
   `ways out of an app${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 120_000 },
   () => {
-    test('none leads out of its frame', async () => {
+    test('none is possible without consent', async () => {
       const { served, heard } = await trapped()
       const tab = await openTab(served, '/inbox')
       await openApp(tab, 'show')
@@ -170,7 +170,7 @@ describe.skipIf(missing !== undefined)(
         expect(rows.find(({ summary }) => summary.startsWith(request))).toMatchObject({ cause: page?.id })
     })
 
-    test('the same ways lead out where the person agreed to it', async () => {
+    test('the same ways work after the user consented', async () => {
       const { served, heard } = await trapped()
       const tab = await openTab(served, '/inbox')
       await openApp(tab, 'showOpen')
@@ -196,7 +196,7 @@ describe.skipIf(missing !== undefined)(
       expect(served.service.host.activity({ kind: 'app' }).length).toBeLessThan(200)
     })
 
-    test('a page that changed is asked about again, and a blocked one is not shown', async () => {
+    test('a changed page needs consent again, and a blocked one is not shown', async () => {
       const { served, write } = await trapped()
       const tab = await openTab(served, '/inbox')
       await openApp(tab, 'show')

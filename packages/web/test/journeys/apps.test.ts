@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)(
   `apps in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('an app is shown beside its call, and what it asks for is a question', async () => {
+    test('an app is shown beside its call, and its requests are questions', async () => {
       const { served, tab, app } = await board([{ say: 'Saturday suits it.' }])
       expect(tab.acts).toBe(1)
       const days = (): Promise<string> => app.locator('ol').innerText()
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('an app fills the window below a bar that says whose it is, and opens again after a reload', async () => {
+    test('an app fills the window below a bar with the name of its server, and opens again after a reload', async () => {
       const { tab, app: full } = await board()
       await tab.page.getByRole('button', { name: 'Full screen' }).click()
       const bar = tab.page.locator('header', { hasText: 'weather · Weather' })
@@ -136,7 +136,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('an app of the official SDK finds all it needs', async () => {
+    test('an app of the official SDK works', async () => {
       const served = await serveHost({
         servers: { official },
         rules: allow,

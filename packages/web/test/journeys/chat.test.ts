@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)(
   `chat in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('5,000 words are streamed: finished messages do not change, and the reader who scrolled up stays', async () => {
+    test('5,000 words are streamed: finished messages do not change, and the scroll position is kept', async () => {
       const words = Array.from({ length: 5_000 }, (_, n) => `word${n}${n % 40 === 39 ? '\n\n' : ''}`)
       const replies = [{ say: 'A first answer.\n\nOf two parts.' }, { say: words.join(' '), pauseMs: 1 }]
       const served = await serveHost({ servers: {}, model: scriptedModel(replies) })
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a turn is stopped while a tool runs, and its server hears of it; what is queued is said once', async () => {
+    test('a turn is stopped while a tool runs, its server gets the cancellation, and queued messages are sent once', async () => {
       const file = join(tempFolder(), 'ran.jsonl')
       const { model, given } = recording([
         { call: [{ name: 'demo__slow', arguments: {} }] },
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('one call is cancelled alone: its server hears of it, the turn continues, and its tokens are estimated', async () => {
+    test('one call is cancelled alone: its server gets the cancellation, the turn continues, and its tokens are estimated', async () => {
       const file = join(tempFolder(), 'ran.jsonl')
       const { model, given } = recording([
         {
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('the last message is edited in a copy by one key, and both branches stay', async () => {
+    test('the last message is edited in a copy by one key, and both branches are kept', async () => {
       const { model } = recording([{ say: 'First.' }, { say: 'Second.' }])
       const served = await serveHost({ servers: {}, model })
       const tab = await begin(served)
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a question is left for later, the turn continues, and the model has the result next', async () => {
+    test('a question is deferred, the turn continues, and the model gets the result with the next turn', async () => {
       const { model, given } = recording([
         { call: [{ name: 'demo__echo', arguments: { text: 'Oslo' } }] },
         { say: 'I continue without it.' },
@@ -215,7 +215,7 @@ describe.skipIf(missing !== undefined)(
       await expect.poll(() => page.getByRole('combobox', { name: /city/ }).inputValue()).toBe('Bergen')
     })
 
-    test('12 resources of 3 servers are attached in three acts; automatic ones keep to their budget', async () => {
+    test('12 resources of 3 servers are attached in three actions; automatic ones do not exceed their budget', async () => {
       const { model, given } = recording([{ say: 'Read.' }])
       const servers = { one: library('one'), two: library('two'), three: library('three') }
       const served = await serveHost({ servers, rules: allow, model })
@@ -266,7 +266,7 @@ describe.skipIf(missing !== undefined)(
       expect(sent).not.toMatch(/page\/7|(?:one|two|three) 7 /)
     })
 
-    test('tools are switched off for one conversation, and the model is not offered them', async () => {
+    test('tools are switched off for one conversation, and are not sent to the model', async () => {
       const offered: string[][] = []
       const model = scriptedModel([{ say: 'Without.' }])
       const served = await serveHost({

@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)(
   `configuration in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('a rule is tried, saved, hit, and edited by hand, with its comments kept', async () => {
+    test('a rule is tried, saved, matched, and edited by hand, with its comments kept', async () => {
       const served = await serveConfigured(
         ownText({ demo: asking }, '{ "verdict": "allow", "server": "demo" }'),
       )
@@ -89,7 +89,7 @@ describe.skipIf(missing !== undefined)(
       expect((await call('echo', 'hello 2')).denied).toBe(false)
     })
 
-    test('a change is refused where the file changed since it was shown', async () => {
+    test('a change is rejected if the file changed since it was shown', async () => {
       const served = await serveConfigured(ownText({}, '{ "verdict": "allow" }'))
       const tab = await openTab(served, '/permissions/rules', still)
       await tab.click('[data-act=add]')
@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a server of the registry is found, reviewed, and runs, and its secret is nowhere to be read', async () => {
+    test('a server of the registry is found, reviewed, and runs, and its secret appears nowhere', async () => {
       const { url } = await registry([weather])
       const bin = tempFolder()
       const noted = join(bin, 'noted')
@@ -168,7 +168,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('servers of other applications are taken over where there are none', async () => {
+    test('servers of other applications are imported where there are none', async () => {
       const git = { command: 'node', args: ['git.js'], env: { GIT_TOKEN: 'abcdef-secret' }, disabled: true }
       const served = await serveConfigured('{ "mcpServers": {} }', {
         files: { '.cursor/mcp.json': JSON.stringify({ mcpServers: { git } }) },
@@ -218,7 +218,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('what a server needs before it starts is a link, and the server starts once it is there', async () => {
+    test('the requirements of a server are links, and the server starts once they are met', async () => {
       const env = { TOKEN: `\${secret:demo.token}` }
       const served = await serveConfigured(ownText({ demo: { ...asking, env } }, '{ "verdict": "allow" }'))
       const tab = await openTab(served, '/servers/demo', still)
@@ -235,7 +235,7 @@ describe.skipIf(missing !== undefined)(
       expect(await page.getByRole('link', { name: 'Set the secret' }).count()).toBe(0)
     })
 
-    test('secrets are replaced and removed by name, and no value comes back', async () => {
+    test('secrets are replaced and removed by name, and no value is returned', async () => {
       const wiki = {
         url: 'https://wiki.example/mcp',
         headers: { Authorization: `Bearer \${secret:wiki.token}` },

@@ -174,7 +174,7 @@ describe.skipIf(missing !== undefined)(
   `forms in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 300_000 },
   () => {
-    test(`${forms} generated forms of every kind of field: the server gets what was filled in, and limits are named`, async () => {
+    test(`${forms} generated forms of every kind of field: the server gets the entered values, and limits are named`, async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: [{ id: 'all', verdict: 'allow' }] })
       const tab = await openTab(served, '/inbox')
       for (const [n, one] of fc.sample(form, { numRuns: forms, seed }).entries()) {

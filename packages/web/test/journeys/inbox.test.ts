@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)(
   `the inbox in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: isLong ? 600_000 : 90_000 },
   () => {
-    test('a page is agreed to, opened by the person, and confirmed; nothing of it is fetched before', async () => {
+    test('a page is accepted, opened by the user, and confirmed, and is not fetched before', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const run = start(served, 'ask', { ...page, url: 'https://xn--pypal-4ve.example/pay' })
@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)(
       expect(JSON.stringify(result)).toContain('\\"action\\":\\"accept\\"')
     })
 
-    test('a server gets the folders that were ticked, and no other', async () => {
+    test('a server gets the folders that were selected, and no other', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const { host } = served.service
       const folder = join(served.file, '..')
@@ -151,7 +151,7 @@ describe.skipIf(missing !== undefined)(
       await until(() => names().length === 3, 'the tools')
     })
 
-    test('500 random keys while cards appear answer nothing and go where they were typed', async () => {
+    test('500 random keys while cards appear answer nothing and stay in the focused field', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/activity')
       const field = tab.page.getByLabel('Filter')
@@ -170,7 +170,7 @@ describe.skipIf(missing !== undefined)(
       expect(open(served)).toHaveLength(20)
     })
 
-    test('presses around the moment a card appears answer only from when it is armed', async () => {
+    test('presses around the moment a card appears answer only once it is armed', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       await tab.page.evaluate(() => {
@@ -202,7 +202,7 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
-    test(`two tabs and a terminal answer ${races} questions at once: exactly one counts, and all show whose`, async () => {
+    test(`two tabs and a terminal answer ${races} questions at once: one answer is accepted, and all show its origin`, async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tabs = [await openTab(served, '/inbox'), await openTab(served, '/inbox')]
       const { inbox } = served.service.host
@@ -259,7 +259,7 @@ describe.skipIf(missing !== undefined)(
       for (const tab of tabs) await tab.check()
     })
 
-    test('20 questions of 5 servers are answered in random order and over two reloads, each by its own call', async () => {
+    test('20 questions of 5 servers are answered in random order and over two reloads, each to its own call', async () => {
       const names = ['demo', 'shop', 'crm', 'mail', 'files']
       const servers = Object.fromEntries(names.map((name) => [name, asking]))
       const served = await serveHost({ servers, rules })
@@ -288,13 +288,13 @@ describe.skipIf(missing !== undefined)(
       expect(tab.acts).toBe(20)
     })
 
-    test('1,000 open questions are counted, filtered, reached by key one by one, and drawn with few elements', async () => {
+    test('1,000 open questions are counted, filtered, reached by key one by one, and rendered with few elements', async () => {
       const served = await serveHost({ servers: { demo: asking, shop: asking }, rules })
       const tab = await openTab(served, '/inbox')
       for (let n = 0; n < 1_000; n++) void ask(served, { text: String(n) }, n % 40 === 0 ? 'shop' : 'demo')
       await tab.page.waitForFunction(() => document.title.startsWith('(1000)'))
       await tab.page.getByText('1,000 wait for you').first().waitFor()
-      // One call more is refused, since nobody answers.
+      // One more call is rejected, since none is answered.
       expect(JSON.stringify(await ask(served, { text: 'one more' }))).toContain('1000 questions are open')
       expect(await tab.page.locator('*').count()).toBeLessThanOrEqual(3_000)
       const filter = tab.page.getByLabel('Filter questions')
@@ -324,7 +324,7 @@ describe.skipIf(missing !== undefined)(
       expect(await tab.page.locator('*').count()).toBeLessThanOrEqual(3_000)
     })
 
-    test('two tabs come back by themselves after the host was ended; a call of 2026-07-28 is then answered and finishes, one of a session is lost', async () => {
+    test('two tabs reconnect after the host was killed; a call of 2026-07-28 is then answered and completes, one of a session is lost', async () => {
       const first = await serveHost({ servers: { demo: asking, modern: stateless }, rules })
       const tab = await openTab(first, '/inbox')
       const other = await tab.page.context().newPage()

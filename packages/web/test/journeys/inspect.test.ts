@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)(
   `the inspector in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 120_000 },
   () => {
-    test('500 tools on 20 servers: the palette leads to a run in three acts, and a link fills arguments and runs nothing', async () => {
+    test('500 tools on 20 servers: the palette leads to a run in three actions, and a link fills arguments and runs nothing', async () => {
       const run = ({ text }: { text: string }): string => `said ${text}`
       const servers: Record<string, ServerConfig> = {}
       for (let n = 1; n <= 20; n++) {
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a call with progress, logs and cancel, as a proxy sees it', async () => {
+    test('a call shows progress, logs and its cancellation, as recorded by a proxy', async () => {
       let steps = Promise.withResolvers<void>()
       const url = await served(
         defineServer({
@@ -227,7 +227,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a form by schema: nested values, defaults, choices, and what is wrong at its place', async () => {
+    test('a form by schema has nested values, defaults, choices, and errors at their fields', async () => {
       let got: unknown
       const url = await served(
         defineServer({
@@ -285,7 +285,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('structured content that does not fit is shown with the place of the fault; invalid definitions with the reason', async () => {
+    test('structured content that does not match is shown with the position of the error; invalid definitions with the reason', async () => {
       const answers: Record<string, (params: unknown) => object> = {
         'tools/list': () => ({
           tools: [

@@ -305,7 +305,7 @@ describe.skipIf(missing !== undefined)(
   () => {
     // By touch and by keys the first answer of each kind, and all of them in the long mode.
     test.each(['mouse', 'keys', 'touch'] as const)(
-      'every kind of question is answered by %s, and each answer arrives as it was given',
+      'every kind of question is answered by %s, and each answer is received unchanged',
       async (how) => {
         const { served, cases } = await everyKind()
         const tab = await openTab(served, '/inbox', how === 'touch' ? { hasTouch: true } : {})

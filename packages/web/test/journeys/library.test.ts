@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a folder is chosen as a whole, without what is for the person alone, and included by priority', async () => {
+    test('a folder is selected as a whole, without content for the user only, and included by priority', async () => {
       const served = await serveHost({ servers: { crm: bigLibrary(5), more: bigLibrary(5) } })
       const { host } = served.service
       const tab = await openTab(served, '/library', still)
@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a resource is read as text, as a tree and byte by byte; one for the person alone says so', async () => {
+    test('a resource is shown as text, as a tree and as bytes; one for the user only is marked', async () => {
       const served = await serveHost({ servers: { crm: bigLibrary(5) } })
       const tab = await openTab(served, `/library/crm/${encodeURIComponent('docs://guide/data.json')}`, still)
       const { page } = tab
@@ -107,7 +107,7 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
-    test('a prompt is filled in by keys alone, and its messages go out as they were edited', async () => {
+    test('a prompt is filled in by keys alone, and its messages are sent as edited', async () => {
       const served = await serveHost({
         servers: { crm: bigLibrary(5) },
         model: scriptedModel([{ say: 'Done.' }]),

@@ -10,7 +10,7 @@ describe.skipIf(missing !== undefined)(
   `sign-in in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('a page is opened by a click, for more scopes by another one; signing out; and no token is in the page, its frames or the log', async () => {
+    test('a page is opened by a click, for more scopes by another one; the user logs out; no token is in the page, its frames or the log', async () => {
       const one = await world()
       one.challenge = 'Bearer scope="read"'
       one.allows = (token, { method }) => {

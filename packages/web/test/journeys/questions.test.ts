@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined)(
   `questions in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('a login link works once and its key is nowhere afterwards', async () => {
+    test('a login link works once and its key is stored nowhere afterwards', async () => {
       const served = await serveHost({ servers: {} })
       const tab = await openTab(served, '/inbox')
       expect(
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a call is allowed with one act, and the server gets the arguments that were shown', async () => {
+    test('a call is allowed with one action, and the server gets the arguments that were shown', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text: 'Oslo' })
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(
       expect(tab.acts).toBe(1)
     })
 
-    test('a question takes no focus, and keys without a modifier never answer it', async () => {
+    test('a question does not move the focus, and keys without a modifier never answer it', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/activity')
       await tab.page.getByLabel('Filter').focus()
@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined)(
       expect(textOf(await call)).toContain('x')
     })
 
-    test('a press before the card is armed counts for nothing', async () => {
+    test('a press before the card is armed is ignored', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       // Presses where the button appears, from before it is there.
@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)(
       await call
     })
 
-    test('arguments are edited: unreadable ones are not sent, others arrive as edited', async () => {
+    test('arguments are edited: invalid ones are not sent, others are sent as edited', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text: 'before' })
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)(
       expect(textOf(await call)).toContain('after')
     })
 
-    test('a long argument with unseen characters is shown as it is sent', async () => {
+    test('a long argument with invisible characters is shown as it is sent', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const text = `start\u202e${'0123456789'.repeat(20_000)}\u200bend`
       const tab = await openTab(served, '/inbox')
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)(
       await call
     })
 
-    test('a form is filled in, looked over and sent; its draft survives a reload', async () => {
+    test('a form is filled in, reviewed and sent; its draft survives a reload', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const requestedSchema = {
         type: 'object',
@@ -231,7 +231,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test.each(['decline', 'cancel'])(
-      'a form is answered with %s in the words of the wire',
+      'a form is answered with %s as the protocol defines it',
       async (action) => {
         const served = await serveHost({ servers: { demo: asking }, rules })
         const tab = await openTab(served, '/inbox')
@@ -249,7 +249,7 @@ describe.skipIf(missing !== undefined)(
       },
     )
 
-    test('a field that asks for a password bars sending until the person agrees, and its value stays nowhere', async () => {
+    test('a field that asks for a password prevents sending until the user consents, and its value is not stored', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       start(served, 'ask', {
@@ -278,7 +278,7 @@ describe.skipIf(missing !== undefined)(
       ).not.toContain('hunter2')
     })
 
-    test('two tabs answer one question: one counts, the other shows who answered', async () => {
+    test('two tabs answer one question: one answer is accepted, the other tab shows its origin', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const [tab, other] = [await openTab(served, '/inbox'), await openTab(served, '/inbox')]
       const call = ask(served, { text: 'x' })

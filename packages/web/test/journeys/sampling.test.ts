@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)(
       await stop()
     })
 
-    test('further requests pass once the card said what is then not shown', async () => {
+    test('further requests are allowed once the card has listed what will not be shown', async () => {
       const served = await serveHost({
         servers: { session: asking },
         rules: [{ id: 'all', verdict: 'allow' }],

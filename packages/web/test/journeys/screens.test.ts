@@ -8,7 +8,7 @@ describe.skipIf(missing !== undefined)(
   `screens in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('a conversation streams, runs a tool, queues, and shows what others wrote as text', async () => {
+    test('a conversation streams, runs a tool, queues, and shows untrusted content as text', async () => {
       const replies: Reply[] = [
         { say: 'I look for it.', call: [{ name: 'demo__echo', arguments: { text: 'Oslo' } }] },
         {
@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a streamed reply is whole and there once, also after a reload in the middle', async () => {
+    test('a streamed reply is complete and shown once, also after a reload during it', async () => {
       const words = Array.from({ length: 600 }, (_, n) => `word${n}`)
       const model = scriptedModel([{ say: words.join(' '), pauseMs: 4 }])
       const served = await serveHost({ servers: {}, model })
@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('a question of a call comes into view in its conversation, where the person answers it', async () => {
+    test('a question of a call scrolls into view in its conversation, where the user answers it', async () => {
       const words = 'A long answer. '.repeat(300)
       const call = [{ name: 'demo__echo', arguments: { text: 'Oslo' } }]
       const served = await serveHost({
@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     })
 
-    test('an earlier message is edited in a copy, and both branches stay', async () => {
+    test('an earlier message is edited in a copy, and both branches are kept', async () => {
       const served = await serveHost({ servers: {}, model: scriptedModel([{ say: 'First.' }]) })
       const tab = await openTab(served, '/chat')
       await tab.page.getByRole('button', { name: 'New conversation' }).click()
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByText('First.').waitFor()
     })
 
-    test('a link fills arguments and runs nothing; a run takes one act more', async () => {
+    test('a link fills arguments and runs nothing; a run takes one more action', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(
         served,
@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('what is typed while the palette loads is in its field, and is no key of the page', async () => {
+    test('keys typed while the palette loads go to its field, and are no shortcuts of the page', async () => {
       const served = await serveHost({ servers: { demo: asking } })
       const tab = await openTab(served, '/servers')
       const loading = Promise.withResolvers<void>()
@@ -140,7 +140,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('the palette finds a tool among all servers in three acts', async () => {
+    test('the palette finds a tool among all servers in three actions', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(served, '/servers')
       await tab.press('Control+k')

@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)(
   `tasks in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 90_000 },
   () => {
-    test('50 tasks outlive the host, one of them with a question, and are asked for as their server says', async () => {
+    test('50 tasks outlive the host, one of them with a question, and are polled at the interval of their server', async () => {
       const { url, finish, polls, pausesMs } = await taskServer()
       const served = await serveHost({
         servers: { works: { url } },

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
 const bytes = Buffer.from([0, 1, 2, 255, 60, 62])
 
 describe('a download', () => {
-  test('is an attachment of opaque bytes under the name it was given', async () => {
+  test('is an attachment of application/octet-stream with its file name', async () => {
     const { ask, login, web } = await rig()
     const { cookie } = await login()
     const ticket = web.blobs.offer({ bytes, name: '../Ä "b"\r\n‮.html', type: 'text/html' })
@@ -28,7 +28,7 @@ describe('a download', () => {
     })
   })
 
-  test('of an image of the list is shown; SVG and everything else is not', async () => {
+  test('of an image type of the list is shown inline; SVG and all others are not', async () => {
     const { ask, login, web } = await rig()
     const headers = { Cookie: (await login()).cookie }
     for (const type of ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
@@ -49,7 +49,7 @@ describe('a download', () => {
       })
   })
 
-  test('needs a session, and its ticket is good once, for 60 s', async () => {
+  test('needs a session, and its ticket is single-use and valid for 60 s', async () => {
     const { ask, login, web } = await rig()
     const headers = { Cookie: (await login()).cookie }
     const ticket = web.blobs.offer({ bytes })
@@ -70,7 +70,7 @@ describe('a download', () => {
     expect((await ask('GET', `/blob/${late}`, { headers })).status).toBe(404)
   })
 
-  test('is bounded, as are all that wait', async () => {
+  test('is bounded in size, as are all waiting ones together', async () => {
     const { web, ask, login } = await rig()
     const headers = { Cookie: (await login()).cookie }
     const large = new Uint8Array(33_554_432)
@@ -84,7 +84,7 @@ describe('a download', () => {
 })
 
 describe('an upload', () => {
-  test('arrives whole, once', async () => {
+  test('is received completely, once', async () => {
     const { ask, login, web } = await rig()
     const headers = { Cookie: (await login()).cookie }
     const { ticket, uploaded } = web.blobs.expect()
@@ -98,7 +98,7 @@ describe('an upload', () => {
     expect((await ask('PUT', `/blob/${ticket}`, { headers, body })).status).toBe(404)
   })
 
-  test('that is too large is refused, by its declared length and by its bytes', async () => {
+  test('that is too large is rejected, by its declared length and by its bytes', async () => {
     const { ask, login, web } = await rig()
     const headers = { Cookie: (await login()).cookie }
     for (const more of [{}, { 'Content-Length': '', 'Transfer-Encoding': 'chunked' }]) {
@@ -112,7 +112,7 @@ describe('an upload', () => {
     }
   })
 
-  test('that is cut, late or never begun fails', async () => {
+  test('that is incomplete, late or never started fails', async () => {
     const { login, web, port } = await rig()
     const { cookie } = await login()
     const cut = web.blobs.expect()

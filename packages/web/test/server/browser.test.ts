@@ -84,7 +84,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     await tab.locator('#state', { hasText: wanted }).waitFor()
   }
 
-  test('a login link is good once, and its key is left nowhere', async () => {
+  test('a login link is single-use, and its key is stored nowhere', async () => {
     const served = await rig({ page: page() })
     const { web } = served
     const link = web.link()
@@ -122,7 +122,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/' })
   })
 
-  test('localhost leads to 127.0.0.1, with the key of a link', async () => {
+  test('localhost redirects to 127.0.0.1, with the key of a link', async () => {
     const { web, port } = await rig({ page: page() })
     const { context, faults } = await person()
     const tab = await context.newPage()
@@ -132,7 +132,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     expect(faults).toEqual([])
   })
 
-  test('the policy lets the page run, and keeps texts from becoming HTML or code', async () => {
+  test('the Content Security Policy lets the page run, and prevents texts from becoming HTML or code', async () => {
     const { web } = await rig({ page: page() })
     const { context, faults } = await person()
     const tab = await context.newPage()
@@ -174,7 +174,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     expect(await tab.evaluate(() => [crossOriginIsolated, window.originAgentCluster])).toEqual([false, true])
   })
 
-  test('pages of another origin reach nothing, in 24 attempts', async () => {
+  test('pages of another origin have no access, in 24 attempts', async () => {
     const served = await rig({ page: page() })
     const { web, port } = served
     const { context } = await person()
@@ -228,7 +228,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     expect((await served.ask('POST', '/login', { headers, body })).status).toBe(200)
   })
 
-  test('a name that resolves to this machine reaches nothing', async () => {
+  test('a host name that resolves to this machine has no access', async () => {
     const { web, port } = await rig({ page: page() })
     const { context } = await person()
     const tab = await context.newPage()
@@ -241,7 +241,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     expect(web.sessions()).toEqual([])
   })
 
-  test('a server on another port gets the cookie, and can do nothing with it', async () => {
+  test('a server on another port gets the cookie, but no access with it', async () => {
     const served = await rig({ page: page() })
     const { web, port } = served
     const { context } = await person()
@@ -314,7 +314,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     ])
   })
 
-  test('tabs come back by themselves when the host was ended and started again', async () => {
+  test('tabs reconnect when the host was ended and started again', async () => {
     const folder = tempFolder()
     const port = await freePort()
     const options = { file: join(folder, 'web.db'), page: page(), port }

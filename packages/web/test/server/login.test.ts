@@ -26,7 +26,7 @@ function pass(ms: number): void {
 afterEach(() => void vi.useRealTimers())
 
 describe('a login link', () => {
-  test('has 128 random bits in its fragment, and gives both halves of a session', async () => {
+  test('has 128 random bits in its fragment, and creates both halves of a session', async () => {
     const served = await rig()
     const { web, port } = served
     const link = web.link()
@@ -145,7 +145,7 @@ describe('a session', () => {
     expect(body).not.toContain(mine.pageKey)
   })
 
-  test('is found also where another server of this machine set cookies of its name', async () => {
+  test('is found also if another server of this machine set cookies of its name', async () => {
     const { ask, login, port } = await rig()
     const mine = await login()
     const Cookie = `jackfield-${port}=planted; other=1; ${mine.cookie}`
@@ -217,7 +217,7 @@ describe('a session', () => {
     ).toBe(401)
   })
 
-  test('outlives the server; the file has hashes only, and is for its owner alone', async () => {
+  test('outlives the server; the file contains hashes only, and is readable by its owner only', async () => {
     const file = join(tempFolder(), 'sub', 'web.db')
     const first = await rig({ file, port: 'usual' })
     const mine = await first.login()
@@ -238,7 +238,7 @@ describe('a session', () => {
     expect((await send(port, 'GET', '/sessions', { headers: both(mine) })).status).toBe(200)
   })
 
-  test('file that cannot be used is named, with what to do', async () => {
+  test('file that cannot be used is named, with advice', async () => {
     const file = join(tempFolder(), 'web.db')
     writeFileSync(file, 'no database'.repeat(100))
     await expect(rig({ file })).rejects.toThrow(/Cannot use .*web\.db .*Remove the file/)

@@ -48,7 +48,7 @@ async function raw(port: number, text: string): Promise<string> {
 }
 
 describe('addresses of the page', () => {
-  test('give index.html with a nonce of its own each time, which the policy names', async () => {
+  test('return index.html with a new nonce each time, which the policy contains', async () => {
     const { ask } = await rig()
     const nonces = new Set<string>()
     const addresses = [
@@ -89,7 +89,7 @@ describe('addresses of the page', () => {
     expect(await ask('HEAD', '/')).toMatchObject({ status: 200, body: '' })
   })
 
-  test('say how to build the page where it is not built, and give it once it is', async () => {
+  test('explain how to build a page that is not built, and return it once it is', async () => {
     const page = join(tempFolder(), 'app')
     const { ask } = await rig({ page })
     const before = await ask('GET', '/inbox')
@@ -100,7 +100,7 @@ describe('addresses of the page', () => {
     expect(await ask('GET', '/inbox')).toMatchObject({ status: 200, body: 'built' })
   })
 
-  test('take GET and HEAD only', async () => {
+  test('accept GET and HEAD only', async () => {
     const { ask } = await rig()
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       expect(await ask(method, '/inbox')).toMatchObject({
@@ -111,7 +111,7 @@ describe('addresses of the page', () => {
 })
 
 describe('files of the page', () => {
-  test('are kept for good where their name has a hash, and asked for again elsewhere', async () => {
+  test('are cached permanently if their name has a hash, and revalidated otherwise', async () => {
     const { ask } = await rig()
     expect(await ask('GET', '/assets/index-AbCd1234.js')).toMatchObject({
       status: 200,
@@ -128,7 +128,7 @@ describe('files of the page', () => {
     })
   })
 
-  test('of a page that is built again are served without a restart, and the old ones no longer', async () => {
+  test('of a rebuilt page are served without a restart, and the old ones no longer', async () => {
     const page = builtPage()
     const { ask } = await rig({ page })
     expect((await ask('GET', '/assets/index-AbCd1234.js')).status).toBe(200)
@@ -140,7 +140,7 @@ describe('files of the page', () => {
     expect((await ask('GET', '/assets/index-AbCd1234.js')).status).toBe(404)
   })
 
-  test('are the only ones: nothing else of the machine has an address', async () => {
+  test('are the only files that are served', async () => {
     const { ask, warnings } = await rig()
     const wanted = [
       '/index.html',
@@ -170,7 +170,7 @@ describe('files of the page', () => {
 })
 
 describe('a request', () => {
-  test('with another Host gets 421 and nothing else, on every path', async () => {
+  test('with another Host gets 421 without a body, on every path', async () => {
     const { port, web } = await rig()
     const hosts = [
       'evil.example',
@@ -200,7 +200,7 @@ describe('a request', () => {
     expect(web.sessions()).toEqual([])
   })
 
-  test('for localhost is sent to 127.0.0.1 where it opens a page, and refused elsewhere', async () => {
+  test('for localhost is redirected to 127.0.0.1 where it opens a page, and rejected elsewhere', async () => {
     const { port } = await rig()
     const headers = { Host: `localhost:${port}` }
     expect(await send(port, 'GET', '/inbox/q1?x=1', { headers })).toMatchObject({
@@ -248,7 +248,7 @@ describe('a request', () => {
     expect((await send(port, 'POST', '/login', { headers: right, body })).status).toBe(200)
   })
 
-  test('of a page of another site is refused; a link that a person follows is asked about', async () => {
+  test('of a page of another site is rejected; a link that a user follows needs confirmation', async () => {
     const { ask } = await rig()
     for (const site of ['cross-site', 'same-site']) {
       for (const path of [...paths, ...morePaths])
@@ -267,7 +267,7 @@ describe('a request', () => {
     expect((await ask('GET', '/inbox', { headers: { 'Sec-Fetch-Site': 'none' } })).status).toBe(200)
   })
 
-  test('takes the methods of its address only', async () => {
+  test('accepts only the methods of its path', async () => {
     const { ask } = await rig()
     const allowed: Record<string, string> = {
       '/login': 'POST',
@@ -286,7 +286,7 @@ describe('a request', () => {
     expect(await ask('GET', '/socket')).toMatchObject({ status: 426, headers: everywhere })
   })
 
-  test('that cannot be read is refused with the same headers', async () => {
+  test('that cannot be parsed is rejected with the same headers', async () => {
     const { port } = await rig()
     const host = `Host: 127.0.0.1:${port}\r\n`
     const requests: Record<string, string> = {
@@ -311,7 +311,7 @@ describe('a request', () => {
 })
 
 describe('the server', () => {
-  test('listens on 127.0.0.1 alone', async () => {
+  test('listens on 127.0.0.1 only', async () => {
     const { port, peers } = await rig()
     const others = Object.values(networkInterfaces())
       .flatMap((all) => all ?? [])
@@ -326,7 +326,7 @@ describe('the server', () => {
     await expect(serveWeb({ ...wrong, host: '0.0.0.0' })).rejects.toThrow('127.0.0.1 only')
   })
 
-  test('comes back at its port, and at another of nine where that is in use', async () => {
+  test('restarts on its port, or on one of nine others if that is in use', async () => {
     const file = join(tempFolder(), 'web.db')
     const first = await rig({ file, port: 'usual' })
     expect(first.port).toBeGreaterThanOrEqual(7411)

@@ -39,7 +39,7 @@ describe('a WebSocket', () => {
     await expect(client.call('runs.get', { id: 'none' })).rejects.toThrow()
   })
 
-  test('is called after its browser, whatever it says of itself', async () => {
+  test('is named after its browser, whatever name it sends', async () => {
     const it = await rig()
     const mine = await it.login()
     const agents: Record<string, string> = {
@@ -84,7 +84,7 @@ describe('a WebSocket', () => {
     expect(service.clients()).toEqual([])
   })
 
-  test('has to send its page key within 2 s', async () => {
+  test('must send its page key within 2 s', async () => {
     const { port, login } = await rig()
     const mine = await login()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -96,7 +96,7 @@ describe('a WebSocket', () => {
     expect(await end).toMatchObject({ code: 4408 })
   })
 
-  test('of another origin, host, path or method is refused', async () => {
+  test('of another origin, host, path or method is rejected', async () => {
     const { port, login } = await rig()
     const { cookie } = await login()
     const own = `http://127.0.0.1:${port}`
@@ -129,7 +129,7 @@ describe('a WebSocket', () => {
     socket.destroy()
   })
 
-  test('of a page of another build is closed with the code that has it reload', async () => {
+  test('of a page of another build is closed with the code that makes it reload', async () => {
     const page = builtPage()
     const { port, login, ask } = await rig({ page })
     const buildOf = async (): Promise<string> =>
@@ -153,7 +153,7 @@ describe('a WebSocket', () => {
     await until(() => frames.length > 0, 'the welcome')
   })
 
-  test('takes frames of text of up to 1 MiB', async () => {
+  test('accepts text frames of up to 1 MiB', async () => {
     const it = await rig()
     const mine = await it.login()
     const call = (text: string): string =>
@@ -180,7 +180,7 @@ describe('a WebSocket', () => {
     expect(socket.extensions).toBe('')
   })
 
-  test('is pinged each 15 s, and closed where no pong arrives for 30 s', async () => {
+  test('is pinged every 15 s, and closed if no pong arrives for 30 s', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const it = await rig()
     const mine = await it.login()
@@ -208,7 +208,7 @@ describe('a WebSocket', () => {
     expect(alive.socket.readyState).toBe(alive.socket.OPEN)
   })
 
-  test('cannot end the host where the sessions cannot be read', async () => {
+  test('cannot crash the host if the sessions cannot be read', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const it = await rig()
     const mine = await it.login()
@@ -281,7 +281,7 @@ describe('a WebSocket', () => {
     }
   })
 
-  test('of a browser that does not read is not fed without end', async () => {
+  test('of a browser that does not read has a bounded buffer', async () => {
     const it = await rig()
     const mine = await it.login()
     const { socket, frames } = await served(it, mine)
@@ -298,7 +298,7 @@ describe('a WebSocket', () => {
     expect(frames.length).toBeLessThan(calls)
   })
 
-  test('is closed with the server, and so is one that does not take part in it', async () => {
+  test('is closed with the server, also if the client does not complete the closing handshake', async () => {
     const it = await rig()
     const mine = await it.login()
     const { socket } = await served(it, mine)

@@ -62,7 +62,7 @@ describe('the texts of the page', () => {
 })
 
 describe('a fix', () => {
-  test('has a text in both languages that shows all that it is about', () => {
+  test('has a text in both languages that shows all its parameters', () => {
     for (const { action, ...values } of everyFix) {
       const { setting, ...shown } = { setting: undefined, ...values }
       const id = setting === undefined ? `fix.${action}` : `fix.configure.${setting}`
@@ -72,8 +72,8 @@ describe('a fix', () => {
   })
 })
 
-describe('a text of others', () => {
-  test('is cut where a character would not be seen', () => {
+describe('an untrusted text', () => {
+  test('is escaped where a character would be invisible', () => {
     expect(piecesOf('a\u200bb\u202e')).toEqual([
       { text: 'a' },
       { code: 'U+200B' },
@@ -90,12 +90,12 @@ describe('a text of others', () => {
 })
 
 describe('arguments', () => {
-  test('are shown by place, what acts on the world first', () => {
+  test('are shown by position, those with effects outside first', () => {
     const { leaves } = leavesOf({ note: 'x', 'a/b': 1, path: '/etc/passwd', deep: { command: 'rm' } })
     expect(leaves.map(({ pointer }) => pointer)).toEqual(['/path', '/deep/command', '/note', '/a~1b'])
   })
 
-  test('are compared by place', () => {
+  test('are compared by position', () => {
     expect(changedPlaces({ a: 1, b: [1, 2] }, { a: 1, b: [1, 3], c: 'x' })).toEqual([
       { pointer: '/c', after: 'x' },
       { pointer: '/b/1', before: 2, after: 3 },
@@ -104,7 +104,7 @@ describe('arguments', () => {
 })
 
 describe('the built page', () => {
-  test('keeps to its budget of bytes', ({ skip }) => {
+  test('does not exceed its size budget', ({ skip }) => {
     const folder = at('../../dist/app/')
     let html: string
     try {

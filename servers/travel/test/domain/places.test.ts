@@ -49,7 +49,7 @@ describe('a place', () => {
     }
   })
 
-  test('is not found by any other text, and looking never fails', () => {
+  test('is not found by any other text, and never throws', () => {
     expect(findPlace('')).toBeUndefined()
     expect(findPlace('Atlantis')).toBeUndefined()
     fc.assert(
@@ -73,7 +73,7 @@ describe('suggestions', () => {
     expect(similarCities(text).map(({ name }) => name)).toContain(expected)
   })
 
-  test('count edits as people make them', () => {
+  test('count edits as in usual misspellings', () => {
     expect(editDistance('paris', 'paris')).toBe(0)
     expect(editDistance('prais', 'paris')).toBe(1)
     expect(editDistance('', 'rome')).toBe(4)
@@ -88,12 +88,12 @@ describe('completion', () => {
     expect(completePlaces('sao')).toEqual(['São Paulo'])
   })
 
-  test('knows codes', () => {
+  test('matches codes', () => {
     expect(completePlaces('jfk')).toEqual(['JFK'])
     expect(completePlaces('BC')).toEqual(['BCN'])
   })
 
-  test('keeps to the cities it is given', () => {
+  test('returns only the given cities', () => {
     const queenstown = findPlace('Queenstown')
     const near = queenstown === undefined ? [] : reachableFrom(queenstown.city)
     expect(completePlaces('Bar', near)).toEqual([])

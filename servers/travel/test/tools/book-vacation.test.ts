@@ -11,7 +11,7 @@ const wish = {
 }
 
 describe.each(eras)('bookVacation on %s', (era) => {
-  test('asks with the price and for details, and books once when the traveller agrees', async () => {
+  test('asks with the price and for details, and books once when the traveller accepts', async () => {
     const asked: Question[] = []
     const client = await clientOf(
       era,
@@ -74,7 +74,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     })
   })
 
-  test('uses the defaults for values the traveller left open', async () => {
+  test('uses the defaults for values that the traveller left out', async () => {
     const client = await clientOf(era, filling({ confirmBooking: true }))
     const { structuredContent } = await client.call('bookVacation', wish)
     expect(structuredContent?.booking?.choices).toEqual({
@@ -98,7 +98,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     expect(await readJson(client, 'trips://history')).toMatchObject({ trips: [{}, {}, {}] })
   })
 
-  test('books nothing when the client cannot ask, and reports what is missing', async () => {
+  test('books nothing when the client does not support elicitation, and reports what is missing', async () => {
     const client = await clientOf(era)
     const result = await client.call('bookVacation', wish)
     expect(result.isError).toBe(true)

@@ -61,7 +61,7 @@ describe.each(eras)('createCalendarEvent on %s', (era) => {
     ['a date with a time to a date', { startDate: '2027-06-15T10:00', endDate: '2027-06-16' }],
     ['an event of ten years', { startDate: '2027-06-15', endDate: '2037-06-14' }],
     ['no title', { title: '  ', startDate: '2027-06-15' }],
-  ])('refuses %s and enters nothing', async (_what, wrong) => {
+  ])('rejects %s and enters nothing', async (_what, wrong) => {
     const client = await clientOf(era)
     const before = await readJson(client, 'calendar://events/2027')
     const result = await client.call('createCalendarEvent', { title: 'Trip', ...wrong })
@@ -83,7 +83,7 @@ describe.each(eras)('sendEmail on %s', (era) => {
     })
   })
 
-  test('hands the message to the mail server', async () => {
+  test('sends the message to the mail server', async () => {
     const smtp = await smtpServer('accept')
     const server = travelServer({ smtpUrl: smtp.url, smtpFrom: 'traveller@example.com' })
     const client = await clientOf(era, {}, server)

@@ -35,7 +35,7 @@ function answering(text: string, requests: Request[] = []): ConnectOptions {
 }
 
 describe.each(eras)('findBestFlight on %s', (era) => {
-  test('asks the model of the client as the documentation does, with every option in the prompt', async () => {
+  test("requests a sample of the client's model as the documentation does, with every option in the prompt", async () => {
     const requests: Request[] = []
     const client = await clientOf(
       era,
@@ -82,7 +82,7 @@ describe.each(eras)('findBestFlight on %s', (era) => {
     expect(textOf(result)).toContain('chosen by the model test-model')
   })
 
-  test('leaves out flights that the model made up, and marks computed ones', async () => {
+  test('leaves out flights that the model invented, and marks computed ones', async () => {
     const client = await clientOf(
       era,
       answering(
@@ -108,7 +108,7 @@ describe.each(eras)('findBestFlight on %s', (era) => {
     expect(textOf(result)).toContain('computed without a model')
   })
 
-  test('ranks by score, with a note, when there is no model to ask', async () => {
+  test('ranks by score, with a note, when there is no model', async () => {
     const client = await clientOf(era)
     const result = await client.call('findBestFlight', route)
     expect(result.isError).toBeFalsy()
@@ -136,12 +136,12 @@ describe('an answer of a model', () => {
     expect(readRecommendations(answer(), options)).toEqual([{ option: options[1], reason: 'r' }])
   })
 
-  test('is read from words that name options, in their order', () => {
+  test('is parsed from words that name options, in their order', () => {
     const found = readRecommendations(`First ${id(9)}, then ${id(2)}.`, options)
     expect(found.map(({ option }) => option.id)).toEqual([id(9), id(2)])
   })
 
-  test('names an option once', () => {
+  test('contains an option once', () => {
     expect(readRecommendations(JSON.stringify([id(1), id(1)]), options)).toHaveLength(1)
   })
 

@@ -154,7 +154,7 @@ describe.each(eras)('saveItinerary on %s', (era) => {
     ['a file that is a link to nothing', 'dangling.md'],
     ['a file that is a folder', 'folder.md'],
     ['a file that is a pipe', 'pipe.md'],
-  ])('leaves alone %s', async (_what, filename) => {
+  ])('does not change %s', async (_what, filename) => {
     const { root, outside } = folders()
     symlinkSync(outside, join(root, 'linked'))
     symlinkSync(outside, join(root, 'summer', 'inner'))

@@ -35,7 +35,7 @@ function rootsAt(...paths: string[]): ConnectOptions {
 }
 
 describe.each(eras)('details of the travellers on %s', (era) => {
-  test('are asked for in a flat form after the price was confirmed', async () => {
+  test('are requested in a flat form after the price was confirmed', async () => {
     const asked: Question[] = []
     const client = await clientOf(era, filling({ confirmBooking: true }, asked))
     await client.call('bookVacation', wish)
@@ -121,7 +121,7 @@ describe.each(eras)('details of the travellers on %s', (era) => {
     expect(structuredContent?.itinerary).toBeUndefined()
   })
 
-  test('an itinerary that is there already stays, and the trip is booked once', async () => {
+  test('an existing itinerary is not changed, and the trip is booked once', async () => {
     const root = folder()
     writeFileSync(join(root, 'barcelona-2027.md'), 'mine')
     const client = await clientOf(era, { ...filling({ confirmBooking: true }), ...rootsAt(root) })
@@ -238,14 +238,14 @@ describe.each(eras)('files in the folders of the client on %s', (era) => {
     expect(readdirSync(planning)).not.toContain('x.md')
   })
 
-  test('without roots cannot be found, and the error says so', async () => {
+  test('without roots cannot be found, and the error explains it', async () => {
     const client = await clientOf(era)
     const result = await client.call('findTravelFiles', {})
     expect(result.isError).toBe(true)
     expect(textOf(result)).toContain('this client has no roots')
   })
 
-  test('behind a link are left alone', async () => {
+  test('behind a link are ignored', async () => {
     const outside = folder()
     writeFileSync(join(outside, 'visa.pdf'), 'SECRET')
     const root = folder()

@@ -34,13 +34,13 @@ export class Lane {
     return tell.promise
   }
 
-  /** Sends bytes whose answer nobody waits for. */
+  /** Sends bytes without waiting for a response. */
   async send(bytes: string): Promise<void> {
     const socket = await this.#open()
     socket.write(bytes)
   }
 
-  /** Closes the connection as somebody who stops waiting does. */
+  /** Closes the connection as a client does that stops waiting. */
   async leave(how: Ending = 'FIN'): Promise<void> {
     const socket = this.#socket
     this.#socket = undefined

@@ -31,7 +31,7 @@ interface Kept {
   readonly before: Kept | undefined
 }
 
-/** What a program was told to do. */
+/** The orders of a program. */
 export function planIn(text: string | undefined): Plan & { readonly way: string } {
   return JSON.parse(text ?? '{}')
 }

@@ -5,7 +5,7 @@ export interface Wares {
   readonly server: Server
   /** Settles when the call that waits under this number began. */
   began(number: number): Promise<void>
-  /** Settles when it was told to stop. */
+  /** Settles when it was aborted. */
   stopped(number: number): Promise<void>
 }
 

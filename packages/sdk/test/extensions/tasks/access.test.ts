@@ -56,10 +56,10 @@ async function inSession(server: Server, options: RawOptions) {
 
 const call = { name: 'waiting' }
 
-describe('a task belongs to whoever asked for it', () => {
+describe('a task belongs to the caller who created it', () => {
   const strangers: [string, RawOptions['caller']][] = [
     ['another principal', caller('eve')],
-    ['somebody nobody knows', anonymousCaller],
+    ['an anonymous caller', anonymousCaller],
     ['whoever owns the process', undefined],
   ]
 
@@ -96,7 +96,7 @@ describe('a task belongs to whoever asked for it', () => {
     expect((await bob.ask('tasks/list'))['tasks']).toMatchObject([{ taskId: theirs }])
   })
 
-  it('and is listed for nobody without identified callers', async () => {
+  it('and is not listed without identified callers', async () => {
     const server = make()
     const anyone = await inSession(server, { caller: anonymousCaller })
     expect(anyone.greeting['capabilities']).toMatchObject({ tasks: { cancel: {} } })
@@ -117,7 +117,7 @@ describe('a task belongs to whoever asked for it', () => {
     expect(JSON.stringify(refused)).not.toContain('the secret')
   })
 
-  it('and its handler knows its caller', async () => {
+  it('and its handler gets its caller', async () => {
     const ada = as(make(), {
       caller: { ...caller('ada'), clientId: 'desk', claims: { team: 'red' } },
     })
@@ -140,7 +140,7 @@ describe('limits of tasks', () => {
     expect(await bob.ask('tools/call', call)).toMatchObject({ resultType: 'task' })
   })
 
-  it('apply to one network address without authentication, and each task is found from any', async () => {
+  it('apply to one network address without authentication, and each task is accessible from any', async () => {
     const server = make({ maxTasksPerPrincipal: 1 })
     const from = (address: string): Raw =>
       as(server, { caller: { ...caller(null), quotaKey: `address ${address}` } })

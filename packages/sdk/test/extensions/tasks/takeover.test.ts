@@ -134,7 +134,7 @@ describe('a task whose process is killed', () => {
 })
 
 describe('a task among several processes', () => {
-  it('runs in one of them, for as long as that one lives', async () => {
+  it('runs in one of them, until that one exits', async () => {
     const one = await start()
     const task = await begin(one.url, 'build')
     await start()

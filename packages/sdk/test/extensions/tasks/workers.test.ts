@@ -71,7 +71,7 @@ describe('a server without its own workers', () => {
     const taskId = idIn(await waiting.ask('tools/call', { name: 'build', task: {} }))
     expect(await waiting.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
     expect(runs).toBe(0)
-    // A worker that starts later looks at once, and another one hears of new tasks.
+    // A worker that starts later polls at once, and another one is notified of new tasks.
     make({ build }, { store })
     await expect.poll(() => runs).toBe(1)
     const other = idIn(await front.peer.ask('tools/call', { name: 'build' }))

@@ -242,8 +242,8 @@ describe('a tool', () => {
   it.each<[string, JsonObject]>([
     ['the name that was given up', { 'ui/resourceUri': 'ui://weather/board' }],
     ['no object', { ui: 'ui://weather/board' }],
-    ['nobody to see it', { ui: { visibility: [] } }],
-    ['somebody unknown to see it', { ui: { visibility: ['user'] } }],
+    ['an empty visibility', { ui: { visibility: [] } }],
+    ['an unknown visibility', { ui: { visibility: ['user'] } }],
   ])('cannot set its app with %s', (_what, meta) => {
     expect(() => make(meta)).toThrow(expect.objectContaining({ code: 'INVALID' }))
   })

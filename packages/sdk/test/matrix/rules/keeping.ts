@@ -15,7 +15,7 @@ const cacheable = [
 const resourceUpdated = 'notifications/resources/updated'
 const acknowledged = 'notifications/subscriptions/acknowledged'
 
-/** How long answers may be kept, and how changes are told. */
+/** How long responses may be cached, and how changes are notified. */
 export const keepingRules: readonly Rule[] = [
   {
     title: 'only cacheable results have a lifetime and a scope',

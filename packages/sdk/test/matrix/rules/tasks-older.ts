@@ -341,7 +341,7 @@ export const olderTaskRules: readonly Rule[] = [
   },
 ]
 
-/** A port of this machine is open to all who are on it, and tells nobody apart. */
+/** A port of this machine is open to all its users, and does not distinguish them. */
 function isOwnerKnown({ transport }: Ground): boolean {
   return transport !== 'tcp'
 }
