@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import react from '@vitejs/plugin-react'
@@ -49,6 +50,10 @@ export default defineConfig({
       { find: '@jackfield/sdk/schema', replacement: at('../sdk/src/json-schema/index.ts') },
       { find: '@jackfield/sdk/internal', replacement: at('../sdk/src/internal.ts') },
     ],
+  },
+  css: {
+    // The names of these files are unique, and short class names count in the first load.
+    modules: { generateScopedName: (name, file) => `${basename(file, '.module.css')}-${name}` },
   },
   build: {
     outDir: 'dist/app',

@@ -119,7 +119,7 @@ describe('the built page', () => {
     const all = readdirSync(new URL('assets/', folder)).map((name) => `assets/${name}`)
     const sum = (names: readonly string[]): number => names.reduce((bytes, name) => bytes + size(name), 0)
     const isScript = (name: string): boolean => name.endsWith('.js')
-    expect(sum(first.filter(isScript))).toBeLessThanOrEqual(151_000)
+    expect(sum(first.filter(isScript))).toBeLessThanOrEqual(150_000)
     expect(sum(first.filter((name) => !isScript(name)))).toBeLessThanOrEqual(25_000)
     for (const name of all.filter((one) => isScript(one) && !first.includes(one)))
       expect([name, size(name)]).toEqual([name, expect.toSatisfy((bytes: number) => bytes <= 120_000)])
