@@ -51,8 +51,8 @@ export function isRepeatable({ method, params, repeatable = false }: RepeatableR
 const maxAfterBreak = 3
 /** Retries after a gateway failure, over about 8 s without `Retry-After`. */
 const maxAfterGateway = 5
-/** The longest `Retry-After` that is respected for a response, in milliseconds. */
-const maxResponseWaitMs = 60_000
+/** Milliseconds that a response is sent again. */
+const resendMs = 60_000
 
 /**
  * Sends a request and retries repeatable ones after a broken connection or a gateway failure. Rejects with the last
@@ -83,16 +83,34 @@ export async function sendWithRetry(
 }
 
 /**
- * Sends a response to a request of the server, with retries after gateway failures: servers ignore duplicates.
- * Rejects with the last failure.
+ * Sends a response to a request of the server. For a minute it is sent again where it may not have arrived: servers ignore
+ * duplicates, and one that did not get it would wait. Rejects with the last failure.
  */
-export function sendResponse(answer: JsonRpcResponse, connection: ClientConnection): Promise<void> {
+export async function sendResponse(answer: JsonRpcResponse, connection: ClientConnection): Promise<void> {
+  const backoff = new RetryBackoff()
   const { signal } = new AbortController()
-  return retryPastGateway(
-    () => connection.transport.respond(answer),
-    connection,
-    signal,
-    () => maxResponseWaitMs,
+  const until = performance.now() + resendMs
+  while (true) {
+    try {
+      return await connection.transport.respond(answer)
+    } catch (error) {
+      if (!isTemporary(error) || !connection.isOpen) throw error
+      const waitMs = backoff.afterFailure(retryAfterOf(error))
+      if (performance.now() + waitMs > until) throw error
+      await waitForRetry(waitMs, connection, error, signal)
+    }
+  }
+}
+
+/** Whether there was no connection or response, or a server or gateway responded with 502, 503 or 504. */
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof McpError)) return false
+  const { code, details, cause } = error
+  if (code === 'HTTP') return gatewayStatuses.has(Number(details['status']))
+  return (
+    code === 'CONNECT_FAILED' ||
+    code === 'TIMEOUT' ||
+    (code === 'CONNECTION_CLOSED' && !(cause instanceof SessionEnded))
   )
 }
 

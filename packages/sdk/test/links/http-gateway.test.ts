@@ -22,6 +22,14 @@ const once =
   (nth, id) =>
     nth === 0 ? answer(nth, id) : undefined
 
+/** A response of the server itself. */
+const failed = (status: number): Response =>
+  Response.json({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'later' } }, { status })
+
+function broken(code: string): never {
+  throw new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
+}
+
 const capabilities = {
   tools: { listChanged: true },
   resources: { subscribe: true },
@@ -335,11 +343,31 @@ describe('a user’s answer to a question in a session', () => {
     expect(asked()).toBe(1)
   })
 
-  it('that is never delivered is reported, after six attempts', async () => {
-    const { client, answers, warnings } = await asking(gateway(502))
+  it.each<[string, Gateway]>([
+    ['a server cannot read its sessions for a moment', () => failed(503)],
+    ['a connection is refused', () => broken('ECONNREFUSED')],
+    ['a connection breaks', () => broken('UND_ERR_SOCKET')],
+  ])('is sent again where %s', async (_, answer) => {
+    const { client, answers, warnings } = await asking(once(answer))
+    await expect(during(client.call('greet'))).resolves.toMatchObject({ content: [{ text: 'Ada' }] })
+    expect(answers).toHaveLength(2)
+    expect(warnings).toEqual([])
+  })
+
+  it('that the server refuses is not sent again', async () => {
+    const { client, answers, warnings } = await asking(() => failed(400))
     const call = client.call('greet', {}, { timeoutMs: 40_000 })
     await expect(during(call)).rejects.toMatchObject({ code: 'TIMEOUT' })
-    expect(answers).toHaveLength(6)
+    expect(answers).toHaveLength(1)
+    expect(warnings.join()).toContain('could not be delivered')
+  })
+
+  it('that is never delivered is sent for a minute, and reported', async () => {
+    const { client, answers, warnings } = await asking(gateway(502))
+    const call = client.call('greet', {}, { timeoutMs: 90_000 })
+    await expect(during(call)).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(answers.length).toBeGreaterThan(6)
+    expect(answers.length).toBeLessThan(20)
     expect(warnings.join()).toContain('could not be delivered')
   })
 })

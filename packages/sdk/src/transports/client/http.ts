@@ -15,7 +15,15 @@ import { latest } from '../../protocol/revision.ts'
 import { limits } from '../../request/limits.ts'
 import { cancelledNotification, closedByClient } from './duplex.ts'
 import { Endpoint, type HttpTransportOptions } from './http-request.ts'
-import { bodyText, discard, failureOf, mediaType, ProgressDetector, readEvents } from './http-response.ts'
+import {
+  bodyText,
+  discard,
+  failureOf,
+  mediaType,
+  ProgressDetector,
+  readEvents,
+  retryAfter,
+} from './http-response.ts'
 import { keepStreamOpen, readResponseStream, type StreamSource, updatePosition } from './http-session.ts'
 import { notUtf8Warning, parseMessages, WarningLimiter } from './parse-messages.ts'
 import { sse } from './sse.ts'
@@ -246,7 +254,7 @@ class HttpTransport implements ClientTransport {
     const session = this.#session
     const late = new McpError(
       'TIMEOUT',
-      `${this.#endpoint.url} did not accept a notification within ${oneWayTimeoutMs} ms`,
+      `${this.#endpoint.url} did not accept a message within ${oneWayTimeoutMs} ms`,
     )
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(late), oneWayTimeoutMs)
@@ -259,7 +267,14 @@ class HttpTransport implements ClientTransport {
       if (response.ok) return
       if (isEnded) throw new SessionEnded(false)
       const failure = await failureOf(response, stop.signal, this.#endpoint.url)
-      throw failure instanceof McpError ? failure : new McpError('HTTP', failure.message)
+      if (failure instanceof McpError) throw failure
+      const retryAfterMs = retryAfter(response)
+      const details = {
+        status: response.status,
+        code: failure.code,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      }
+      throw new McpError('HTTP', failure.message, { details })
     } finally {
       clearTimeout(timer)
       this.#cancelers.delete(cancel)
