@@ -495,7 +495,14 @@ class LiveHost implements Host {
       seen = version
       listener()
     }, storePollMs)
-    return () => clearInterval(timer)
+    const { signal } = this.#running
+    const stop = (): void => {
+      clearInterval(timer)
+      signal.removeEventListener('abort', stop)
+    }
+    // The store is closed after the host.
+    signal.addEventListener('abort', stop)
+    return stop
   }
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)

@@ -25,7 +25,6 @@ import { deferringSurface } from '../surface/deferring.ts'
 import { type AnswerWords, answerFrom } from '../surface/written-answer.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
 import { itemOf } from './inbox.ts'
-import { valueFor } from './secret.ts'
 
 export interface RespondOptions extends ServerOptions, AnswerWords {
   /** The URL or command of the server that asked, if it is not configured. */
@@ -174,6 +173,7 @@ async function answerTo(
 ): Promise<HostAnswers[QuestionKind] | undefined> {
   if (question.kind === 'input' && options.accept === true) {
     const { id, description = id } = question.input
+    const { valueFor } = await import('./secret.ts')
     return { verdict: 'allow', value: await valueFor(description, io) }
   }
   const person = surfaceFor(io, options)

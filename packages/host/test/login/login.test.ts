@@ -374,7 +374,7 @@ describe('tokens', () => {
     one.as.refreshable.clear()
     const call = await host.call('s__x', {}, { caller: 'chat' })
     expect(call.error).toMatchObject({ code: 'UNAUTHORIZED' })
-    expect(textOf(call)).toContain('sign in')
+    expect(textOf(call)).toContain('requires a sign-in')
     await until(() => host.connections.get('s')?.state === 'needs-sign-in', 'needs-sign-in')
     expect(one.calls).toEqual([])
     await host.logins.signIn('s')
