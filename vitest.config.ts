@@ -13,11 +13,22 @@ const alone = [
   'packages/host/test/inbox/interleavings.test.ts',
   'packages/sdk/test/links/stdio.test.ts',
   'servers/*/test/torture/**/*.test.ts',
-  'test/torture/{limits,nodes,order,processes}/**/*.test.ts',
+  'test/torture/{limits,order,processes}/**/*.test.ts',
   'test/torture/recovery/gateway.test.ts',
 ]
 
-/** Files that run the packages against other implementations and in other runtimes. `npm test` leaves them out. */
+// `npm test` leaves the following out: they need other programs than Node and npm.
+
+/** Files that start Redis, PostgreSQL or HAProxy. */
+const withStores = [
+  'packages/{postgres,redis}/test/**/*.test.ts',
+  'packages/app/test/gateway/nodes.test.ts',
+  'servers/database/test/postgres.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/torture/nodes/**/*.test.ts',
+]
+
+/** Files that run the packages against other implementations and in other runtimes. */
 const withPeers = [
   'test/interop/**/*.test.ts',
   'test/runtimes/**/*.test.ts',
@@ -25,7 +36,7 @@ const withPeers = [
   'packages/create-jackfield/test/first-hour.test.ts',
 ]
 
-/** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. `npm test` leaves them out. */
+/** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. */
 const inBrowser = ['packages/web/test/journeys/**/*.test.ts']
 
 /** Every entry of every package of the workspace, by its source file. */
@@ -89,10 +100,14 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'stores', include: withStores },
+      },
+      {
+        extends: true,
         test: {
           name: 'together',
           include: tests,
-          exclude: [...configDefaults.exclude, ...alone, ...withPeers, ...inBrowser],
+          exclude: [...configDefaults.exclude, ...alone, ...withStores, ...withPeers, ...inBrowser],
           isolate: false,
           // Files that share a process leave much to collect: a larger young generation takes an eighth of the CPU less.
           execArgv: ['--max-semi-space-size=64'],
