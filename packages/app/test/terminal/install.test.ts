@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     expect(shown).toMatch(/as you:\s+│\s+npx -y @ann\/weather\n/)
     expect(shown).toMatch(/the program is \S+\/npx\n/)
     expect(shown).toContain('WEATHER_TOKEN=[WEATHER_TOKEN]')
-    expect(shown).toContain('names no exact version')
+    expect(shown).toContain('has no exact version')
     expect(shown).not.toContain('sunshine')
     refused.press('enter')
     expect(await refused.exited).not.toBe(0)

@@ -240,7 +240,7 @@ export class Trust implements TrustService {
     const { name, identity } = this.#find(server)
     const rows = items === undefined ? [...this.#ledger.rows(identity).values()] : this.#chosen(server, items)
     const gone = rows.map(({ what, name }) => ({ what, name }))
-    const summary = `What was agreed to about ${name} is forgotten: ${items === undefined ? 'everything' : listed(gone)}`
+    const summary = `The accepted definitions of ${name} were forgotten: ${items === undefined ? 'everything' : listed(gone)}`
     const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items: gone } })
     try {
       this.#ledger.write(identity, (writer) => {

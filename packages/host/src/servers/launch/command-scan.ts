@@ -319,7 +319,7 @@ function packageFindings(program: string, args: readonly string[]): TrustFinding
 function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFinding {
   const message = isElsewhere(name)
     ? `${name} is fetched from outside the package registry, and nothing fixes its contents.`
-    : `${name} names no exact version, so each start may run another program. Write the version behind it.`
+    : `${name} has no exact version, so each start may run another program. Add a version to its name.`
   return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
 }
 

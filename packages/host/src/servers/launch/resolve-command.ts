@@ -220,7 +220,7 @@ async function findingsOf(
     add('danger', 'program-of-the-folder', 'command', message)
   }
   if (isApart) {
-    const message = `It runs in ${cwd} and not in this folder, whose files would change what ${command} fetches. A "cwd" in its configuration has it run elsewhere.`
+    const message = `It runs in ${cwd} and not in this folder, whose files would change what ${command} fetches. To choose another folder, set "cwd" in its configuration.`
     add('notice', 'runs-apart', 'cwd', message)
   } else if ((fetches || mayFetch(command, args)) && isForeign(cwd)) {
     const message = `It runs in ${cwd}, where files such as node_modules, .npmrc or uv.toml change what it fetches and runs.`
