@@ -81,6 +81,14 @@ try {
   await page.frameLocator('iframe').frameLocator('iframe').getByText('Oslo').waitFor()
   await page.mouse.move(0, 0)
   await take('app')
+
+  await go('/settings/look')
+  await page.locator('select', { hasText: '简体中文' }).selectOption('zh-CN')
+  await go('/activity?filter=-kind:stderr')
+  await page.locator('[data-place]', { hasText: 'searchFlights of travel' }).last().click()
+  await page.waitForSelector('[data-act=again]')
+  await page.mouse.move(0, 0)
+  await take('activity-zh')
 } finally {
   await browser.close()
   child.kill('SIGINT')
