@@ -1,7 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Backplane, McpError } from '@jackfield/sdk'
-import type { AuthenticatedCaller, HttpHandler } from '@jackfield/sdk/http'
+import { type Backplane, defineServer, McpError, type Server } from '@jackfield/sdk'
+import type {
+  Authenticate,
+  AuthenticatedCaller,
+  HttpCaller,
+  HttpHandler,
+  HttpRefusal,
+} from '@jackfield/sdk/http'
 import { reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
@@ -10,67 +17,129 @@ interface UserEndpoint {
   readonly gateway: UserGateway
 }
 
+/** A user whose gateway is open or is being opened. */
+interface OpenUser {
+  readonly endpoint: Promise<UserEndpoint>
+  /** Requests whose responses have not ended. */
+  requests: number
+}
+
+const defaultMaxUsers = 100
+
 const keepAliveTimeoutMs = 75_000
 
 /**
- * Serves a gateway to each user over HTTP, on one port. A user is identified by a bearer token; each has a separate gateway,
- * opened at the first request, so that users are isolated.
- * @throws McpError 'INVALID' if two users have the same token, or for a backplane without keys; 'CONNECT_FAILED' if the port is
- *   unavailable
+ * Serves a gateway to each user over HTTP, on one port. A user is identified by a bearer token or by `authenticate`; each has a
+ * separate gateway, opened at the first request, so that users are isolated.
+ * @throws McpError 'INVALID' without or with both of `tokens` and `authenticate`, if two users have the same token, or for a
+ *   backplane without keys; 'CONNECT_FAILED' if the port is unavailable
  */
 export async function serveGateways(options: GatewayFrontOptions): Promise<GatewayFront> {
   const { host = '127.0.0.1', port = 0, path = '/mcp', keys = [randomBytes(32)], backplane } = options
-  const { health, onWarning } = options
+  const {
+    health,
+    onWarning,
+    tokens,
+    maxUsers = Object.keys(tokens ?? {}).length || defaultMaxUsers,
+  } = options
   if (backplane !== undefined && options.keys === undefined)
     throw new McpError(
       'INVALID',
       'A gateway with a backplane needs "keys", the same ones on all of its nodes',
     )
-  const users = usersOf(options.tokens)
+  const authenticate = authenticationOf(options)
   const [{ createServer }, { serveHttp }] = await Promise.all([
     import('node:http'),
     import('@jackfield/sdk/http'),
   ])
-  const desks = new Map<string, Promise<UserEndpoint>>()
-  let isDraining = false
-
-  const open = async (user: string): Promise<UserEndpoint> => {
-    const gateway = await options.open(user)
-    const identified: AuthenticatedCaller = { principal: user }
+  /** Who sent a request: it is authenticated once, before its user is known. */
+  const sender = new AsyncLocalStorage<AuthenticatedCaller | HttpRefusal>()
+  const authenticated: Authenticate = Object.assign(async () => sender.getStore() ?? unknownUser, {
+    ...(authenticate.documents !== undefined && { documents: authenticate.documents }),
+    ...(authenticate.lacking !== undefined && { lacking: authenticate.lacking }),
+  })
+  const handle = (server: Server, shared?: Backplane): HttpHandler => {
     // A gateway's questions end with its process, so warnings about its keys do not apply.
     let isMounted = false
-    const handler = serveHttp(gateway.server, {
+    const handler = serveHttp(server, {
       keys,
-      ...(backplane !== undefined && { backplane: partOf(backplane, user) }),
+      ...(shared !== undefined && { backplane: shared }),
       path,
       allowedHosts: [host, ...(options.allowedHosts ?? [])],
-      authenticate: async () => identified,
+      authenticate: authenticated,
       onWarning: (message) => {
         if (isMounted) (onWarning ?? console.warn)(message)
       },
     })
     isMounted = true
-    return { handler, gateway }
+    return handler
   }
-  const deskOf = (user: string): Promise<UserEndpoint> => {
-    const known = desks.get(user)
-    if (known !== undefined) return known
-    const opening = open(user)
-    desks.set(user, opening)
-    opening.catch(() => desks.delete(user))
-    return opening
+  /** Refuses requests without a user, and serves the documents of `authenticate`. */
+  const refusing = handle(defineServer({ name: 'gateway', version: '1.0.0' }))
+  /** The most recently used last. */
+  const users = new Map<string, OpenUser>()
+  let isDraining = false
+
+  /** Gateways that are being closed: two of one user at once could not share a store. */
+  const closing = new Map<string, Promise<void>>()
+
+  const open = async (user: string): Promise<UserEndpoint> => {
+    await closing.get(user)
+    const gateway = await options.open(user)
+    return { gateway, handler: handle(gateway.server, backplane && partOf(backplane, user)) }
+  }
+  const close = async ({ endpoint }: OpenUser): Promise<void> => {
+    const { handler, gateway } = await endpoint
+    await handler.close()
+    await gateway.close()
+  }
+  const closeIdle = (name: string, user: OpenUser): void => {
+    users.delete(name)
+    const closed = close(user)
+      .catch((error) => onWarning?.(`The gateway of ${name} cannot be closed: ${reasonOf(error)}`))
+      .finally(() => closing.delete(name))
+    closing.set(name, closed)
+  }
+  /** Undefined if too many users use their gateways. */
+  const userOf = (name: string): OpenUser | undefined => {
+    let user = users.get(name)
+    if (user === undefined) {
+      if (users.size >= maxUsers) {
+        const [idle] = [...users].filter(([, { requests }]) => requests === 0)
+        if (idle === undefined) return undefined
+        closeIdle(...idle)
+      }
+      user = { endpoint: open(name), requests: 0 }
+      user.endpoint.catch(() => users.delete(name))
+    }
+    users.delete(name)
+    users.set(name, user)
+    return user
   }
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (health !== undefined && request.url?.startsWith(`${health}/`) === true)
       return respondToCheck(request.url.slice(health.length + 1), response, isDraining)
-    const user = users.get(digestOf(tokenIn(request) ?? ''))
-    if (user === undefined) return refuse(response, 401, 'Send the bearer token of a user of this gateway')
+    let found: AuthenticatedCaller | HttpRefusal
     try {
-      const { handler } = await deskOf(user)
-      handler.node(request, response)
+      found = await authenticate(callerOf(request))
     } catch (error) {
-      onWarning?.(`The gateway of ${user} cannot be opened: ${reasonOf(error)}`)
+      onWarning?.(`A request could not be authenticated: ${reasonOf(error)}`)
+      return refuse(response, 503, 'The request cannot be authenticated now. Try again later')
+    }
+    if (!('principal' in found)) return sender.run(found, () => void refusing.node(request, response))
+    const { principal } = found
+    const user = userOf(principal)
+    if (user === undefined) return refuse(response, 503, 'Too many users use this gateway. Try again later')
+    user.requests++
+    response.once('close', () => {
+      user.requests--
+    })
+    try {
+      const { handler } = await user.endpoint
+      sender.run(found, () => void handler.node(request, response))
+    } catch (error) {
+      onWarning?.(`The gateway of ${principal} cannot be opened: ${reasonOf(error)}`)
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')
     }
   }
@@ -88,14 +157,9 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   const address = server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
 
-  const close = async (): Promise<void> => {
+  const closeAll = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    const ends = [...desks.values()].map(async (opening) => {
-      const { handler, gateway } = await opening
-      await handler.close()
-      await gateway.close()
-    })
-    await Promise.allSettled(ends)
+    await Promise.allSettled([...[...users.values()].map(close), ...closing.values(), refusing.close()])
     server.closeAllConnections()
     await closed
   }
@@ -105,11 +169,11 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     async drain(times) {
       isDraining = true
       await Promise.allSettled(
-        [...desks.values()].map(async (opening) => (await opening).handler.drain(times)),
+        [...users.values()].map(async ({ endpoint }) => (await endpoint).handler.drain(times)),
       )
-      await close()
+      await closeAll()
     },
-    close,
+    close: closeAll,
   }
 }
 
@@ -138,6 +202,23 @@ function respondToCheck(name: string, response: ServerResponse, isDraining: bool
   response.end(status === 200 ? 'ok' : status === 503 ? 'draining' : 'not found')
 }
 
+const unknownUser: HttpRefusal = {
+  status: 401,
+  headers: { 'www-authenticate': 'Bearer', 'content-type': 'application/json' },
+  body: bodyOf('Send the bearer token of a user of this gateway'),
+}
+
+function authenticationOf({ tokens, authenticate }: GatewayFrontOptions): Authenticate {
+  if ((tokens === undefined) === (authenticate === undefined))
+    throw new McpError('INVALID', 'A gateway over HTTP needs "tokens" or "authenticate", and not both')
+  if (authenticate !== undefined) return authenticate
+  const users = usersOf(tokens ?? {})
+  return async (request) => {
+    const principal = users.get(digestOf(tokenIn(request) ?? ''))
+    return principal === undefined ? unknownUser : { principal }
+  }
+}
+
 function usersOf(tokens: Readonly<Record<string, string>>): Map<string, string> {
   const users = new Map<string, string>()
   for (const [user, token] of Object.entries(tokens)) {
@@ -152,19 +233,35 @@ function usersOf(tokens: Readonly<Record<string, string>>): Map<string, string> 
   return users
 }
 
-function tokenIn({ headers }: IncomingMessage): string | undefined {
-  return /^Bearer +([\w.~+/=-]+)$/i.exec(headers.authorization ?? '')?.[1]
+function tokenIn(request: HttpCaller): string | undefined {
+  return /^Bearer +([\w.~+/=-]+)$/i.exec(request.header('authorization') ?? '')?.[1]
+}
+
+function callerOf({
+  method = 'GET',
+  url = '/',
+  headers,
+  headersDistinct,
+  socket,
+}: IncomingMessage): HttpCaller {
+  return {
+    method,
+    url,
+    address: socket.remoteAddress,
+    header: (name) => [headers[name]].flat().join(', ') || undefined,
+    repeats: (name) => (headersDistinct[name]?.length ?? 0) > 1,
+  }
 }
 
 function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
+function bodyOf(message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } })
+}
+
 function refuse(response: ServerResponse, status: number, message: string): void {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } })
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
-  })
-  response.end(body)
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(bodyOf(message))
 }

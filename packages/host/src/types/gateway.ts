@@ -1,4 +1,5 @@
 import type { Backplane, Server } from '@jackfield/sdk'
+import type { Authenticate } from '@jackfield/sdk/http'
 
 /** Options of a gateway. All have defaults. */
 export interface GatewayOptions {
@@ -49,9 +50,22 @@ export interface UserGateway {
 /** Who uses a gateway over HTTP, and where it listens. */
 export interface GatewayFrontOptions {
   /** A bearer token for each user, of 16 characters at least, or `sha256:` and the digest of one in hexadecimal. */
-  tokens: Readonly<Record<string, string>>
-  /** Opens the gateway of a user. Give each a host of their own, so that connections and stores are kept apart. */
+  tokens?: Readonly<Record<string, string>>
+  /**
+   * Identifies users in place of `tokens`, such as `bearer` of `@jackfield/sdk/auth` for the access tokens of an OpenID issuer: each
+   * principal is a user. Its documents, such as protected-resource metadata, are served, too.
+   */
+  authenticate?: Authenticate
+  /**
+   * Opens the gateway of a user. Give each a host of their own, so that connections and stores are kept apart. With `authenticate`, the
+   * user may have any characters: it is no file name.
+   */
   open: (user: string) => Promise<UserGateway>
+  /**
+   * Most users with an open gateway. For another user, the gateway that was not used for longest is closed; users get 503 while all
+   * are in use. Default 100, or the number of `tokens`.
+   */
+  maxUsers?: number
   /** Default 127.0.0.1. */
   host?: string
   /** Default 0: any free one. */

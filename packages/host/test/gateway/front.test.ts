@@ -1,6 +1,7 @@
 import { type Context, defineServer, type Server, tool } from '@jackfield/sdk'
+import { bearer } from '@jackfield/sdk/auth'
 import { connect, http } from '@jackfield/sdk/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { MetaKey } from '../../../sdk/src/protocol/meta.ts'
 import { modern } from '../../../sdk/test/serve/http-support.ts'
@@ -101,6 +102,97 @@ describe('a gateway over HTTP', () => {
       expect(answer.headers.get('www-authenticate')).toBe('Bearer')
     }
     expect(hosts.size).toBe(0)
+  })
+
+  it('identifies users by the access tokens of an issuer, and serves its metadata', async () => {
+    const issuer = 'https://login.example'
+    const resource = 'http://127.0.0.1/mcp'
+    const opened: string[] = []
+    const served = await serveGateways({
+      authenticate: bearer({
+        resource,
+        authorizationServers: [issuer],
+        verify: async (token) => {
+          const user = /^token-of-(\w+)$/.exec(token)?.[1]
+          return user === undefined
+            ? undefined
+            : { iss: issuer, sub: user, aud: resource, exp: Date.now() / 1000 + 60 }
+        },
+      }),
+      open: async (user) => {
+        opened.push(user)
+        const whoami = tool({ run: (_args, { peer }) => String(peer.principal) })
+        const server = defineServer({ name: 'shop', version: '1.0.0', tools: { whoami } })
+        return { server, close: async () => {} }
+      },
+    })
+    onTestFinished(() => served.close())
+    const ann = await clientOf(served.url, 'token-of-ann')
+    const bob = await clientOf(served.url, 'token-of-bob')
+    expect(text(await ann.call('whoami'))).toBe(`${issuer}|ann`)
+    expect(text(await bob.call('whoami'))).toBe(`${issuer}|bob`)
+    expect(opened).toEqual([`${issuer}|ann`, `${issuer}|bob`])
+    const refused = await fetch(served.url, {
+      method: 'POST',
+      headers: { authorization: 'Bearer other' },
+      body: '{}',
+    })
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toContain('resource_metadata=')
+    const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', served.url))
+    expect(await metadata.json()).toMatchObject({ resource, authorization_servers: [issuer] })
+    expect(opened).toHaveLength(2)
+  })
+
+  it('closes the gateway that was not used for longest for a further user, and none that is used', async () => {
+    const events: string[] = []
+    const release = new Map<string, () => void>()
+    const served = await serveGateways({
+      authenticate: async (request) => ({ principal: String(request.header('x-user')) }),
+      maxUsers: 2,
+      open: async (user) => {
+        events.push(`open ${user}`)
+        const wait = tool({
+          run: () => new Promise<string>((resolve) => release.set(user, () => resolve('done'))),
+        })
+        const look = tool({ run: () => user })
+        const server = defineServer({ name: 'shop', version: '1.0.0', tools: { look, wait } })
+        return {
+          server,
+          close: async () => {
+            events.push(`close ${user}`)
+          },
+        }
+      },
+    })
+    onTestFinished(() => served.close())
+    const call = async (user: string, name: string): Promise<number> => {
+      const { headers, body } = modern('tools/call', { name, _meta: able })
+      const accept = 'application/json, text/event-stream'
+      const all = { ...headers, 'content-type': 'application/json', accept, 'x-user': user }
+      const answer = await fetch(served.url, { method: 'POST', headers: all, body: JSON.stringify(body) })
+      await answer.text()
+      return answer.status
+    }
+    expect([await call('ann', 'look'), await call('bob', 'look'), await call('eve', 'look')]).toEqual([
+      200, 200, 200,
+    ])
+    await vi.waitFor(() =>
+      expect(events.toSorted()).toEqual(['close ann', 'open ann', 'open bob', 'open eve']),
+    )
+    const waits = [call('bob', 'wait'), call('eve', 'wait')]
+    await vi.waitFor(() => expect(release.size).toBe(2))
+    expect(await call('ann', 'look')).toBe(503)
+    for (const end of release.values()) end()
+    expect(await Promise.all(waits)).toEqual([200, 200])
+    await vi.waitFor(async () => expect(await call('ann', 'look')).toBe(200))
+  })
+
+  it('needs either tokens or a function that authenticates', async () => {
+    const open = () => Promise.reject(new Error('not opened'))
+    await expect(serveGateways({ open })).rejects.toThrow('needs "tokens" or "authenticate"')
+    const authenticate = async () => ({ principal: 'ann' })
+    await expect(serveGateways({ tokens, authenticate, open })).rejects.toThrow('and not both')
   })
 
   it('rejects tokens that cannot distinguish users', async () => {
