@@ -1,12 +1,5 @@
-import type {
-  ContentBlock,
-  GetPromptResult,
-  SamplingContent,
-  SamplingMessage,
-  ToolResultContent,
-} from '@jackfield/sdk'
+import type { ContentBlock, SamplingContent, SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 import type { ModelMessage, ToolResultPart } from 'ai'
-import { isForPersonOnly } from '../shared/audience.ts'
 import type { ModelReply } from '../types/index.ts'
 import {
   described,
@@ -283,17 +276,6 @@ function shorten(name: string, suffix: string): string {
   if (name.length <= room) return name + suffix
   const head = Math.ceil((room - 2) / 2)
   return `${name.slice(0, head)}__${name.slice(name.length - (room - 2 - head))}${suffix}`
-}
-
-/**
- * Converts a prompt's messages for a conversation: embedded images and audio become messages, other resources and links become
- * text, and content for the user alone is left out.
- */
-export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
-  const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))
-  return forModels.flatMap(({ role, content }) =>
-    textBlock(content).map((block) => ({ role, content: block })),
-  )
 }
 
 /**

@@ -1,5 +1,5 @@
 import { McpError, type PromptMessage, parseTemplate } from '@jackfield/sdk'
-import { promptMessages } from '../models/messages.ts'
+import { promptMessages } from '../models/agent/blocks.ts'
 import { isForPersonOnly } from '../shared/audience.ts'
 import type { Host, LibraryPrompt, PromptPreview, TemplateField } from '../types/index.ts'
 import { tokensOf } from './contents.ts'

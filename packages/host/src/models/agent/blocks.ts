@@ -1,12 +1,15 @@
 import type {
   CallToolResult,
   ContentBlock,
+  GetPromptResult,
   SamplingContent,
   SamplingMessage,
   ToolResultContent,
   ToolUseContent,
 } from '@jackfield/sdk'
+import { isForPersonOnly } from '../../shared/audience.ts'
 import type { ModelReply } from '../../types/index.ts'
+import { textBlock } from '../messages.ts'
 
 /** The blocks of a message as an array. */
 export function blocksOf(content: SamplingMessage['content']): SamplingContent[] {
@@ -42,4 +45,15 @@ export function toolResult(
 /** A result that states why there is none. */
 export function failed(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true }
+}
+
+/**
+ * Converts a prompt's messages for a conversation: embedded images and audio become messages, other resources and links become
+ * text, and content for the user alone is left out.
+ */
+export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
+  const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))
+  return forModels.flatMap(({ role, content }) =>
+    textBlock(content).map((block) => ({ role, content: block })),
+  )
 }

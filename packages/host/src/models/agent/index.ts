@@ -1,4 +1,4 @@
-export { promptMessages } from '../messages.ts'
+export { promptMessages } from './blocks.ts'
 export {
   type Conversation,
   type ConversationOptions,

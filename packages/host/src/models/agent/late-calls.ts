@@ -1,7 +1,6 @@
 import type { CallToolResult, ContentBlock, SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import type { Host, HostTask, InboxItem } from '../../types/index.ts'
-import { promptMessages } from '../messages.ts'
-import { blocksOf } from './blocks.ts'
+import { blocksOf, promptMessages } from './blocks.ts'
 import { type CallOrigin, type OfferedTools, performCall, type ToolOutcome } from './tool-calls.ts'
 
 /** Milliseconds a turn waits for a task. */
