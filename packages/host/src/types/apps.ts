@@ -103,7 +103,7 @@ export interface AppService {
    * Opens the page of a tool, by the tool's name in the catalog. Asks the user first, unless they agreed to exactly this
    * page before.
    * @throws McpError 'NOT_FOUND' if the tool has no app, 'INVALID' if its page is not one or too large, 'REFUSED' if the user blocks it, 'LIMIT' if
-   * too many are open, 'CANCELLED' if nobody decides
+   * too many are open, 'CANCELLED' if the user does not decide
    */
   open(tool: string, options?: AppOpenOptions): Promise<AppPage>
   /**

@@ -334,7 +334,7 @@ export interface Host extends AsyncDisposable {
   pruneActivity(before: string): number
   /**
    * Asks on every surface whether to install a server, and records the decision. `by`: the surface on which the user agreed
-   * already, so that nobody is asked. Nothing is installed.
+   * already, so that no question is asked. Nothing is installed.
    * @throws McpError 'INVALID' if no surface can show the question, 'CANCELLED' if the host is closed, and the reason of the signal
    */
   approveInstallation(

@@ -36,7 +36,7 @@ export interface CallStart {
   readonly caller: Caller
 }
 
-/** A failover of the store loses its newest events: older ones are not looked at. */
+/** A failover of the store loses its newest events, so older ones are not verified. */
 const verifiedMs = 60_000
 /** The stream for messages outside of requests has this number on each node. */
 const standaloneSuffix = '-0'
