@@ -55,7 +55,9 @@ const longestPauseMs = 2_000
 
 /** What `Reconnection` reports: a loss with its reason, and that there is a connection again. */
 export interface ReconnectionEvents {
+  /** The connection was lost, with the reason. */
   readonly lost: (cause: unknown) => void
+  /** There is a connection again, after these milliseconds. */
   readonly back: (afterMs: number) => void
   /** An attempt failed; another one follows. */
   readonly failed?: (error: unknown) => void
@@ -94,6 +96,7 @@ export class Reconnection {
     }
   }
 
+  /** Stops connecting. */
   close(): void {
     this.#isClosed = true
     this.#endPause?.()

@@ -5,8 +5,11 @@ import type { CallOptions, Client, ProgressReport, ServerFacts } from './types.t
 
 /** The request whose result an extension completes, with the means to do so. */
 export interface ExtensionCall {
+  /** The method of the call. */
   readonly method: string
+  /** Its params. */
   readonly params: JsonObject
+  /** What the server declared. */
   readonly server: ServerFacts
   /** Aborts when the caller gives up or the call times out. */
   readonly signal: AbortSignal
@@ -37,8 +40,11 @@ export interface ExtensionCall {
 
 /** A request before it is sent, or after its response. */
 export interface ExtensionSubject {
+  /** The method of the request. */
   readonly method: string
+  /** Its params. */
   readonly params: JsonObject
+  /** What the server declared. */
   readonly server: ServerFacts
   /** The tool that a `tools/call` names, as listed by the server; undefined if it is not listed. Lists the tools if none is known. */
   tool(): Promise<Tool | undefined>

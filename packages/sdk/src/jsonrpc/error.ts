@@ -27,7 +27,9 @@ export const ErrorCode = {
  */
 export class RpcError extends Error {
   override readonly name: string = 'RpcError'
+  /** The JSON-RPC error code: one of `ErrorCode`, or one of the application. */
   readonly code: number
+  /** Further details, sent as JSON; undefined if there are none. */
   readonly data: unknown
 
   /** @throws TypeError for a code that is not a safe integer (JSON-RPC 2.0, section 5.1) */
@@ -89,6 +91,7 @@ export type McpErrorCode =
 /** A local error, identified by its `code`. */
 export class McpError extends Error {
   override readonly name: string = 'McpError'
+  /** The kind of failure, for programs; the message is for people. */
   readonly code: McpErrorCode
   /** Details of the failure, such as an HTTP status or an exit code. */
   readonly details: Readonly<Record<string, unknown>>

@@ -394,11 +394,15 @@ class ComposedServer extends ForwardingServer implements Composition {
 
 /** Options of a composition. */
 export interface CompositionOptions {
+  /** Name of the server for programs. */
   name: string
+  /** Version of the server. */
   version: string
+  /** Name for people. Default: `name`. */
   title?: string
   /** Precedes the members' instructions. */
   instructions?: string
+  /** Icons to display. Default: none. */
   icons?: Implementation['icons']
   /** The members by prefix. If two list the same resource, the first is its owner; the duplicate is reported and left out. */
   servers: Readonly<Record<string, Server>>

@@ -26,6 +26,7 @@ export interface Backplane {
    * session stays in the process that began it.
    */
   readonly spansProcesses?: boolean
+  /** The value of a key; undefined if it is absent or has expired. */
   get(key: string): Promise<string | undefined>
   /**
    * Stores a value for `ttlMs` milliseconds. `owner` is the principal it is stored for, for stores that limit each principal.
@@ -36,6 +37,7 @@ export interface Backplane {
   add(key: string, value: string, ttlMs: number, owner?: string): Promise<boolean>
   /** Replaces `expected` with `value`; false if the stored value differs. */
   swap(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>
+  /** Deletes a key, if it exists. */
   delete(key: string): Promise<void>
   /**
    * Appends to a log, trims it to its newest `keep` entries, and returns the position of the entry: at most 40 digits and
@@ -50,6 +52,7 @@ export interface Backplane {
    * @param newest the newest position that the caller knows; undefined is returned, too, if the store does not have that one
    */
   read(log: string, position: string, newest?: string): Promise<LogEntry[] | undefined>
+  /** Sends a message to all subscribers of a topic, in every process that shares the backplane. */
   publish(topic: string, message: string): Promise<void>
   /**
    * Calls `listener` for every message until the returned function is called. `lost` is called where messages may have

@@ -3,11 +3,13 @@ import type { Exchange } from './exchange.ts'
 
 /** A change of a server that clients can be notified of. */
 export type Change =
+  /** A list changed. */
   | { readonly type: 'tools' }
   | { readonly type: 'prompts' }
   | { readonly type: 'resources' }
+  /** The contents of a resource changed. */
   | { readonly type: 'resource'; readonly uri: string }
-  /** The person finished a URL elicitation. */
+  /** The user completed a URL elicitation. */
   | { readonly type: 'elicitation'; readonly id: string }
   /** A log message for every client with its level or a lower one. */
   | {

@@ -31,7 +31,9 @@ export const anonymousCaller: Caller = { principal: null, scopes: new Set(), cla
 
 /** The client of one exchange. */
 export interface Peer extends Caller {
+  /** The protocol revision of the request, with what it supports; `revision.version` is its date. */
   readonly revision: Revision
+  /** The capabilities that the client declared, for the session or with this request. */
   readonly capabilities: ClientCapabilities
   /** The client's `clientInfo`, if it sent one. */
   readonly info: Implementation | undefined
@@ -52,9 +54,13 @@ export type Transport = 'pipe' | 'tcp' | 'unix'
 
 /** One request being served, as the transport describes it. */
 export interface Exchange {
+  /** The JSON-RPC id of the request. */
   readonly id: RequestId
+  /** The method, such as `tools/call`. */
   readonly method: string
+  /** The params as the client sent them, without validation. */
   readonly params: Readonly<JsonObject>
+  /** The sender of the request. */
   readonly peer: Peer
   /** Aborted when the client cancels or disconnects. */
   readonly signal: AbortSignal
@@ -126,6 +132,7 @@ export interface Carried {
 
 /** The explicit form: returned by a handler that needs these answers to continue. */
 export class InputRequired {
+  /** The requests for input, by keys that the handler chose. */
   readonly requests: InputRequests
   /** Any JSON value; encrypted on the wire and available as `ctx.state` on the next run. */
   readonly state: unknown
@@ -138,7 +145,9 @@ export class InputRequired {
 
 /** The successful result of an exchange. */
 export type Outcome =
+  /** The result of the method. */
   | { readonly type: 'complete'; readonly result: JsonObject }
+  /** Requests for input, and the `requestState` to send with them (2026-07-28). */
   | { readonly type: 'input_required'; readonly requests: InputRequests; readonly state?: string }
   /** A result type of an extension; `resultType` is sent since 2026-07-28. */
   | { readonly type: 'extension'; readonly resultType: string; readonly result: JsonObject }

@@ -306,6 +306,7 @@ type Exploded<E extends string> = ExplodedName<Listed<Bare<E>>>
 
 /** A parsed template. */
 export interface UriTemplate {
+  /** Names of the variables, in the order of the template. */
   readonly names: readonly string[]
   /** The URI for these variables; undefined and empty ones are left out as RFC 6570 says. */
   expand(variables: Readonly<Record<string, TemplateValue | undefined>>): string

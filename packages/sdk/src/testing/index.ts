@@ -89,7 +89,9 @@ function stateOf(answer: JsonRpcResponse): JsonObject | undefined {
 
 /** The tool, the answers to its questions, and a function that reads its effects. */
 export interface TwiceOptions extends AnswerHandlers {
+  /** Name of the tool to call. */
   tool: string
+  /** Arguments of the call. Default: none. */
   args?: JsonObject
   /** The effects so far: a count, a list, or an object of these. Read before and after each run, so no reset is needed. */
   effects: () => unknown
@@ -99,7 +101,9 @@ export interface TwiceOptions extends AnswerHandlers {
 
 /** One run of a call. */
 export interface Run {
+  /** The revision of the run. */
   readonly revision: ProtocolVersion
+  /** The result of the call, or the error that it rejected with. */
   readonly result: CallToolResult | { readonly error: unknown }
   /** The effects of this run. */
   readonly effects: unknown

@@ -7,7 +7,9 @@ const capacity = { owner: 100, all: 100 }
 
 /** One rule of a contract. `run` rejects if an implementation breaks it. */
 export interface ContractRule {
+  /** The rule in one sentence, for the name of a test. */
   readonly name: string
+  /** Tests the rule on a new, empty store. */
   run(): Promise<void>
 }
 

@@ -26,6 +26,7 @@ export interface MachineClient extends ConfiguredClient {
 
 /** Options of `clientCredentials`. */
 export interface ClientCredentialsOptions extends AuthOptions {
+  /** This client, as registered with the authorization server. */
   client: MachineClient
 }
 
@@ -105,11 +106,13 @@ function machineGrant(
 
 /** The identity provider of an organization. */
 export interface IdentityProvider {
+  /** Issuer identifier of the provider. */
   issuer: string
   /** Default: from the provider's metadata. */
   tokenEndpoint?: string
   /** The client id at the provider. */
   clientId: string
+  /** The client secret at the provider. Default: a public client. */
   clientSecret?: string
   /** Returns the user's token from the login there. Called for every token request. */
   subjectToken: () => string | Promise<string>
@@ -121,6 +124,7 @@ export interface IdentityProvider {
 export interface EnterpriseOptions extends AuthOptions {
   /** This client, as registered with the authorization server of the MCP server. */
   client: MachineClient
+  /** The identity provider of the user's organization. */
   idp: IdentityProvider
 }
 

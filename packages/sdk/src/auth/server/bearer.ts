@@ -63,6 +63,7 @@ export interface BearerOptions {
    * verification was not possible: clients get 503 and retry.
    */
   verify: VerifyToken | readonly VerifyToken[]
+  /** OAuth scopes of the server. Default: none are required. */
   scopes?: {
     /** Published as `scopes_supported`: the minimum a client should request. Default: `required`. */
     supported?: readonly string[]

@@ -29,10 +29,13 @@ import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskEdit | undefined
 
-/** The result of one run of a task: it has ended, waits for responses of its client, or must run again later. */
+/** The result of one run of a task. */
 export type TaskRound =
+  /** The task has ended, or does not exist. */
   | { readonly type: 'over' }
+  /** The task waits for responses of its client. */
   | { readonly type: 'waiting' }
+  /** The task must run again after this many milliseconds. */
   | { readonly type: 'later'; readonly afterMs: number }
 
 const idBytes = 24

@@ -7,6 +7,7 @@ import { memoryTaskStore, type TaskStore } from './store.ts'
 /** An event of a task, for an audit log. */
 export interface TaskEvent {
   readonly type: 'created' | 'taken over' | 'changed' | 'read' | 'refused'
+  /** Id of the task. */
   readonly taskId: string
   /** The caller; null without authentication and for events of the server itself. */
   readonly principal: string | null

@@ -90,8 +90,11 @@ export interface AppDefinition {
   uri: string
   /** The HTML document, or a function that creates it when it is read. */
   html: string | ((ctx: Context) => string | Promise<string>)
+  /** Name for people. Default: none. */
   title?: string
+  /** Description for people and models. Default: none. */
   description?: string
+  /** Icons to display. Default: none. */
   icons?: Icon[]
   /** Allowed origins. Default: none. */
   csp?: AppCsp
@@ -110,6 +113,7 @@ export interface AppDefinition {
 /** An interactive page that hosts display. Create it with `app`. */
 export interface AppValue {
   readonly kind: 'app'
+  /** The app's resource URI. */
   readonly uri: string
   /** The resource that serves the app. */
   readonly resource: ResourceValue

@@ -11,10 +11,13 @@ export type HeaderSource =
 
 /** A request that the server refused with 401 or 403. */
 export interface Refusal {
+  /** The HTTP status code. */
   readonly status: number
   /** The headers of the response. */
   readonly headers: Headers
+  /** The HTTP method of the request. */
   readonly method: string
+  /** The URL of the request. */
   readonly url: URL
   /** The headers that `authorize` returned for the request. */
   readonly sent: Readonly<Record<string, string>>

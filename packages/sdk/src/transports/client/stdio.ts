@@ -16,6 +16,7 @@ export { withoutInheritedDescriptors }
 export interface StdioTransportOptions extends LineLimits {
   /** The program to start; no shell is involved. */
   command: string
+  /** Arguments of the program. Default: none. */
   args?: readonly string[]
   /** Variables for the server in addition to `defaultEnvironment()`; `undefined` removes one. */
   env?: Readonly<Record<string, string | undefined>>

@@ -51,6 +51,7 @@ export interface ClientTransport {
   start(events: ClientTransportEvents): Promise<void>
   /** Sends a request and resolves with its response, which may be a JSON-RPC error. */
   request(message: JsonRpcRequest, options?: TransportRequestOptions): Promise<JsonRpcResponse>
+  /** Sends a notification. */
   notify(message: JsonRpcNotification): Promise<void>
   /** Sends the response to a request of the server (revisions up to 2025-11-25). */
   respond(message: JsonRpcResponse): Promise<void>

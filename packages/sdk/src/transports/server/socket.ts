@@ -88,7 +88,10 @@ function refused(where: string, why: string, cause?: unknown): McpError {
 
 /** The address of a server: a Unix domain socket (a named pipe on Windows), or a TCP port. */
 export type SocketAddress =
-  | { readonly path: string }
+  | {
+      /** Path of the socket file, or the name of a named pipe on Windows. */
+      readonly path: string
+    }
   | {
       /** 0 in `serveSocket`: any free port. */
       readonly port: number
@@ -113,6 +116,7 @@ export interface ServeSocketOptions extends StateOptions {
 export interface SocketServer {
   /** Its address, with the actual port. */
   readonly address: { readonly path: string } | { readonly port: number; readonly host: string }
+  /** Number of open connections. */
   readonly connections: number
   /** Stops listening and closes every connection; responses within 0.9 s are sent. */
   close(): Promise<void>

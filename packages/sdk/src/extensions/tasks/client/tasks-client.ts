@@ -11,8 +11,11 @@ import type { TaskStatus } from '../record.ts'
 
 /** The state of a task, in the same form for every revision. */
 export interface TaskState {
+  /** Id of the task. */
   readonly taskId: string
+  /** `completed`, `failed` and `cancelled` are final. */
   readonly status: TaskStatus
+  /** One sentence about the status, for people. */
   readonly statusMessage?: string
   /** ISO 8601. */
   readonly createdAt: string
@@ -260,6 +263,7 @@ function withoutResultType({ resultType: _type, ...result }: JsonObject): JsonOb
 
 /** A task on a server. Its id finds it again, also from another process. */
 export interface ClientTask {
+  /** Id of the task. */
   readonly id: string
   /** Polls the task once. */
   state(options?: CallOptions): Promise<TaskState>
@@ -283,7 +287,11 @@ export interface StartOptions extends CallOptions {
 }
 
 /** A task, or the result if the server did not create one. */
-export type Started = { readonly task: ClientTask } | { readonly result: CallToolResult }
+export type Started =
+  /** The task that the server created. */
+  | { readonly task: ClientTask }
+  /** The result, from a server that ran the tool without a task. */
+  | { readonly result: CallToolResult }
 
 /**
  * The client side of the tasks extension and of the experimental tasks of 2025-11-25. `client.call` then waits for tasks, and

@@ -365,6 +365,7 @@ class NodePipe implements Pipe {
 export interface HttpListener {
   /** The URL of the endpoint. */
   readonly url: string
+  /** The port, also if 0 was given. */
   readonly port: number
   /** Stops listening and closes the handler: ends streams, and sends responses within 1 s. */
   close(): Promise<void>

@@ -14,6 +14,7 @@ export interface HttpServerLoad {
 
 /** What happened in a mounted server. */
 export type HttpServerEvent =
+  /** A session began in this process. */
   | { readonly type: 'sessionBegun' }
   /** A session that began in this process ended. */
   | { readonly type: 'sessionEnded'; readonly durationMs: number }
@@ -28,6 +29,7 @@ export type HttpServerEvent =
   | { readonly type: 'writeRefused'; readonly what: 'answer' | 'record' | 'state' }
   /** Something was found in the store whose announcement was lost. */
   | { readonly type: 'wakeMissed' }
+  /** An operation of the backplane ended. */
   | {
       readonly type: 'backplane'
       /** A method of the backplane. */
@@ -48,6 +50,7 @@ export interface HttpObserver {
    * @returns called when the server was closed
    */
   start(load: () => HttpServerLoad): () => void
+  /** Called for every event. */
   event(event: HttpServerEvent): void
 }
 
