@@ -485,7 +485,8 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       const why = `${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${why}`)
     }
-    return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
+    const call = new ServedRequest(message, this.peer, inputStrategy, this, bounds)
+    return this.#calls.run(call, server, (response) => response)
   }
 }
 
