@@ -352,7 +352,7 @@ export class Session {
     const requester = new SessionRequester(this.#pending, this.#ids, outlet)
     const { bounds } = this.#options
     const call = new ServedRequest(message, peer, requester, outlet, bounds, this.#clientSession)
-    return calls.run(call, this.#server, (response) => {
+    return await calls.run(call, this.#server, (response) => {
       requester.close()
       this.#requesters.delete(requester)
       return response
