@@ -1,6 +1,6 @@
 /**
- * For `@jackfield/redis` and `@jackfield/postgres`: what backplanes and task stores on a server have in common. It makes no promise
- * of stability, as `@jackfield/sdk/internal`.
+ * Shared code of the backplanes and task stores in `@jackfield/redis` and `@jackfield/postgres`. Like `@jackfield/sdk/internal`, it
+ * may change in any release.
  * @module
  */
 
@@ -28,7 +28,7 @@ export function retryPause(attempts: number, longestMs: number): number {
   return Math.random() * Math.min(longestMs, firstPauseMs * 2 ** Math.min(attempts, 10))
 }
 
-/** The password of a URL as it may be in messages, too: decoded. */
+/** The decoded password of a URL, which messages may contain in place of the encoded one. */
 export function decodeOrRaw(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -53,7 +53,7 @@ function textOf(cause: unknown): string {
 
 const longestPauseMs = 2_000
 
-/** What `Reconnection` reports: a loss with its reason, and that there is a connection again. */
+/** The events of `Reconnection`. */
 export interface ReconnectionEvents {
   /** The connection was lost, with the reason. */
   readonly lost: (cause: unknown) => void
@@ -70,7 +70,7 @@ export class Reconnection {
 
   /**
    * @param first resolves with the reason when the first connection ends
-   * @param connect opens another one, and gives the same for it
+   * @param connect opens another one; its `lost` resolves in the same way
    */
   async keep(
     first: Promise<unknown>,

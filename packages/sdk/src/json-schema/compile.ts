@@ -35,7 +35,7 @@ class Compiler {
     this.#patterns = patterns
   }
 
-  /** Compiles a schema and all subschemas it references. @throws McpError INVALID */
+  /** Compiles a schema and all subschemas it references. @throws McpError 'INVALID' */
   compile(schema: unknown): Node {
     const node = this.#node(schema, this.#places.root, '')
     for (let build = this.#pending.pop(); build !== undefined; build = this.#pending.pop()) build()
@@ -126,15 +126,15 @@ class Compiler {
 
 /** Checks values against one schema. */
 export interface Validator {
-  /** What is wrong with a value, in words with JSON pointers (`/a/0/b must be string`); undefined when nothing is. */
+  /** The issues of a value as text with JSON pointers (`/a/0/b must be string`); undefined if it is valid. */
   check(value: unknown): string | undefined
-  /** What is wrong with a value, one by one, at most 20. */
+  /** The issues of a value, at most 20; empty if it is valid. */
   issues(value: unknown): readonly Issue[]
 }
 
 const maxChars = 256 * 1024
 
-/** Compiles a schema with patterns of one kind. @throws McpError INVALID when it is not valid, or too large */
+/** Compiles a schema with patterns of one kind. @throws McpError 'INVALID' when it is not valid, or too large */
 export function validatorOf(schema: unknown, patterns: Patterns, budget: number): Validator {
   if (typeof schema !== 'boolean' && !isObject(schema)) {
     throw new McpError('INVALID', 'The schema is not valid: it must be an object or a boolean')
@@ -190,7 +190,7 @@ function textOf(schema: unknown): string {
 /** Steps a check against a trusted schema may take. */
 const trustedSteps = 20_000_000
 
-/** Compiles a schema of this program's own. @throws McpError INVALID when it is not valid, or too large */
+/** Compiles a trusted schema, one of this program. @throws McpError 'INVALID' when it is not valid, or too large */
 export function compileTrusted(schema: unknown, steps: number = trustedSteps): Validator {
   return validatorOf(schema, new NativePatterns(), steps)
 }

@@ -49,7 +49,7 @@ export class SchemaIndex {
   readonly #places = new Map<object, SchemaLocation>()
   readonly #resources = new Map<string, Resource>()
 
-  /** @throws McpError INVALID for a schema that is too large, or has duplicate ids or anchors */
+  /** @throws McpError 'INVALID' for a schema that is too large, or has duplicate ids or anchors */
   constructor(schema: object) {
     const resource = this.#resource('schema:///root', schema)
     this.root = { pointer: '', dialect: '2020-12', resource, depth: 0 }
@@ -67,7 +67,7 @@ export class SchemaIndex {
     return this.#places.get(schema) ?? parent
   }
 
-  /** Resolves a reference. @throws McpError INVALID for one outside of the schema */
+  /** Resolves a reference. @throws McpError 'INVALID' for one outside of the schema */
   resolve(to: string, from: SchemaLocation, keyword: string): { schema: unknown; place: SchemaLocation } {
     const absolute = this.#absolute(to, from, keyword)
     const [uri = '', fragment = ''] = absolute.split('#')

@@ -1,4 +1,4 @@
-/** A promise that is settled from outside, as `Promise.withResolvers` of Node 22 returns it. */
+/** A promise with the function that resolves it. `Promise.withResolvers` replaces it once Node 20 is not supported. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T) => void

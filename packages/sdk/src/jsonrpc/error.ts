@@ -73,11 +73,11 @@ export type McpErrorCode =
   | 'LIMIT'
   /** A value does not satisfy its schema. */
   | 'INVALID'
-  /** Of a host: nothing has this name or id, or not any more. */
+  /** Host only: nothing has this name or id, or no longer. */
   | 'NOT_FOUND'
-  /** Of a host: the state is another one than the request expects, such as an answered question or a changed file. */
+  /** Host only: the state is not what the request expects, such as an answered question or a changed file. */
   | 'CONFLICT'
-  /** Of a host: the user refused. */
+  /** Host only: the user refused. */
   | 'REFUSED'
   /** Content does not match the entry that describes it, such as its digest. */
   | 'UNVERIFIED'

@@ -3,8 +3,8 @@ import { pieceEnd, Slice, utf8 } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
- * Reads lines from a stream. A chunk is read in pieces, each in a microtask of its own, so that the time of handlers counts.
- * After a few milliseconds the event loop turns, so that one peer does not block the others.
+ * Reads lines from a stream. A chunk is read in pieces, each in its own microtask, so that the time of handlers is measured
+ * too. After a few milliseconds it yields to the event loop, so that one peer does not block the others.
  */
 export class LineSource {
   readonly #input: Readable

@@ -17,7 +17,7 @@ export const MetaKey = {
   progressToken: 'progressToken',
 } as const
 
-/** Links progress notifications to the request that asked for them. */
+/** Links progress notifications to their request. */
 export type ProgressToken = string | number
 
 /** Levels from least to most severe. */

@@ -264,7 +264,7 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
     return undefined
   }
 
-  /** Never: what the upstream server did before a question must not happen again. */
+  /** Never: the upstream server would repeat what it did before its input request. */
   takeover(): 'never' {
     return 'never'
   }

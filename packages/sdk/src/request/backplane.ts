@@ -2,7 +2,7 @@ import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import { limits } from './limits.ts'
 
-/** How much may be spent: a bucket that refills evenly. */
+/** The refill rate and capacity of a token bucket. */
 export interface TokenBucket {
   /** Milliseconds in which one token is refilled. */
   readonly refillMs: number
@@ -41,9 +41,9 @@ export interface Backplane {
   delete(key: string): Promise<void>
   /**
    * Appends to a log, trims it to its newest `keep` entries, and returns the position of the entry: at most 40 digits and
-   * hyphens, which no other entry of this log ever gets, also after the log expired or the store lost data in a failover.
-   * @param previous the position that the only writer of the log got last. If the newest entry has another one, the store lost
-   *   entries, and the log starts anew with this entry: readers then get `undefined` for every older position instead of a gap
+   * hyphens. No other entry of this log ever has the same position, also after the log expired or a failover lost data.
+   * @param previous the position of the last entry that the only writer of the log appended. If the newest entry has another
+   *   one, the store lost entries, and the log starts anew with this entry, so that readers of older positions get `undefined`
    */
   append(log: string, entry: string, keep: number, ttlMs: number, previous?: string): Promise<string>
   /**
@@ -55,8 +55,8 @@ export interface Backplane {
   /** Sends a message to all subscribers of a topic, in every process that shares the backplane. */
   publish(topic: string, message: string): Promise<void>
   /**
-   * Calls `listener` for every message until the returned function is called. `lost` is called where messages may have
-   * been missed, as soon as the topic is heard again; where none can be missed, never.
+   * Calls `listener` for every message until the returned function is called. After an interruption in which messages may
+   * have been lost, `lost` is called as soon as messages arrive again.
    */
   subscribe(topic: string, listener: (message: string) => void, lost?: () => void): Promise<() => void>
   /**
@@ -141,7 +141,7 @@ export class MemoryLogs {
     for (const name of [...this.#logs.keys()]) this.#live(name, now)
   }
 
-  /** A log that has not expired; one that has is forgotten. */
+  /** A log that has not expired; one that has is deleted. */
   #live(name: string, now: number): Log | undefined {
     const log = this.#logs.get(name)
     if (log === undefined || log.expires > now) return log
@@ -238,7 +238,7 @@ export class MemoryValues {
     else this.#owned.set(owner, owned)
   }
 
-  /** Checks again after removing expired values, at most once a second because that visits all of them. */
+  /** Checks again after removing expired values, at most once a second because that iterates over all of them. */
   #lackingStill(kept: StoredValue, now: number): string | undefined {
     if (now < this.#nextClearing) return this.#lacking(kept)
     this.#nextClearing = now + betweenClearingsMs
@@ -263,7 +263,7 @@ function add(amount: Amount, value: string, sign: 1 | -1): void {
   amount.chars += sign * value.length
 }
 
-/** The name of the limit that one more value would go beyond. */
+/** The name of the limit that one more value would exceed. */
 function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string): string | undefined {
   if (amount.count >= most.count) return 'limits.remembered'
   return amount.chars + value.length > most.chars ? 'limits.rememberedChars' : undefined
@@ -271,7 +271,7 @@ function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string
 
 const maxBuckets = 10_000
 
-/** Token buckets in memory, by key. Of more than 10 000, those used longest ago are forgotten. */
+/** Token buckets in memory, by key: at most 10 000, of which the least recently used are removed. */
 export class TokenBuckets {
   /** When each bucket is full again (GCRA), on the monotonic clock. */
   readonly #fullAt = new Map<string, number>()
@@ -282,7 +282,7 @@ export class TokenBuckets {
     const fullAt = Math.max(this.#fullAt.get(key) ?? now, now)
     const after = fullAt + cost * refillMs
     const waitMs = after - now - capacity * refillMs
-    // Reinserted at the end, so that the least recently used is forgotten first.
+    // Reinserted at the end, so that the least recently used is removed first.
     this.#fullAt.delete(key)
     this.#fullAt.set(key, waitMs > 0 ? fullAt : after)
     dropOldest(this.#fullAt, maxBuckets)

@@ -116,7 +116,7 @@ export interface HandlerRun {
   readonly ended: Promise<Outcome>
   /** Aborted when the run ended early: the handler's return value is ignored. */
   readonly parked: AbortSignal
-  /** Whether the handler is still repeating what an earlier run did. */
+  /** Whether the handler still repeats steps of an earlier run. */
   readonly replaying: boolean
   /** State and answers of the explicit form (`inputRequired`). */
   readonly carried: Carried

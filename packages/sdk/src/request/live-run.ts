@@ -15,11 +15,11 @@ export type LiveRequest = (
   options: { signal: AbortSignal },
 ) => Promise<unknown>
 
-/** The steps of a request, where another run may repeat them: on a node that takes the request over. */
+/** The stored steps of a request whose handler another node may run again. */
 export interface StepMemory {
   /** The prefix of the idempotency keys. */
   readonly flow: string
-  /** Whether the handler is still repeating what an earlier run did. */
+  /** Whether the handler still repeats steps of an earlier run. */
   readonly isReplaying: boolean
   /** The result of a step of an earlier run, by name and place. */
   step(place: string): { readonly value?: unknown } | undefined
@@ -128,7 +128,7 @@ export abstract class BaseHandlerRun {
   }
 
   /**
-   * Ends the run, or rejects a request for roots: a handler can do without them, so it may catch the error. The handler of a
+   * Ends the run, or rejects a request for roots, which a handler may catch to continue without them. The handler of a
    * cancelled request must not continue.
    */
   protected unanswered(question: Question, error: RpcError, reject: (error: RpcError) => void): void {

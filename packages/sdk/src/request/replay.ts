@@ -20,7 +20,7 @@ import { createStateCodec, type StateCodec, type StateCodecOptions } from './sta
 interface ReplayOptions extends StateCodecOptions {
   /**
    * Accepts responses to questions that were never sent, if the handler chose their key. Default false: a client could
-   * otherwise answer a question that no person saw.
+   * otherwise claim an answer that no user gave.
    */
   acceptUnasked?: boolean
 }
@@ -49,7 +49,7 @@ export function replay(options: ReplayOptions): InputStrategy {
   }
 }
 
-/** One run of a handler from what its request remembers. */
+/** One run of a handler, with the journal of the runs before. */
 export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   readonly carried: Carried
   readonly #stateCodec: StateCodec

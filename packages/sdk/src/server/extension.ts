@@ -31,8 +31,8 @@ export interface Extension {
   /** Its request methods, by name. Default: none. */
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
   /**
-   * What it stores in the memory of this process, and how to store it for all processes: the end of a warning. Absent where every
-   * process can reach it.
+   * The end of a warning: what this extension stores in the memory of this process, and how to store it for all processes. Absent
+   * if all processes share its state.
    */
   readonly memoryOnly?: string
   /** What it adds to the server's own definitions. */

@@ -28,7 +28,7 @@ const limits: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   array: ['minItems', 'maxItems', 'items'],
 }
-/** `password` is no format of a form: it is kept so that sending the form is rejected for it. */
+/** `password` is kept although forms do not have it, so that the check of the form rejects it. */
 const formats = ['email', 'uri', 'date', 'date-time', 'password']
 
 /**

@@ -21,7 +21,7 @@ import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
 import { describedOf, validate } from './schema.ts'
 
-/** A handler run that begins with the first question or step: most handlers have none. */
+/** A handler run that is created for the first input request or step, because most handlers have none. */
 export interface LazyHandlerRun {
   /** Begins the handler run unless it was begun. */
   get(): HandlerRun
@@ -29,7 +29,7 @@ export interface LazyHandlerRun {
   readonly opened: HandlerRun | undefined
   /** State and answers of the explicit form (`inputRequired`) from the run before. */
   readonly carried: Carried
-  /** Ends the run with an error, whatever the handler still returns. */
+  /** Ends the run with an error; what the handler returns later is ignored. */
   fail(error: unknown): void
 }
 
@@ -48,8 +48,8 @@ export function withoutQuestions(what: string): LazyHandlerRun {
 }
 
 /**
- * The context of one run. Its functions can be destructured. They are made by getters, because closures of an object made for every
- * request keep the request before alive (`test/weight/young.test.ts`).
+ * The context of one run. Its functions can be destructured. They are created by getters: closures that are properties of an
+ * object per request keep the previous request in memory (`test/weight/young.test.ts`).
  */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
@@ -117,7 +117,7 @@ export class HandlerContext implements Context {
   get roots(): Context['roots'] {
     return (options) => {
       const roots = this.#requestRoots(options?.key)
-      // A handler that ended without waiting for them has no use for their failure.
+      // A handler may end without awaiting them; their failure is then no unhandled rejection.
       roots.catch(() => {})
       return roots
     }
@@ -128,7 +128,7 @@ export class HandlerContext implements Context {
       const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, key)
       return roots
     } catch (error) {
-      // As with other questions on a session: a tool that does not catch the error has its message as its result.
+      // As for other input on a session, the message is the result of a tool that does not catch the error.
       const { method, inputStrategy } = this.#exchange
       const isResult = method === 'tools/call' && inputStrategy.relay !== undefined
       throw isResult && error instanceof RpcError ? new ToolError(error.message, { cause: error }) : error
@@ -299,7 +299,7 @@ function loggable(data: unknown): unknown {
 
 /**
  * Runs a handler until there is an outcome, with a new context for each run.
- * @param finish makes the complete result from what the handler returned
+ * @param finish converts the handler's return value to the complete result
  */
 export function runHandler(
   exchange: Exchange,
@@ -320,7 +320,7 @@ const nothingCarried: Carried = { state: undefined, answers: {} }
 /**
  * Runs a handler, as often as its input strategy needs, until there is an outcome. The handler's return races
  * `HandlerRun.ended`: where a question ends the run, what the handler still returns is ignored.
- * @param finish makes the complete result from what the handler returned
+ * @param finish converts the handler's return value to the complete result
  * @param progressAndLogs closed before the outcome is returned
  */
 export async function runToOutcome<T>(
@@ -335,13 +335,13 @@ export async function runToOutcome<T>(
     let handlerRun = isRetry ? await inputStrategy.resume(exchange) : undefined
     let carried = handlerRun?.carried ?? nothingCarried
     for (let count = 1; ; count++) {
-      // A handler that waits for the signal's `abort` event would wait forever.
+      // An aborted signal emits no further `abort` event, so a handler that waits for it would never end.
       if (exchange.signal.aborted) {
         throw internalError('The request was cancelled before its handler ran')
       }
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
       const returned = run(lazy)
-      // A handler that is not asynchronous, and did not ask, has nothing to race.
+      // A synchronous handler without input requests cannot end early.
       const end = lazy.isUsed || isThenable(returned) ? await lazy.race(returned) : returned
       if (end instanceof EndedEarly) return end.outcome
       if (!(end instanceof InputRequired)) {

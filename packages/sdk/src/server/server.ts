@@ -159,9 +159,9 @@ export interface Server<D extends Definitions = Definitions> {
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined if its handler decides. */
   taskSupport(tool: string): 'optional' | 'required' | undefined
-  /** When another node runs a call of a tool again; 'never' for what has no definition here. */
+  /** When another node runs a call of a tool again; 'never' for a tool that is not defined. */
   takeover(tool: string): Takeover
-  /** What its extensions keep in the memory of this process, each as the end of a warning. */
+  /** `memoryOnly` of its extensions: state that only this process has, each as the end of a warning. */
   readonly memoryOnly?: readonly string[]
   /** Reports an error whose text is not sent to the client. */
   report(error: unknown, where: { method: string; name?: string }): void

@@ -87,7 +87,7 @@ async function signingKey({ privateKey, algorithm }: SigningKey): Promise<Crypto
     const key = await importJWK(privateKey, algorithm ?? privateKey.alg ?? 'ES256')
     if (!(key instanceof Uint8Array)) return key
   } catch {
-    // The parser's error may quote the key.
+    // The parser's error is dropped, because it may contain the key.
   }
   throw invalid(
     'The private key could not be read. Give PKCS #8 in PEM ("BEGIN PRIVATE KEY"), a private JWK or a CryptoKey, and its algorithm',

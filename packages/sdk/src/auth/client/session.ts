@@ -244,7 +244,7 @@ export class AuthSession implements Authorization {
     return found
   }
 
-  /** Renews a stored token; deletes it if the authorization server rejects it for good. */
+  /** Renews a stored token; deletes it if the authorization server rejects it permanently. */
   async #renew(server: URL, stored: StoredTokens, target: AuthTarget, signal: AbortSignal): Promise<void> {
     const context = this.#context(server, target, stored.requested, this.#proofOf(stored), signal)
     try {

@@ -99,7 +99,7 @@ export interface BearerOptions {
 /**
  * Authenticates requests by access tokens for this server. Serves protected-resource metadata (RFC 9728) and challenges (RFC
  * 6750). The principal is the issuer, a bar and the subject.
- * @throws McpError INVALID for invalid options
+ * @throws McpError 'INVALID' for invalid options
  */
 export function bearer(options: BearerOptions): Authenticate {
   const resource = new Resource(options)

@@ -8,7 +8,7 @@ import type { ResourceContents } from '../../protocol/content.ts'
 /** The identifier of this extension. */
 export const skillsExtension = 'io.modelcontextprotocol/skills'
 
-/** The size every host must accept for one skill; servers reject larger ones. */
+/** The maximum size of one skill, which every host must accept; servers reject larger ones. */
 export const skillLimits = {
   /** Files of one skill, including `SKILL.md`. */
   files: 512,

@@ -159,7 +159,7 @@ interface SkillLocation {
 export interface SkillDefinition extends SkillLocation {
   /** The whole `SKILL.md`, frontmatter included; its `name` becomes the last segment of the skill's path. */
   text: string
-  /** Its other files, by relative path. */
+  /** Its other files, by relative path. Default: none. */
   files?: Readonly<Record<string, string | Uint8Array>>
 }
 
@@ -172,7 +172,7 @@ export interface GeneratedSkillDefinition extends SkillLocation {
   frontmatter: SkillFrontmatter
   /** Creates the part of `SKILL.md` after the frontmatter. */
   body(ctx: Context): string | Promise<string>
-  /** Create the other files, by relative path. */
+  /** Functions that create the other files, by relative path. Default: none. */
   files?: Readonly<Record<string, MakeContent>>
 }
 

@@ -53,7 +53,7 @@ export type ClaimScope =
   | { readonly id: string }
   | { readonly limit: number; readonly overdueMs?: number | undefined }
 
-/** A change of a task, for those that follow it and for processes that may claim it. */
+/** A change of a task, for its followers and for processes that may claim it. */
 export interface TaskChange extends Pick<TaskRow, 'id' | 'version' | 'running' | 'holder'> {
   /** Milliseconds before a process may claim it, if it has no holder. */
   readonly delayMs: number
@@ -92,9 +92,9 @@ export interface TaskStore {
   /** Deletes expired tasks. */
   expire(): Promise<void>
   /**
-   * Calls `listener` after every change except renewed leases, in any process, and after a task without a holder was added.
-   * Without an argument, changes may have been missed. Returns a function that ends this. Absent if the store cannot notify:
-   * then it is polled.
+   * Calls `listener` after every change except renewed leases, in any process, and after a task without a holder was added;
+   * without an argument if changes may have been missed. Returns a function that unsubscribes. Absent if the store cannot
+   * notify: then it is polled.
    */
   changed?(listener: (change?: TaskChange) => void): () => void
   /** Closes files and connections. */

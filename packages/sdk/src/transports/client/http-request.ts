@@ -64,7 +64,7 @@ const optionNames = Object.keys({
   maxMessageBytes: true,
 } satisfies Record<keyof HttpTransportOptions, true>)
 
-/** Options of other SDKs, and what to write here. */
+/** Options of other SDKs, with their equivalents. */
 const insteadOf: ReadonlyMap<string, string> = new Map([
   [
     'requestInit',

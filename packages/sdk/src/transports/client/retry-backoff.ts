@@ -31,7 +31,7 @@ export class RetryBackoff {
     this.#refunded = true
   }
 
-  /** Takes an attempt from the budget; false if none is left. */
+  /** Reserves an attempt in the budget; false if none is left. */
   tryAttempt(): boolean {
     return this.#withoutProgress.tryReserve()
   }
@@ -48,7 +48,7 @@ export class RetryBackoff {
     return Math.max((retryMs ?? 0) + spread, this.#reserve())
   }
 
-  /** Takes an attempt from both budgets; milliseconds until it may be made. */
+  /** Reserves an attempt in both budgets and returns the milliseconds until it may be made. */
   #reserve(): number {
     this.#refunded = false
     return Math.max(this.#withoutProgress.reserve(), this.#all.reserve())
@@ -76,14 +76,14 @@ class Budget {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1)
   }
 
-  /** Takes one attempt; milliseconds until it may be made. */
+  /** Reserves one attempt and returns the milliseconds until it may be made. */
   reserve(): number {
     this.#refill()
     this.#tokens--
     return this.#tokens >= 0 ? 0 : -this.#tokens * this.#refillMs
   }
 
-  /** Takes one attempt if one is available now. */
+  /** Reserves one attempt if one is available now. */
   tryReserve(): boolean {
     this.#refill()
     if (this.#tokens < 1) return false

@@ -34,7 +34,7 @@ export class ChangeReplicator {
     this.#server = server
     this.#backplane = backplane
     this.#topic = `changes:${server.info.name}`
-    // The filter itself queues the changes, so that their limit holds however many come at once.
+    // The filter queues the changes itself, so that their limit also applies to many changes at once.
     server.changes.watch((change) => this.#queue(change), this.#over.signal)
   }
 

@@ -28,7 +28,7 @@ const probeMs = 1000
 
 /**
  * Removes a stale socket file.
- * @throws McpError CONNECT_FAILED if a server listens on it, or it is no socket
+ * @throws McpError 'CONNECT_FAILED' if a server listens on it, or it is no socket
  */
 async function clearStale(path: string): Promise<void> {
   if (onWindows) return
@@ -131,7 +131,7 @@ const optionNames = Object.keys({
 
 /** Milliseconds for a client to read the last messages after its connection was closed. */
 const lingerMs = 1000
-/** Milliseconds for it to close its own end then. */
+/** Milliseconds for the client to close its own end afterwards. */
 const goodbyeMs = 250
 const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }
 
@@ -140,7 +140,7 @@ const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, kee
  * one message per line. A socket file can be used by its owner only, and a stale one is removed; on TCP every program of this
  * machine may connect, without authentication.
  * @throws TypeError for a host that is no loopback address, unless that is allowed
- * @throws McpError CONNECT_FAILED if it cannot listen on the address
+ * @throws McpError 'CONNECT_FAILED' if it cannot listen on the address
  */
 export async function serveSocket(
   server: Server,

@@ -261,7 +261,7 @@ function withoutResultType({ resultType: _type, ...result }: JsonObject): JsonOb
   return result
 }
 
-/** A task on a server. Its id finds it again, also from another process. */
+/** A task on a server. `resume` returns it again by its id, also in another process. */
 export interface ClientTask {
   /** Id of the task. */
   readonly id: string
@@ -300,7 +300,7 @@ export type Started =
 export interface TasksClient extends ClientExtension {
   /** Calls a tool, as a task if the server supports it. Does not wait for a task to end. */
   start(client: Client, tool: string, args?: JsonObject, options?: StartOptions): Promise<Started>
-  /** A task by its id. Sends no request. `call`: the call that created it, by which its result is checked and handlers know it. */
+  /** A task by its id. Sends no request. With `call`, the call that created it, its result is checked and handlers get it as cause. */
   resume(client: Client, taskId: string, call?: { tool: string; arguments: JsonObject }): ClientTask
 }
 
@@ -383,7 +383,7 @@ class Task implements ClientTask {
   }
 }
 
-/** Waits for the task a call resulted in. Cancels it if this side fails. */
+/** Waits for the task that a call created. Cancels it if the call fails or is cancelled here. */
 async function finish(result: JsonObject, call: ExtensionCall): Promise<JsonObject> {
   if (call.method !== 'tools/call') {
     throw protocolError(`it responded to ${call.method} with a task, which is allowed for tools/call only`)

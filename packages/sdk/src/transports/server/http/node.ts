@@ -251,10 +251,10 @@ function originalUrl(request: object): string | undefined {
   return 'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined
 }
 
-/** The body that a parser in front of this handler left. */
+/** The body that middleware parsed before this handler. */
 function parsedBody(request: object): Body {
   const body = 'body' in request ? request.body : undefined
-  // A parser of text or bytes, such as express.text(), leaves what was not parsed as JSON.
+  // Text or bytes, as of express.text(), were not parsed as JSON.
   const isParsed = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
   return isParsed ? { type: 'value', value: body } : { type: 'consumed' }
 }
@@ -303,7 +303,7 @@ export class NodeReply implements HttpReply {
     if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
     else response.end(body)
     const taken = length > freeBytes ? length : 0
-    // Most responses are in the buffer of the operating system by now.
+    // Most responses are already in the buffer of the operating system.
     if (response.writableEnded && response.writableLength === 0) this.memory?.release(taken)
     else this.#unsent.watch(response, length, () => this.memory?.release(taken))
   }
@@ -378,7 +378,7 @@ const slowestCheckMs = 30_000
 
 /**
  * Listens on a port.
- * @throws McpError CONNECT_FAILED if it cannot listen
+ * @throws McpError 'CONNECT_FAILED' if it cannot listen
  */
 export async function listenOn(
   handle: (request: IncomingMessage, response: ServerResponse) => void,

@@ -211,7 +211,7 @@ export class Router {
     if (closing) {
       this.#closing(reply)
     } else if (sse !== undefined && this.#isSseEndpoint(request)) {
-      // Clients detect by the refusal of a POST without a session that this is not Streamable HTTP.
+      // The refusal of a POST without a session shows clients that this is not a Streamable HTTP endpoint.
       const isMessage = request.method === 'POST' && sessionIdIn(request) !== undefined
       if (isMessage && isJson(request.header('content-type'))) return true
       if (isMessage) this.#notJson(reply)
@@ -403,7 +403,7 @@ export function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
 }
 
-/** What a client is ready to read. */
+/** The media types that a client accepts. */
 export interface Accepted {
   readonly json: boolean
   readonly events: boolean
