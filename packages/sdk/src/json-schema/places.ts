@@ -85,7 +85,7 @@ export class SchemaIndex {
       ? this.#walk(fragment, resource.schema, place)
       : { schema: resource.anchors.get(decoded(fragment)), place }
     if (found.schema === undefined) {
-      throw invalid(from.pointer, keyword, `refers to ${JSON.stringify(to)}, and there is nothing`)
+      throw invalid(from.pointer, keyword, `refers to ${JSON.stringify(to)}, which does not exist`)
     }
     return found
   }

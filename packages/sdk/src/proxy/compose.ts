@@ -43,7 +43,7 @@ export class Prefixes {
     if (`${prefix}${this.separator}`.indexOf(this.separator) === prefix.length) return
     throw invalid(
       `"${prefix}" cannot be a prefix with the separator "${this.separator}": names of two servers could become one. ` +
-        'Choose a prefix that neither holds the separator nor ends with its beginning, or another separator.',
+        'Choose a prefix that neither contains the separator nor ends with its beginning, or another separator.',
     )
   }
 

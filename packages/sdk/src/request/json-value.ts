@@ -31,7 +31,9 @@ const maxDepth = 1000
 export function notSentError(what: string, value: unknown, cause: unknown): McpError | undefined {
   const fault = faultInJson(value, 'writable')
   if (fault === undefined) return undefined
-  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, { cause })
+  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot represent`, {
+    cause,
+  })
 }
 
 /**

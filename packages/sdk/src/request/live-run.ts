@@ -272,7 +272,7 @@ export async function runStep(
   const fault = faultInJson(value, 'exact')
   if (fault === undefined) return JSON.stringify(value)
   throw new TypeError(
-    `The step "${name}" gave what JSON cannot carry, so that a later run would get something else: ` +
+    `The step "${name}" returned a value that JSON cannot represent, so a later run would get another one: ` +
       `${describeFault(fault, 'its result')}. Return plain JSON from it, such as a date as text, and nothing for undefined`,
   )
 }

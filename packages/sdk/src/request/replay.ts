@@ -151,7 +151,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
       forPeer(this.exchange.peer, question),
     ])
     if (requests.length === 0 && needed.state === undefined) {
-      throw new TypeError('inputRequired needs at least one question, or state to carry')
+      throw new TypeError('inputRequired needs at least one request, or a state')
     }
     for (const [key, question] of requests) {
       if (this.refused(question, (error) => this.fail(error))) return this.ended
@@ -196,7 +196,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
       if (drifts >= 2) {
         this.fail(
           new TypeError(
-            `The question "${name}" reads differently every time its handler runs, so no answer can fit it. ` +
+            `The question "${name}" differs in every run of its handler, so no response can match it. ` +
               'Take what varies (a time, a random value, live data) from ctx.step.',
           ),
         )

@@ -206,7 +206,7 @@ function requireExtensions(what: string, extensions: readonly Extension[]): void
     if (seen.has(id)) throw invalid(`${what} names the extension "${id}" twice`)
     seen.add(id)
     for (const name of Object.keys(methods)) {
-      if (names.has(name)) throw invalid(`${what} has two meanings for the method "${name}"`)
+      if (names.has(name)) throw invalid(`${what} defines the method "${name}" twice`)
       names.add(name)
     }
   }

@@ -409,7 +409,7 @@ function partsOf(text: string): Part[] {
 function expressionOf(text: string, body: string): Expression {
   const sign = /^[+#./;?&=,!@|]/.exec(body)?.[0] ?? ''
   const operator = operators.get(sign)
-  if (operator === undefined) throw invalid(text, `has "{${body}}", whose sign "${sign}" is reserved`)
+  if (operator === undefined) throw invalid(text, `has "{${body}}", whose operator "${sign}" is reserved`)
   const specs = body
     .slice(sign.length)
     .split(',')
@@ -430,7 +430,7 @@ function expressionOf(text: string, body: string): Expression {
 /** A literal, encoded for a URI. */
 function encodedLiteral(text: string, literal: string): string {
   if (/[\p{Cc} "<>\\^`|]/u.test(literal)) throw invalid(text, 'has a character that no URI may have')
-  if (/%(?![0-9A-Fa-f]{2})/.test(literal)) throw invalid(text, 'has a "%" that escapes nothing')
+  if (/%(?![0-9A-Fa-f]{2})/.test(literal)) throw invalid(text, 'has a "%" without two hexadecimal digits')
   try {
     return literal.replaceAll(/\P{ASCII}+/gu, encodeURIComponent)
   } catch {

@@ -277,7 +277,9 @@ function requireOptions(options: BearerOptions): URL {
   const all = [...supported, ...required, ...Object.keys(implied), ...Object.values(implied).flat()]
   requireScopes('scopes', all)
   if (all.includes('offline_access')) {
-    throw invalid('scopes: "offline_access" is between a client and its authorization server')
+    throw invalid(
+      'scopes: "offline_access" is not a scope of a server: clients request it from the authorization server',
+    )
   }
   return requireUrl('resource', resource, dangerouslyAllowPlainHttp)
 }

@@ -188,7 +188,7 @@ async function issuerMetadata(issuer: string, load: AuthFetch): Promise<JsonObje
   for await (const { place, ...attempt } of attempts) {
     if ('answer' in attempt && attempt.answer['issuer'] === issuer) return attempt.answer
     if ('answer' in attempt)
-      failure = new McpError('PROTOCOL', `${place} holds the metadata of another issuer`)
+      failure = new McpError('PROTOCOL', `${place} contains the metadata of another issuer`)
     else if (!attempt.late) failure = attempt.error
     else failure = new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: attempt.error })
   }

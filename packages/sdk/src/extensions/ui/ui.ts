@@ -70,8 +70,7 @@ function originProblem(text: unknown, name: keyof AppCsp): string | undefined {
     return secure || loopback.has(host) ? undefined : 'unencrypted origins are allowed for this machine only'
   }
   if (!subdomains) return 'wildcards are allowed in "resourceDomains" only'
-  if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(host))
-    return 'a wildcard must stand for the subdomains of one domain'
+  if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(host)) return 'a wildcard must match the subdomains of one domain'
   return scheme === 'https' ? undefined : 'unencrypted origins are allowed for this machine only'
 }
 

@@ -242,5 +242,5 @@ export class LineConnection {
 const freeBytes = 16_384
 
 function unread(): McpError {
-  return new McpError('LIMIT', 'The client did not read what it was sent, so the connection was closed')
+  return new McpError('LIMIT', 'The client did not read its messages, so the connection was closed')
 }

@@ -112,12 +112,12 @@ export function fullStatus(full: FullBudget): 429 | 503 {
 /** The error for a request that exceeds a limit. */
 export function fullError(full: FullBudget): RpcError {
   const whose = {
-    connection: 'this connection holds as much memory as one may',
-    principal: 'this client holds as much memory as one may',
-    node: 'all clients together hold as much memory as this server allows',
+    connection: 'this connection uses as much memory as one connection may',
+    principal: 'this client uses as much memory as one client may',
+    node: 'all clients together use as much memory as this server allows',
   }
   return internalError(
-    `Too much is under way: ${whose[full]}. Read the answers that wait, let requests finish, and try again.`,
+    `Too much data is in progress: ${whose[full]}. Read pending responses, wait for requests to finish, and try again.`,
   )
 }
 

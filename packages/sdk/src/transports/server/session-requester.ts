@@ -35,7 +35,7 @@ export interface EarlierQuestion {
   readonly isUncertain?: boolean
 }
 
-const requestOver = 'The request that asked is over'
+const requestOver = 'The request that sent it has ended'
 
 /** The ids of requests to the client. */
 export interface QuestionIds {
@@ -94,7 +94,7 @@ export class SessionRequester implements InputStrategy {
     this.#open ??= new Map()
     const open = this.#open
     const withdrawn = new Promise<never>((_, reject) => open.set(id, reject))
-    const onAbort = (): void => this.#withdraw(id, 'The request that asked was cancelled')
+    const onAbort = (): void => this.#withdraw(id, 'The request that sent it was cancelled')
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       remembered?.sent(id)

@@ -462,8 +462,8 @@ export async function serveBatch(
   if (receiver.peer?.revision.batches !== true) {
     throw invalidRequest(`batches are part of revision 2025-03-26 only, so send each message by itself`)
   }
-  if (values.length === 0) throw invalidRequest('a batch must hold at least one message')
-  if (values.length > max) throw invalidRequest(`a batch may hold at most ${max} messages`)
+  if (values.length === 0) throw invalidRequest('a batch must contain at least one message')
+  if (values.length > max) throw invalidRequest(`a batch may contain at most ${max} messages`)
   const serveOne = async (value: unknown): Promise<ServedResponse> => {
     const classified = classify(value)
     switch (classified.kind) {

@@ -153,7 +153,7 @@ export async function serveSocket(
   if ('port' in address) requirePort('serveSocket', address.port)
   if ('port' in address && !isLoopback(hostOf(address)) && options.dangerouslyListenBeyondLoopback !== true) {
     throw new TypeError(
-      `host: "${hostOf(address)}" is reached from other machines, and a socket authenticates nobody. Serve HTTP there, ` +
+      `host: "${hostOf(address)}" is reached from other machines, and sockets have no authentication. Serve HTTP there, ` +
         'or set dangerouslyListenBeyondLoopback.',
     )
   }

@@ -107,7 +107,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   const router = new Router(state, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {
     warn(
-      `${server.info.name}: some definitions require scopes, but requests are not authenticated, so nobody can use those. ` +
+      `${server.info.name}: some definitions require scopes, but requests are not authenticated, so no client can use those. ` +
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }

@@ -256,7 +256,7 @@ export class Router {
         sendBusy(reply, fullStatus(body.full), fullError(body.full))
         return undefined
       case 'cut off':
-        refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
+        refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body ended early')
         return undefined
       case 'consumed':
         throw new Error(
@@ -326,7 +326,7 @@ export class Router {
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {
-      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
+      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: no input was requested from this client')
     }
     return undefined
   }
@@ -341,7 +341,7 @@ export class Router {
     const { request, reply, caller } = exchange
     const session = sessions.find(request, caller)
     if (session === undefined && !this.#state.sharesSessions) {
-      refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+      refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist or has ended')
     } else if (!this.#state.refusesScopes(reply, caller, value)) {
       const classified = Array.isArray(value) ? undefined : classify(value)
       if (classified?.kind === 'invalid') sendError(reply, 400, classified.error, classified.id)

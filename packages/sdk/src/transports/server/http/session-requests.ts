@@ -317,7 +317,7 @@ export class SessionRequests {
   }
 }
 
-const noSession = 'this session does not exist, or no longer'
+const noSession = 'this session does not exist or has ended'
 
 /** The outlet of `initialize`, which sends only its response. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
@@ -349,7 +349,7 @@ async function resume(
       return
     }
   }
-  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
+  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not stored, or no longer')
 }
 
 /** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */

@@ -191,7 +191,7 @@ class WebPipe implements Pipe {
 
   disconnect(): void {
     this.#ending = true
-    this.#controller?.error(new Error('The stream was cut because its reader stalled'))
+    this.#controller?.error(new Error('The stream was closed because its reader stalled'))
     this.#over()
   }
 
