@@ -4,6 +4,10 @@
  * @module
  */
 
+import { retryDelay } from '../jsonrpc/deferred.ts'
+
+export { retryDelay }
+
 /** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -22,11 +26,6 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T
 export class TimeoutError extends Error {}
 
 const firstPauseMs = 50
-
-/** Milliseconds before another attempt: random, and longer after more of them. */
-export function retryPause(attempts: number, longestMs: number): number {
-  return Math.random() * Math.min(longestMs, firstPauseMs * 2 ** Math.min(attempts, 10))
-}
 
 /** The decoded password of a URL, which messages may contain in place of the encoded one. */
 export function decodeOrRaw(text: string): string {
@@ -83,7 +82,7 @@ export class Reconnection {
       events.lost(cause)
       const since = performance.now()
       for (let attempts = 0; ; attempts++) {
-        await this.#pause(retryPause(attempts, longestPauseMs))
+        await this.#pause(retryDelay(attempts, firstPauseMs, longestPauseMs))
         if (this.#isClosed) return
         try {
           lost = (await connect()).lost

@@ -13,6 +13,15 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve }
 }
 
+/**
+ * Milliseconds before another attempt: random, so that clients do not retry at the same time, up to a maximum that doubles with
+ * each failure.
+ * @param failures earlier failures, from 0
+ */
+export function retryDelay(failures: number, firstMs: number, longestMs: number): number {
+  return Math.random() * Math.min(longestMs, firstMs * 2 ** failures)
+}
+
 /** Waits for a promise, at most this many milliseconds. */
 export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -227,6 +227,3 @@ export type Question = {
 
 /** The input requests of one round, by keys that the server chose. */
 export type InputRequests = Record<string, Question>
-
-/** The responses to one round, under the same keys. */
-export type InputResponses = Record<string, unknown>

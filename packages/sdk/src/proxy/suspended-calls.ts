@@ -155,11 +155,6 @@ export class SuspendedCalls<C extends Suspendable> {
     this.#bounds = bounds
   }
 
-  /** The number of suspended calls. */
-  get size(): number {
-    return this.#calls.size
-  }
-
   /**
    * Suspends a call until `resume` or its timeout.
    * @throws RpcError when a limit is reached; the call is then cancelled

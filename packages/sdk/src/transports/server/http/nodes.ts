@@ -1,3 +1,4 @@
+import { retryDelay } from '../../../jsonrpc/deferred.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
 import type { Backplane } from '../../../request/backplane.ts'
@@ -177,8 +178,7 @@ export class Nodes {
           },
           (error) => {
             if (failures === 0) this.#listener.report(error)
-            const longest = Math.min(retryMs.longest, retryMs.first * 2 ** Math.min(failures, 10))
-            this.#renewLater(Math.random() * longest, failures + 1)
+            this.#renewLater(retryDelay(failures, retryMs.first, retryMs.longest), failures + 1)
           },
         )
       }, ms),
