@@ -412,7 +412,7 @@ export interface BaseClient {
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
   /**
    * Closes the connection and, over stdio, ends the server's whole process tree. Requests in flight reject with McpError
-   * 'CONNECTION_CLOSED'. Idempotent; never rejects.
+   * 'CONNECTION_CLOSED'. Idempotent.
    */
   close(): Promise<void>
   /** Resolves when the connection closed: with the reason, or undefined after `close()`. Never rejects. */

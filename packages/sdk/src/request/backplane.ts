@@ -81,7 +81,7 @@ interface Log {
 }
 
 /** Append logs with expiry and a common size limit. When it is exceeded, the least recently appended logs are evicted. */
-export class MemoryLogs {
+class MemoryLogs {
   readonly #mostChars: number
   /** In the order of their newest entries. */
   readonly #logs = new Map<string, Log>()
@@ -161,7 +161,7 @@ function indexOf({ entries, last }: Log, position: string): number | undefined {
   return entries[index]?.position === position ? index : undefined
 }
 
-export interface StoredValue {
+interface StoredValue {
   readonly value: string
   /** When it expires, in milliseconds of the monotonic clock. */
   readonly expires: number
@@ -178,7 +178,7 @@ const owners = 5
 const betweenClearingsMs = 1_000
 
 /** Values that expire, bounded in number and characters, both in all and for each owner. */
-export class MemoryValues {
+class MemoryValues {
   readonly #most: Readonly<Amount>
   readonly #share: Readonly<Amount>
   readonly #kept = new Map<string, StoredValue>()

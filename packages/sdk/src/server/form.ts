@@ -155,9 +155,13 @@ export function inputRequired(needed: { requests?: InputRequests; state?: unknow
 
 /** Creates the requests for `inputRequired`. */
 export const ask: {
+  /** A form elicitation. @throws TypeError for a schema that is not a form */
   elicit(form: { message: string; schema: FormSchema }): Question
-  elicitUrl(visit: { message: string; url: string }): Question
+  /** A URL elicitation. */
+  elicitUrl(params: { message: string; url: string }): Question
+  /** A sampling request. */
   sample(request: CreateMessageParams): Question
+  /** A request for the client's roots. */
   roots(): Question
 } = {
   elicit: (question) => {
@@ -166,7 +170,7 @@ export const ask: {
     const params = { mode: 'form' as const, message: question.message, requestedSchema: form.schema }
     return { method: 'elicitation/create', params }
   },
-  elicitUrl: (visit) => ({ method: 'elicitation/create', params: { mode: 'url', ...visit } }),
+  elicitUrl: (params) => ({ method: 'elicitation/create', params: { mode: 'url', ...params } }),
   sample: (params) => ({ method: 'sampling/createMessage', params }),
   roots: () => ({ method: 'roots/list', params: {} }),
 }

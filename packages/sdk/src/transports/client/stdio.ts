@@ -31,7 +31,10 @@ export interface StdioTransportOptions extends LineLimits {
   askToEnd?: (pid: number) => void
   /** Called with the process id of `command` when it was started. */
   onStart?: (pid: number) => void
-  /** Called with the server's stderr output, which is logging and need not be an error. Default: it is dropped. */
+  /**
+   * Called with the server's stderr output, which is logging and need not be an error. Default: none. The error of a lost
+   * connection has the end of it in any case.
+   */
   onStderr?: (text: string) => void
 }
 

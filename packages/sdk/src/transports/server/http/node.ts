@@ -24,7 +24,7 @@ import {
 export const pieceBytes = 262_144
 
 /** Sends a body in pieces, and disconnects a stalled reader. */
-export function endInPieces(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
+function endInPieces(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   let taken = 0
   // Middleware such as compression emits only `drain`.
@@ -365,7 +365,7 @@ class NodePipe implements Pipe {
 export interface HttpListener {
   /** The URL of the endpoint. */
   readonly url: string
-  /** The port, also if 0 was given. */
+  /** The actual port, also if 0 was given. */
   readonly port: number
   /** Stops listening and closes the handler: ends streams, and sends responses within 1 s. */
   close(): Promise<void>

@@ -353,7 +353,7 @@ async function resume(
 }
 
 /** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */
-export function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
+function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
   if (version === undefined || revisionOf(version)?.era === 'session') return true
   sendError(reply, 400, unsupportedVersion(version), id)
