@@ -3,8 +3,8 @@ import { pieceEnd, Slice, utf8 } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
- * Reads lines from a stream. A chunk is read in pieces, each in its own microtask, so that the time of handlers is measured
- * too. After a few milliseconds it yields to the event loop, so that one peer does not block the others.
+ * Reads lines from a stream. It yields to the event loop between the pieces of a large chunk and after 10 ms of small chunks, so
+ * that one peer does not block the others, and the responses to one piece are written before the next is read.
  */
 export class LineSource {
   readonly #input: Readable
@@ -12,8 +12,7 @@ export class LineSource {
   readonly #slice = new Slice()
   /** Chunks not read yet. */
   #queue: Uint8Array[] = []
-  /** The next piece is read in a later microtask or turn of the event loop. */
-  #scheduled = false
+  #yielding = false
   #paused = false
   #stopped = false
   readonly #onEnd: () => void
@@ -27,7 +26,7 @@ export class LineSource {
     input.on('data', (chunk: Uint8Array | string) => {
       if (this.#stopped) return
       this.#queue.push(typeof chunk === 'string' ? utf8(chunk) : chunk)
-      if (!this.#scheduled && !this.#paused) this.#read()
+      if (!this.#yielding && !this.#paused) this.#read()
     })
     this.#onEnd = options.onEnd
     // The stream may end while chunks are queued.
@@ -45,7 +44,7 @@ export class LineSource {
 
   resume(): void {
     this.#paused = false
-    if (!this.#scheduled) this.#read()
+    if (!this.#yielding) this.#readOn()
   }
 
   /** Delivers all queued chunks at once; for a stream that has ended. */
@@ -72,33 +71,33 @@ export class LineSource {
 
   #read(): void {
     this.#slice.begin()
-    this.#readPiece()
-  }
-
-  readonly #readPiece = (): void => {
-    this.#scheduled = false
-    if (this.#paused) return
-    const chunk = this.#queue[0]
-    if (chunk !== undefined) {
+    for (let chunk = this.#queue[0]; chunk !== undefined; chunk = this.#queue[0]) {
       const end = pieceEnd(chunk, 0)
       if (end === chunk.length) this.#queue.shift()
       else this.#queue[0] = chunk.subarray(end)
       this.#lines.push(end === chunk.length ? chunk : chunk.subarray(0, end))
       const isSliceOver = this.#slice.end()
+      if ((isSliceOver || this.#queue.length > 0) && !this.#paused) {
+        this.#yield()
+        return
+      }
       if (this.#paused) return
-      if (isSliceOver) {
-        this.#scheduled = true
-        this.#input.pause()
-        setImmediate(() => this.#read())
-        return
-      }
-      if (this.#queue.length > 0) {
-        this.#scheduled = true
-        queueMicrotask(this.#readPiece)
-        return
-      }
     }
     if (this.#inputEnded) this.#end()
-    else if (this.#input.isPaused()) this.#input.resume()
+  }
+
+  #yield(): void {
+    if (this.#stopped) return
+    this.#yielding = true
+    this.#input.pause()
+    setImmediate(() => {
+      this.#yielding = false
+      if (!this.#paused) this.#readOn()
+    })
+  }
+
+  #readOn(): void {
+    this.#read()
+    if (!this.#yielding && !this.#paused) this.#input.resume()
   }
 }

@@ -1,4 +1,4 @@
-import { responseBody, responseText } from '../../jsonrpc/cached-json.ts'
+import { type JsonBody, responseBody, responseText } from '../../jsonrpc/cached-json.ts'
 import {
   clipped,
   ErrorCode,
@@ -372,11 +372,8 @@ export function encodeBatch(responses: readonly JsonRpcResponse[], server: Serve
   return `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`
 }
 
-/** The JSON of a response as text or UTF-8. One that cannot be serialized is reported and replaced by an error. */
-export function encodeResponse(
-  response: JsonRpcResponse,
-  server: Server,
-): string | ReturnType<TextEncoder['encode']> {
+/** The JSON of a response. One that cannot be serialized is reported and replaced by an error. */
+export function encodeResponse(response: JsonRpcResponse, server: Server): JsonBody {
   try {
     return responseBody(response)
   } catch (error) {

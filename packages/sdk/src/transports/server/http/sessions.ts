@@ -1,3 +1,4 @@
+import { type JsonBody, textOfBody } from '../../../jsonrpc/cached-json.ts'
 import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -396,12 +397,12 @@ export class PostStream extends SessionResponse implements SlowAnswer {
   }
 
   /** Sends the responses and ends; '' if all requests were cancelled. */
-  answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
+  answer(status: number, body: JsonBody): void {
     if (this.isReleased) return
     if (this.stream === undefined && body !== '') {
       if (!this.over) this.#reply.send(status, body)
     } else {
-      const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+      const text = textOfBody(body)
       this.open()?.end(text === '' ? undefined : text)
     }
     this.done()
