@@ -69,6 +69,8 @@ export interface StdioServer {
  * Serves one client on stdin and stdout, in every revision. Meanwhile other writes to stdout (`console.log`, libraries) go to
  * stderr. When stdin ends, handlers are aborted; the process exits if one still runs after 1 s, if the client stopped reading,
  * or if something else keeps it alive for another second and `outlives` is not set.
+ * @throws McpError 'INVALID' for an unknown option or limit, TypeError for what is not a server
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  */
 export function serveStdio(server: Server, options: ServeStdioOptions = {}): StdioServer {
   requireServer(server, 'serveStdio')

@@ -83,7 +83,7 @@ const optionNames = Object.keys({
 } satisfies Record<keyof ServeHttpOptions, true>)
 
 /**
- * Mounts a server on HTTP.
+ * Mounts a server on HTTP. Call `listen` of the result to serve a port, or use its `fetch` or `node` in a framework.
  * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
  */
 export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHandler {
