@@ -38,7 +38,7 @@ export interface ExtensionCall {
   wait(ms: number): Promise<void>
 }
 
-/** A request before it is sent, or after its response. */
+/** A request that an extension may change before it is sent, or whose result it identifies. */
 export interface ExtensionSubject {
   /** The method of the request. */
   readonly method: string

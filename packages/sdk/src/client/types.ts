@@ -37,7 +37,7 @@ import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
 import type { ClientTelemetry } from './telemetry.ts'
 
-/** The client that a request is relayed for. */
+/** The client that a proxy relays a request for. */
 export interface Relay {
   /** Its capabilities, declared in place of the connection's own (2026-07-28). */
   readonly capabilities: ClientCapabilities
@@ -262,7 +262,7 @@ type OutOf<T> = T extends { output?: infer Out } ? Exclude<Out, undefined> : nev
 
 /** Names of a server's tools; `string` if the server's type is unknown. */
 export type ToolName<S> = [ToolsOf<S>] extends [never] ? string : keyof ToolsOf<S> & string
-/** Arguments of one tool. */
+/** Arguments of one tool; any JSON object if the server's type is unknown. */
 export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
   ? JsonObject
   : N extends keyof ToolsOf<S>
@@ -316,7 +316,7 @@ type Expanded<T extends string> = string extends T
 type Given<Args, Options> =
   Record<never, never> extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options]
 
-/** What the server declared while connecting. */
+/** The server's info, revision and capabilities, as negotiated while connecting. */
 export interface ServerFacts {
   /** Name and version of the server; undefined if it sent none. */
   readonly info: Implementation | undefined

@@ -88,7 +88,10 @@ export type McpErrorCode =
   /** The response was lost, came from a gateway, or the session ended: the call may or may not have run. */
   | 'OUTCOME_UNKNOWN'
 
-/** A local error, identified by its `code`. */
+/**
+ * An error of this side: a failed connection, a timeout, an invalid option. Its `code` says which. An error response of the
+ * peer is an `RpcError`.
+ */
 export class McpError extends Error {
   override readonly name: string = 'McpError'
   /** The kind of failure, for programs; the message is for people. */

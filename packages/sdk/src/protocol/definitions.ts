@@ -195,7 +195,7 @@ export interface CompleteParams {
   context?: { arguments?: Record<string, string> }
 }
 
-/** The changes a client subscribes to. */
+/** The changes that a client subscribes to, as in `subscriptions/listen`. */
 export interface SubscriptionFilter {
   /** Changes of the list of tools. Default false. */
   toolsListChanged?: boolean
@@ -209,7 +209,7 @@ export interface SubscriptionFilter {
   taskIds?: string[]
 }
 
-/** What a client supports. */
+/** The features that a client supports; an absent member is not supported. */
 export interface ClientCapabilities {
   /** Capabilities outside of the specification, by name. */
   experimental?: Record<string, JsonObject>
@@ -225,7 +225,7 @@ export interface ClientCapabilities {
   tasks?: JsonObject
 }
 
-/** What a server supports. */
+/** The features that a server supports; an absent member is not supported. */
 export interface ServerCapabilities {
   /** Capabilities outside of the specification, by name. */
   experimental?: Record<string, JsonObject>

@@ -207,7 +207,7 @@ export interface ListRootsResult extends Result {
   roots: Root[]
 }
 
-/** The requests a server may send to a client, by method. */
+/** The requests that a server sends to a client, by method, with their params and results. */
 export interface Questions {
   /** A form, or a URL to open. */
   'elicitation/create': { params: ElicitParams; answer: ElicitResult }

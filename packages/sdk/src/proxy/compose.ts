@@ -416,7 +416,7 @@ export interface CompositionOptions {
   onError?: (error: unknown, where: { method: string; name?: string }) => void
 }
 
-/** Several servers served as one. */
+/** Several servers served as one, made by `compose`. Its members can change while it is served. */
 export interface Composition extends Server {
   /** Adds or replaces a member and notifies subscribers. @throws McpError 'INVALID' */
   mount(prefix: string, server: Server): void

@@ -52,7 +52,7 @@ export interface ClientSession {
 /** The channel of a request: pipes of a process, a network, or a socket file. */
 export type Transport = 'pipe' | 'tcp' | 'unix'
 
-/** One request being served, as the transport describes it. */
+/** One request being served: its message, its sender, and how to reach the client. The first argument of middleware. */
 export interface Exchange {
   /** The JSON-RPC id of the request. */
   readonly id: RequestId
@@ -143,7 +143,7 @@ export class InputRequired {
   }
 }
 
-/** The successful result of an exchange. */
+/** How an exchange ends, unless it fails: with a result, or with requests for input. */
 export type Outcome =
   /** The result of the method. */
   | { readonly type: 'complete'; readonly result: JsonObject }

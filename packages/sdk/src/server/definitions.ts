@@ -62,7 +62,7 @@ type DescribedMembers<In, Out> = [Undescribed<In>] extends [never]
     : { output: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
   : { input: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
 
-/** Primitive values. */
+/** The primitive values that are inferred with their literal types. */
 export type Literal = string | number | boolean | null | undefined
 
 /** Any JSON value, inferred with literal types: `'text'` is not widened to `string`. */
@@ -112,7 +112,10 @@ export function blockOf<T>(value: T | string): T | TextContent {
   return typeof value === 'string' ? { type: 'text', text: value } : value
 }
 
-/** Creates a complete tool result. */
+/**
+ * Creates a tool result with content besides its structured value, or with `isError` or metadata. The value itself is enough
+ * otherwise.
+ */
 export function reply<T = never, L extends Literal = Literal>(
   parts: ReplyParts<T & Hint<L>>,
 ): Reply<NoInfer<T>> {

@@ -5,7 +5,7 @@ import { type MethodRow, type ProtocolVersion, protocolVersions } from '../proto
 import type { Caller, Exchange, Outcome, Peer } from '../request/exchange.ts'
 import type { Definitions, Middleware, Server } from './server.ts'
 
-/** One request method that an extension adds. */
+/** One request method that an extension adds: its handler, and the revisions that have it. */
 export interface ExtensionMethod extends Pick<MethodRow, 'asks' | 'named'> {
   /** First revision it is served on. Default: the first of all. */
   since?: ProtocolVersion

@@ -153,7 +153,7 @@ export function inputRequired(needed: { requests?: InputRequests; state?: unknow
   return new InputRequired(needed.requests ?? {}, needed.state)
 }
 
-/** Creates the requests for `inputRequired`. */
+/** Creates the requests for `inputRequired`, from the same arguments as the functions of `ctx`, except `key` and `id`. */
 export const ask: {
   /** A form elicitation. @throws TypeError for a schema that is not a form */
   elicit(form: { message: string; schema: FormSchema }): Question

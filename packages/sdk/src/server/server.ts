@@ -47,7 +47,7 @@ export type AnyPrompt = { readonly kind: 'prompt' } & Omit<PromptDefinition, 'ru
     run: (args: never, ctx: never) => unknown
   }
 
-/** The definitions of a server, by name. */
+/** The definitions of a server by name, as `tool`, `resource`, `template` and `prompt` return them. */
 export interface Definitions {
   /** Tools by name: 1 to 128 of `A-Z a-z 0-9 _ - .`. */
   tools?: Record<string, AnyTool>
@@ -57,7 +57,10 @@ export interface Definitions {
   prompts?: Record<string, AnyPrompt>
 }
 
-/** Wraps the handling of every request, outermost first. */
+/**
+ * Wraps the handling of every request. Call `next` with the exchange, or one that spreads it, and return its outcome or another
+ * one; throw an `RpcError` to refuse the request. The first of several is the outermost.
+ */
 export type Middleware = (
   exchange: Exchange,
   next: (exchange: Exchange) => Promise<Outcome>,

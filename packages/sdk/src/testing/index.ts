@@ -26,7 +26,7 @@ function effectsBetween(before: unknown, after: unknown): unknown {
   return after
 }
 
-/** How the effects of two runs differ. */
+/** The differences between the effects of two runs, one sentence each; empty if there are none. */
 export function differences(legacy: unknown, modern: unknown, path = 'effects'): string[] {
   if (canonical(legacy) === canonical(modern)) return []
   if (Array.isArray(legacy) && Array.isArray(modern)) {
@@ -109,7 +109,7 @@ export interface Run {
   readonly effects: unknown
 }
 
-/** The runs of both eras. */
+/** The runs of a tool with and without sessions, and their differences. */
 export interface Twice {
   /** A run in which the handler waits for answers. */
   readonly once: Run

@@ -15,7 +15,7 @@ import type { ProofKey } from './proof-key.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 import type { Tokens } from './token-endpoint.ts'
 
-/** How a client authenticates at the token endpoint. */
+/** How a client authenticates at the token endpoint (RFC 8414, `token_endpoint_auth_methods_supported`). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 
 /** A key that signs client assertions (RFC 7523). */

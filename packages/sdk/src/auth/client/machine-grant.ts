@@ -15,7 +15,7 @@ import { requestTokens, type Tokens } from './token-endpoint.ts'
 /** In place of an issuer: sends the credentials to any authorization server that the MCP server names. */
 export const anyAuthorizationServer = 'whichever-the-server-names'
 
-/** A client without a user. */
+/** A client without a user, as registered with its authorization server. */
 export interface MachineClient extends ConfiguredClient {
   /**
    * The issuer identifier of the authorization server that the credentials belong to; they are not sent to any other.
@@ -104,7 +104,7 @@ function machineGrant(
   }
 }
 
-/** The identity provider of an organization. */
+/** The identity provider of an organization, with this application's client there and the user's token. */
 export interface IdentityProvider {
   /** Issuer identifier of the provider. */
   issuer: string

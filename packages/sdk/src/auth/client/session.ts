@@ -64,7 +64,7 @@ export interface AuthOptions extends NetworkOptions {
   account?: string
 }
 
-/** Credentials for one server. */
+/** Credentials for one server: the option `auth` of `http`. Tokens are obtained when the server requires them. */
 export interface Authorization extends HttpAuth {
   /** Deletes the tokens for a server; the next request that needs some obtains new ones. */
   forget(server: string | URL): Promise<void>

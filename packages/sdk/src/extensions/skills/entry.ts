@@ -5,7 +5,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ResourceContents } from '../../protocol/content.ts'
 
-/** The identifier of this extension. */
+/** The identifier of the skills extension, as in `capabilities.extensions`. */
 export const skillsExtension = 'io.modelcontextprotocol/skills'
 
 /** The maximum size of one skill, which every host must accept; servers reject larger ones. */

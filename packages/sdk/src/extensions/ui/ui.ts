@@ -74,7 +74,7 @@ function originProblem(text: unknown, name: keyof AppCsp): string | undefined {
   return scheme === 'https' ? undefined : 'unencrypted origins are allowed for this machine only'
 }
 
-/** The identifier of this extension. */
+/** The identifier of the apps extension, as in `capabilities.extensions`. */
 export const uiExtension = 'io.modelcontextprotocol/ui'
 
 /** The media type of an app: an HTML document that communicates with its host. */

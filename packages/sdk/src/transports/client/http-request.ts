@@ -1,7 +1,7 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
 import { requireKnown } from '../../request/known-members.ts'
 
-/** The part of `fetch` that transports use. */
+/** The part of `fetch` that transports use. It must not follow redirects by itself: `redirect` of `init` is `manual`. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
 /** Headers for every request: fixed, or a function called for each request. */
