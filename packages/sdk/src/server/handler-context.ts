@@ -195,15 +195,24 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
+/** What limits the rate of the notifications of one request. */
+interface Rate {
+  /** The newest progress that was sent or is delayed. */
+  last: number
+  tokens: number
+  /** When tokens were added last, in milliseconds of the monotonic clock. */
+  refilled: number
+  delayed: Progress | undefined
+  timer: ReturnType<typeof setTimeout> | undefined
+  /** Log messages that were not sent. */
+  dropped: number
+}
+
 /** Progress and log notifications of one request: rate-limited; progress only increases, and its newest value is always sent. */
 export class ProgressAndLogs {
   readonly #exchange: Exchange
-  #last = Number.NEGATIVE_INFINITY
-  #tokens = burst
-  #refilled = 0
-  #delayed: Progress | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #dropped = 0
+  /** Created with the first notification: most requests have none. */
+  #rate: Rate | undefined
   #closed = false
 
   constructor(exchange: Exchange) {
@@ -212,25 +221,27 @@ export class ProgressAndLogs {
 
   progress(report: Progress): void {
     const { progress } = report
-    if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
     // JSON has no Infinity and no NaN.
-    if (!Number.isFinite(progress)) return
-    this.#last = progress
-    if (this.#timer === undefined && this.#takeToken()) {
+    if (this.#closed || this.#token === undefined || !Number.isFinite(progress)) return
+    const rate = this.#started()
+    if (progress <= rate.last) return
+    rate.last = progress
+    if (rate.timer === undefined && takeToken(rate)) {
       this.#send(report)
       return
     }
-    this.#delayed = report
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
+    rate.delayed = report
+    rate.timer ??= setTimeout(() => {
+      rate.timer = undefined
+      if (!this.#closed) this.#sendDelayed(rate)
     }, 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
     if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
-    if (!this.#takeToken()) {
-      this.#dropped++
+    const rate = this.#started()
+    if (!takeToken(rate)) {
+      rate.dropped++
       return
     }
     const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
@@ -239,19 +250,38 @@ export class ProgressAndLogs {
 
   /** Sends delayed progress, and ignores everything from then on. */
   close(): void {
-    clearTimeout(this.#timer)
-    if (this.#delayed !== undefined) this.#send(this.#delayed)
+    this.#closed = true
+    const rate = this.#rate
+    if (rate === undefined) return
+    clearTimeout(rate.timer)
+    this.#sendDelayed(rate)
     const wanted = this.#exchange.peer.logLevel
-    if (this.#dropped > 0 && wanted !== undefined) {
+    if (rate.dropped > 0 && wanted !== undefined) {
       const level = isAtLeast('warning', wanted) ? 'warning' : wanted
-      const data = `${this.#dropped} log messages were left out: at most ${perSecond} a second are sent`
+      const data = `${rate.dropped} log messages were left out: at most ${perSecond} a second are sent`
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
-    this.#closed = true
+  }
+
+  #started(): Rate {
+    this.#rate ??= {
+      last: Number.NEGATIVE_INFINITY,
+      tokens: burst,
+      refilled: 0,
+      delayed: undefined,
+      timer: undefined,
+      dropped: 0,
+    }
+    return this.#rate
+  }
+
+  #sendDelayed(rate: Rate): void {
+    const report = rate.delayed
+    rate.delayed = undefined
+    if (report !== undefined) this.#send(report)
   }
 
   #send(report: Progress): void {
-    this.#delayed = undefined
     const progressToken = this.#token
     if (progressToken === undefined) return
     const { total, ...rest } = report
@@ -265,15 +295,15 @@ export class ProgressAndLogs {
       ? token
       : undefined
   }
+}
 
-  #takeToken(): boolean {
-    const now = performance.now()
-    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
-    this.#refilled = now
-    if (this.#tokens < 1) return false
-    this.#tokens--
-    return true
-  }
+function takeToken(rate: Rate): boolean {
+  const now = performance.now()
+  rate.tokens = Math.min(burst, rate.tokens + ((now - rate.refilled) * perSecond) / 1000)
+  rate.refilled = now
+  if (rate.tokens < 1) return false
+  rate.tokens--
+  return true
 }
 
 /**

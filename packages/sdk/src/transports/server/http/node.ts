@@ -89,9 +89,9 @@ export class UnsentResponses {
   }
 }
 
-const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
-/** Their lengths: most other headers are excluded by length, without comparing names. */
-const singletonLengths: ReadonlySet<number> = new Set(singletons.map(({ length }) => length))
+/** A bit for each length of a singleton: names are compared only where two headers have the same length. */
+const singletonLengths = singletons.reduce((bits, { length }) => bits | (1 << length), 0)
+const singletonNames: ReadonlySet<string> = new Set(singletons)
 
 /** The properties that Express and compatible frameworks add to a request; the path of a route may be a pattern. */
 interface MountedRequest extends IncomingMessage {
@@ -138,11 +138,9 @@ export class NodeRequest implements HttpRequest {
     const { rawHeaders } = this.#request
     let seen = 0
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      const raw = rawHeaders[i]
-      if (raw === undefined || !singletonLengths.has(raw.length)) continue
-      const bit = singletonBits.get(raw.toLowerCase())
-      if (bit === undefined) continue
-      if ((seen & bit) !== 0) return raw
+      const length = rawHeaders[i]?.length ?? 0
+      const bit = length < 32 ? singletonLengths & (1 << length) : 0
+      if ((seen & bit) !== 0) return repeatedAmong(rawHeaders)
       seen |= bit
     }
     return undefined
@@ -214,6 +212,19 @@ export class NodeRequest implements HttpRequest {
       request.on('end', onEnd)
     })
   }
+}
+
+/** The first singleton that occurs a second time, as it was sent. */
+function repeatedAmong(rawHeaders: readonly string[]): string | undefined {
+  const seen = new Set<string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i] ?? ''
+    const name = raw.toLowerCase()
+    if (!singletonNames.has(name)) continue
+    if (seen.has(name)) return raw
+    seen.add(name)
+  }
+  return undefined
 }
 
 /** Maximum pipelined requests that wait on one connection. */
