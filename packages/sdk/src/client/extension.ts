@@ -11,7 +11,7 @@ export interface ExtensionCall {
   readonly params: JsonObject
   /** What the server declared. */
   readonly server: ServerFacts
-  /** Aborts when the caller gives up or the call times out. */
+  /** Aborts when the caller cancels the call or it times out. */
   readonly signal: AbortSignal
   /**
    * Reports progress of this call; values that do not increase are ignored. Absent if the caller wants no progress.

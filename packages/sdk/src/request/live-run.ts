@@ -21,10 +21,10 @@ export interface StepMemory {
   readonly flow: string
   /** Whether the handler still repeats steps of an earlier run. */
   readonly isReplaying: boolean
-  /** The result of a step of an earlier run, by name and place. */
-  step(place: string): { readonly value?: unknown } | undefined
+  /** The result of a step of an earlier run, by its name with a number (`occurrence`). */
+  step(key: string): { readonly value?: unknown } | undefined
   /** Stores the result of a step. */
-  keep(place: string, result: { readonly value?: unknown }): Promise<void>
+  keep(key: string, result: { readonly value?: unknown }): Promise<void>
 }
 
 /** Sends requests for input on the connection while the handler waits. */
@@ -292,7 +292,7 @@ export interface Journal {
   asked: Record<string, string>
   /** Checked answers, by the identity of their question. */
   answers: Record<string, unknown>
-  /** Results of finished steps, by name and place. */
+  /** Results of finished steps, by name with a number. */
   steps: Record<string, { value?: unknown }>
   /** How often the question of a key was answered and then differed in the next run. */
   drifts: Record<string, number>

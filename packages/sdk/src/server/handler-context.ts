@@ -195,7 +195,7 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
-/** What limits the rate of the notifications of one request. */
+/** The state of the rate limit for the notifications of one request. */
 interface Rate {
   /** The newest progress that was sent or is delayed. */
   last: number

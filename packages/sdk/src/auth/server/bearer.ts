@@ -32,7 +32,7 @@ const maxTokenChars = 16_384
 const authorization = /^(bearer|dpop)(?:[\t ]+(.*))?$/i
 const token68 = /^[A-Za-z0-9._~+/-]+=*$/
 
-/** Reads the credentials from the Authorization header, the only place that is accepted. */
+/** Reads the credentials from the Authorization header; those in the query or body are not accepted. */
 export function credentialsOf(request: HttpCaller): Credentials {
   const { url } = request
   const query = url.indexOf('?')

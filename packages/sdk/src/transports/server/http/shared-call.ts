@@ -43,7 +43,7 @@ interface StoredCall {
   /** The prefix of the idempotency keys of its steps. */
   readonly flow: string
   readonly questions: Record<string, StoredQuestion>
-  /** The results of finished steps, by name and place. */
+  /** The results of finished steps, by name with a number. */
   readonly steps: Record<string, { readonly value?: unknown }>
 }
 
