@@ -13,9 +13,7 @@ export interface ExtensionCall {
   readonly server: ServerFacts
   /** Aborts when the caller cancels the call or it times out. */
   readonly signal: AbortSignal
-  /**
-   * Reports progress of this call; values that do not increase are ignored. Absent if the caller wants no progress.
-   */
+  /** Reports progress of this call; values that do not increase are ignored. Absent if the caller wants no progress. */
   readonly onProgress?: (report: ProgressReport) => void
   /**
    * Sends a request of the extension under this call's deadline.

@@ -224,9 +224,7 @@ export type ReadReturn =
 export interface ResourceDefinition<U extends string = string> extends Shown {
   /** URI of the resource, unique within the server. */
   uri: U
-  /**
-   * Media type. Default: none in lists; `text/plain` for text and `application/octet-stream` for bytes in results.
-   */
+  /** Media type. Default: none in lists; `text/plain` for text and `application/octet-stream` for bytes in results. */
   mimeType?: string
   /** Hints for clients on its use. */
   annotations?: Annotations

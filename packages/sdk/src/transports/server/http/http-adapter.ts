@@ -28,9 +28,7 @@ export interface HttpRequest extends HttpCaller {
   isAt(path: string): boolean
   /** Whether a framework routed exactly this path to the handler; absent if unknown. */
   readonly isMounted?: boolean
-  /**
-   * Reads the body. The account counts it meanwhile. Never settles if the client disconnects.
-   */
+  /** Reads the body. The account counts it meanwhile. Never settles if the client disconnects. */
   read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
