@@ -216,7 +216,7 @@ export class SessionRequests {
   ): Promise<ServedResponse> {
     const served = owner.session.request(message, post, caller)
     const shared = this.#shared
-    if (shared === undefined) return served
+    if (shared?.isSaved(message.method) !== true) return served
     return served.then(async (response) => {
       if (response !== undefined && 'result' in response) await shared.save(owner, message)
       return response
