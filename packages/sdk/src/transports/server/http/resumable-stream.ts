@@ -86,10 +86,9 @@ export class ResumableStream {
     this.#then(() => this.#verifyLog())
   }
 
-  /** Does something after what was sent so far is stored, and before anything later is. Resolves when it is done. A failure is reported. */
-  queue(work: () => Promise<void>): Promise<void> {
+  /** Does something after what was sent so far is stored, and before anything later is. A failure is reported. */
+  queue(work: () => Promise<void>): void {
     this.#then(() => work().catch(this.#report))
-    return this.#line
   }
 
   /** Sends an event without data, which gives the client an id to resume from. */

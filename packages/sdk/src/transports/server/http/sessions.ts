@@ -257,8 +257,8 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
   /** Whether nothing can be sent any more. */
   protected over = false
   #isReleased = false
-  /** The requests to the client that are being stored. */
-  readonly #storing = new Set<Promise<void>>()
+  /** Requests to the client that are being stored. */
+  #storing = 0
 
   constructor(owner: HttpSession) {
     this.owner = owner
@@ -294,9 +294,7 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
     if (!owner.polls) return undefined
     if (which === 'waiting' && call.waitingFor.length === 0) return undefined
     // Another node cannot wait for the answer to a question that is not stored.
-    if (this.#storing.size > 0 && which === 'waiting')
-      return Promise.all(this.#storing).then(() => this.release(which))
-    if (this.#storing.size > 0 && call.call?.takeover !== 'always') return undefined
+    if (this.#storing > 0 && (which === 'waiting' || call.call?.takeover !== 'always')) return undefined
     const released = call.release().catch((error) => report(owner.state.server, error, 'session'))
     return this.#leave(call, released)
   }
@@ -341,11 +339,11 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
     if (stream === undefined || text === undefined) return false
     const { sharing } = this.owner
     if (sharing !== undefined && 'id' in message) {
-      const stored = stream.queue(async () => {
-        await Promise.all([sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)])
+      this.#storing++
+      stream.queue(async () => {
+        const stored = [sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)]
+        await Promise.all(stored).finally(() => this.#storing--)
       })
-      this.#storing.add(stored)
-      stored.then(() => this.#storing.delete(stored))
     }
     stream.send(text, droppable)
     return true
