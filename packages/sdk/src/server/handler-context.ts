@@ -54,14 +54,10 @@ export function withoutQuestions(what: string): LazyHandlerRun {
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
-  readonly #progressAndLogs: () => ProgressAndLogs | undefined
+  readonly #progressAndLogs: ProgressAndLogs | undefined
 
-  /** @param progressAndLogs those of the request; undefined once it is over */
-  constructor(
-    exchange: Exchange,
-    handlerRun: LazyHandlerRun,
-    progressAndLogs: () => ProgressAndLogs | undefined,
-  ) {
+  /** @param progressAndLogs those of the request: the rate is limited per request, not per run. Default: none are sent */
+  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, progressAndLogs: ProgressAndLogs | undefined) {
     this.#exchange = exchange
     this.#handlerRun = handlerRun
     this.#progressAndLogs = progressAndLogs
@@ -152,13 +148,13 @@ export class HandlerContext implements Context {
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return
-      this.#progressAndLogs()?.progress({ progress, ...defined({ total, message }) })
+      this.#progressAndLogs?.progress({ progress, ...defined({ total, message }) })
     }
   }
 
   get log(): Context['log'] {
     return (level, data, logger) => {
-      if (!this.#replaying) this.#progressAndLogs()?.log(level, data, logger)
+      if (!this.#replaying) this.#progressAndLogs?.log(level, data, logger)
     }
   }
 
@@ -305,28 +301,18 @@ function loggable(data: unknown): unknown {
  * Runs a handler until there is an outcome, with a new context for each run.
  * @param finish makes the complete result from what the handler returned
  */
-export async function runHandler(
+export function runHandler(
   exchange: Exchange,
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
-  let isOver = false
-  let sent: ProgressAndLogs | undefined
-  /** Created on first use and shared by all runs, because the rate is limited per request. */
-  const progressAndLogs = (): ProgressAndLogs | undefined => {
-    if (!isOver) sent ??= new ProgressAndLogs(exchange)
-    return isOver ? undefined : sent
-  }
-  try {
-    return await runToOutcome<unknown>(
-      exchange,
-      (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
-      finish,
-    )
-  } finally {
-    isOver = true
-    sent?.close()
-  }
+  const progressAndLogs = new ProgressAndLogs(exchange)
+  return runToOutcome<unknown>(
+    exchange,
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
+    finish,
+    progressAndLogs,
+  )
 }
 
 const nothingCarried: Carried = { state: undefined, answers: {} }
@@ -335,11 +321,13 @@ const nothingCarried: Carried = { state: undefined, answers: {} }
  * Runs a handler, as often as its input strategy needs, until there is an outcome. The handler's return races
  * `HandlerRun.ended`: where a question ends the run, what the handler still returns is ignored.
  * @param finish makes the complete result from what the handler returned
+ * @param progressAndLogs closed before the outcome is returned
  */
 export async function runToOutcome<T>(
   exchange: Exchange,
   run: (handlerRun: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
+  progressAndLogs?: ProgressAndLogs,
 ): Promise<Outcome> {
   const { params, inputStrategy, limits } = exchange
   try {
@@ -370,6 +358,8 @@ export async function runToOutcome<T>(
     }
   } catch (error) {
     throw readableError(error)
+  } finally {
+    progressAndLogs?.close()
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
@@ -9,7 +10,6 @@ import { type Bounds, unref } from '../options.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
-  type Bytes,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
@@ -24,8 +24,8 @@ import {
 export const pieceBytes = 262_144
 
 /** Sends a body in pieces, and disconnects a stalled reader. */
-export function endInPieces(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+export function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number): void {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : joinParts(body)
   let taken = 0
   // Middleware such as compression emits only `drain`.
   const next = (): void => {
@@ -283,10 +283,10 @@ export class NodeReply implements HttpReply {
     if (this.#response.closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string | Bytes, headers?: HeaderFields): void {
+  send(status: number, body: JsonBody, headers?: HeaderFields): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
-    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body)
     const full = length > freeBytes ? this.memory?.reserve(length) : undefined
     if (full !== undefined) {
       sendBusy(this, fullStatus(full), fullError(full))
@@ -301,7 +301,12 @@ export class NodeReply implements HttpReply {
     if (status === 413 || (status >= 429 && response.req.complete === false)) own['Connection'] = 'close'
     response.writeHead(status, own)
     if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
-    else response.end(body)
+    else if (typeof body === 'string') response.end(body)
+    else {
+      response.cork()
+      for (const part of body) response.write(part)
+      response.end()
+    }
     const taken = length > freeBytes ? length : 0
     // Most responses are in the buffer of the operating system by now.
     if (response.writableEnded && response.writableLength === 0) this.memory?.release(taken)
@@ -317,6 +322,10 @@ export class NodeReply implements HttpReply {
     }
     return new NodePipe(response)
   }
+}
+
+function lengthOf(parts: readonly (string | Uint8Array)[]): number {
+  return parts.reduce((length, part) => length + Buffer.byteLength(part), 0)
 }
 
 /** The body of an event stream, with backpressure. */
