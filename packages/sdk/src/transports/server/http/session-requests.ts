@@ -307,7 +307,8 @@ export class SessionRequests {
     id: RequestId | undefined,
   ): Promise<HttpSession | undefined> {
     try {
-      const owner = await (await this.#load()).find(name, exchange)
+      const shared = this.#shared ?? (await this.#load())
+      const owner = await shared.find(name, exchange)
       if (owner === undefined) refuse(exchange.reply, 404, id, noSession)
       return owner
     } catch (error) {
