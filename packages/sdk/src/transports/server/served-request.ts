@@ -144,9 +144,9 @@ export class ServedRequest {
 }
 
 /**
- * The exchange of a request, with own properties only, so that middleware can spread it. Until V8 optimizes the function, a
- * closure that a constructor stores, or that is added after the literal, keeps the one of the previous request alive
- * (`test/weight/young.test.ts`): so this is no constructor, and optional methods are bound.
+ * The exchange of a request, with own properties only, so that middleware can spread it. It is an object literal with bound
+ * methods: until V8 optimizes the function, a closure that a constructor stores, or that is added after the literal, keeps that
+ * of the previous request in memory (`test/weight/young.test.ts`).
  */
 function exchangeOf(
   served: ServedRequest,

@@ -28,9 +28,7 @@ export interface HttpRequest extends HttpCaller {
   isAt(path: string): boolean
   /** Whether a framework routed exactly this path to the handler; absent if unknown. */
   readonly isMounted?: boolean
-  /**
-   * Reads the body. The account counts it meanwhile. Never settles if the client disconnects.
-   */
+  /** Reads the body. The account counts it meanwhile. Never settles if the client disconnects. */
   read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
@@ -119,8 +117,8 @@ export const streamHeaders: HeaderFields = {
 }
 
 /**
- * Headers that a request has once at most: of duplicates a proxy could check another value than the server uses. Duplicates of
- * `DPoP` are rejected as RFC 9449 requires, by the check of proofs.
+ * Headers that a request may have at most once: with duplicates, a proxy could check another value than the server uses.
+ * The check of proofs rejects duplicates of `DPoP`, as RFC 9449 requires.
  */
 export const singletons = [
   'host',

@@ -209,7 +209,7 @@ function requireHeader(request: HttpRequest, name: string, title: string, expect
   }
 }
 
-/** Characters that mean the same in every form of a header, and cannot join two values. */
+/** Characters that need no encoding in a header and cannot separate two values. */
 const plainName = /^[\w./:-]+$/
 
 function requireName(request: HttpRequest, expected: unknown): void {
@@ -238,7 +238,7 @@ function requireParams(plan: HeaderPlan, request: HttpRequest, args: unknown): v
   if (wrong !== undefined) throw mismatch(wrong)
 }
 
-/** Rejects a header that two readers could interpret differently. */
+/** Rejects a header that two parsers could interpret differently. */
 function requireHeaderText(request: HttpRequest, name: string, title: string, value: string): void {
   if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} holds characters that are not valid`)
   if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is given more than once`)

@@ -51,7 +51,7 @@ export class WebRequest implements HttpRequest {
     return false
   }
 
-  /** A joined value is a list, which is no valid value of a singleton, so it is rejected where it is used. */
+  /** Duplicates are joined to a list, which is not a valid value, so the check of the header rejects it. */
   repeatedSingleton(): undefined {}
 
   isAt(path: string): boolean {
@@ -190,7 +190,7 @@ class WebPipe implements Pipe {
 
   disconnect(): void {
     this.#ending = true
-    this.#controller?.error(new Error('The stream was cut because its reader stalled'))
+    this.#controller?.error(new Error('The stream was closed because its reader stalled'))
     this.#over()
   }
 
