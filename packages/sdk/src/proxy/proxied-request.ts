@@ -55,16 +55,13 @@ export async function forwardStateless(
     }
     return new InputRequired(requests, { upstream: result['requestState'], keys })
   }
-  try {
-    const outcome = await runToOutcome<JsonObject>(
-      exchange,
-      ({ carried }) => send(retryParams(carried)),
-      (result) => result,
-    )
-    return extended ?? outcome
-  } finally {
-    notifications.close()
-  }
+  const outcome = await runToOutcome<JsonObject>(
+    exchange,
+    ({ carried }) => send(retryParams(carried)),
+    (result) => result,
+    notifications,
+  )
+  return extended ?? outcome
 }
 
 /** The params a retry adds: the upstream state and the responses to its last input requests. */

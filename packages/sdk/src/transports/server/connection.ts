@@ -197,7 +197,7 @@ export class DuplexConnection implements SessionOutlet {
     }
     const classified = classify(value)
     if (classified.kind === 'request') {
-      this.#request(classified.message, caller).finally(() => this.#memory.release(bytes))
+      this.#request(classified.message, bytes, caller)
       return true
     }
     this.#memory.release(bytes)
@@ -268,7 +268,8 @@ export class DuplexConnection implements SessionOutlet {
     if (this.#open) this.#send(message)
   }
 
-  async #request(message: JsonRpcRequest, caller: Caller | undefined): Promise<void> {
+  /** @param bytes counted until the request was served */
+  async #request(message: JsonRpcRequest, bytes: number, caller: Caller | undefined): Promise<void> {
     const { id, method } = message
     try {
       const isStateless = isModern(message.params)
@@ -283,6 +284,8 @@ export class DuplexConnection implements SessionOutlet {
       this.#afterProgress(message, response)
     } catch (error) {
       this.#out(failure(id, refusalOf(error, method, this.#server)))
+    } finally {
+      this.#memory.release(bytes)
     }
   }
 
@@ -290,7 +293,7 @@ export class DuplexConnection implements SessionOutlet {
    * Serves a request of the stateless era.
    * @throws RpcError for one that was rejected before it began
    */
-  async #stateless(message: JsonRpcRequest): Promise<ServedResponse> {
+  #stateless(message: JsonRpcRequest): Promise<ServedResponse> {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
@@ -298,7 +301,7 @@ export class DuplexConnection implements SessionOutlet {
     const peer = peerOf(readPeerMeta(message.params?.['_meta']), this.#caller)
     requireMethod(this.#server, peer.revision, message.method)
     const call = new ServedRequest(message, peer, this.#inputStrategy, this, this.#bounds)
-    return this.#calls.run(call, this.#server)
+    return this.#calls.run(call, this.#server, (response) => response)
   }
 
   async #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> {

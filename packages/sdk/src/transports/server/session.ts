@@ -352,10 +352,11 @@ export class Session {
     const requester = new SessionRequester(this.#pending, this.#ids, outlet)
     const { bounds } = this.#options
     const call = new ServedRequest(message, peer, requester, outlet, bounds, this.#clientSession)
-    const response = await calls.run(call, this.#server)
-    requester.close()
-    this.#requesters.delete(requester)
-    return response
+    return await calls.run(call, this.#server, (response) => {
+      requester.close()
+      this.#requesters.delete(requester)
+      return response
+    })
   }
 
   readonly #ids: QuestionIds = {

@@ -1,3 +1,4 @@
+import type { JsonBody } from '../../../jsonrpc/cached-json.ts'
 import { internalError, type RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
@@ -34,7 +35,6 @@ export interface HttpRequest extends HttpCaller {
 }
 
 /** `Uint8Array<ArrayBuffer>`, in a form that works before TypeScript 5.7. */
-export type Bytes = ReturnType<TextEncoder['encode']>
 
 /** The response to an HTTP request, independent of the runtime. */
 export interface HttpReply {
@@ -47,8 +47,8 @@ export interface HttpReply {
   readonly sharesTimers: boolean
   /** Sets the listener for the end of the connection, with or without a response; replaces the previous one. */
   onClose(listener: () => void): void
-  /** Sends a complete response. The body is JSON as text or bytes; '' for none. */
-  send(status: number, body: string | Bytes, headers?: HeaderFields): void
+  /** Sends a complete response with a JSON body; '' for none. */
+  send(status: number, body: JsonBody, headers?: HeaderFields): void
   open(headers?: HeaderFields): Pipe
 }
 

@@ -302,7 +302,7 @@ export class Router {
   }
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
-  #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
+  #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> | undefined {
     const { sse, legacy } = this.#state
     const { request, reply } = exchange
     if (sse !== undefined && this.#isSseEndpoint(request)) {
@@ -311,7 +311,7 @@ export class Router {
     if (Array.isArray(value)) {
       if (!namesStateless(request)) return legacy.batch(exchange, value)
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
-      return Promise.resolve()
+      return undefined
     }
     const classified = classify(value)
     if (classified.kind === 'invalid') {
@@ -328,7 +328,7 @@ export class Router {
     } else {
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
     }
-    return Promise.resolve()
+    return undefined
   }
 
   /** Serves a message of HTTP+SSE, whose responses are sent on the stream of its session. */

@@ -227,6 +227,10 @@ export class HttpServerState implements CallQuota {
     this.afterTurn(serving, reply)
   }
 
+  readonly #waitForBegun = (): void => {
+    for (const one of this.#begun.splice(0)) one.wait()
+  }
+
   /**
    * Calls `wait` of a response when this turn of the event loop is over, because most responses are sent before; at once on
    * runtimes that bind timers to a request.
@@ -238,9 +242,7 @@ export class HttpServerState implements CallQuota {
     }
     this.#begun.push(answer)
     if (this.#begun.length > 1) return
-    nextTurn().then(() => {
-      for (const one of this.#begun.splice(0)) one.wait()
-    })
+    setImmediate(this.#waitForBegun)
   }
 
   end(serving: PendingResponse): void {

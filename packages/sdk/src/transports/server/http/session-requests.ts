@@ -106,7 +106,8 @@ export class SessionRequests {
       if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
       return
     }
-    const owner = await this.#find(exchange, message.id)
+    const found = this.#find(exchange, message.id)
+    const owner = found instanceof Promise ? await found : found
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
     const post = new PostStream(owner, reply, exchange.request, [message.id], { request: message, caller })
@@ -277,8 +278,11 @@ export class SessionRequests {
     }
   }
 
-  /** The session of a request; undefined if the error response was sent. */
-  async #find(exchange: HttpExchange, id: RequestId | undefined): Promise<HttpSession | undefined> {
+  /** The session of a request; undefined if the error response was sent. A promise only where nodes share sessions. */
+  #find(
+    exchange: HttpExchange,
+    id: RequestId | undefined,
+  ): HttpSession | undefined | Promise<HttpSession | undefined> {
     if (!checkVersion(exchange, id)) return undefined
     const { request, reply, caller } = exchange
     const name = request.header('mcp-session-id')
@@ -291,19 +295,29 @@ export class SessionRequests {
       )
       return undefined
     }
-    let owner: HttpSession | undefined
-    try {
-      owner = this.#state.sharesSessions
-        ? await (await this.#load()).find(name, exchange)
-        : this.#sessions.find(name, caller.principal)
-    } catch (error) {
-      this.#unavailable(reply, error, id)
-      return undefined
-    }
-    if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
+    if (this.#state.sharesSessions) return this.#findShared(name, exchange, id)
+    const owner = this.#sessions.find(name, caller.principal)
+    if (owner === undefined) refuse(reply, 404, id, noSession)
     return owner
   }
+
+  async #findShared(
+    name: string,
+    exchange: HttpExchange,
+    id: RequestId | undefined,
+  ): Promise<HttpSession | undefined> {
+    try {
+      const owner = await (await this.#load()).find(name, exchange)
+      if (owner === undefined) refuse(exchange.reply, 404, id, noSession)
+      return owner
+    } catch (error) {
+      this.#unavailable(exchange.reply, error, id)
+      return undefined
+    }
+  }
 }
+
+const noSession = 'this session does not exist, or no longer'
 
 /** `initialize` sends nothing but its response. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
@@ -485,7 +499,8 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       const why = `${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${why}`)
     }
-    return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
+    const call = new ServedRequest(message, this.peer, inputStrategy, this, bounds)
+    return this.#calls.run(call, server, (response) => response)
   }
 }
 

@@ -1,3 +1,4 @@
+import { type JsonBody, textOfBody } from '../../../jsonrpc/cached-json.ts'
 import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -395,12 +396,12 @@ export class PostStream extends SessionResponse implements SlowAnswer {
   }
 
   /** Sends the responses and ends; '' if all requests were cancelled. */
-  answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
+  answer(status: number, body: JsonBody): void {
     if (this.isReleased) return
     if (this.stream === undefined && body !== '') {
       if (!this.over) this.#reply.send(status, body)
     } else {
-      const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+      const text = textOfBody(body)
       this.open()?.end(text === '' ? undefined : text)
     }
     this.done()
@@ -468,7 +469,7 @@ export class TakenCall extends SessionResponse {
 
 const sweepMs = 60_000
 
-/** The sessions of one node, least recently used first. Idle ones are closed after a timeout, or to make room. */
+/** The sessions of one node. Idle ones are closed after a timeout, or the least recently used one to make room. */
 export class Sessions {
   readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
@@ -519,8 +520,6 @@ export class Sessions {
     const session = this.#byId.get(id)
     if (session === undefined || session.principal !== principal) return undefined
     session.lastSeen = performance.now()
-    this.#byId.delete(id)
-    this.#byId.set(id, session)
     return session
   }
 
@@ -562,13 +561,15 @@ export class Sessions {
   }
 
   #makeRoom(among: (session: HttpSession) => boolean): boolean {
+    let oldest: HttpSession | undefined
     for (const session of this.#byId.values()) {
-      if (!among(session) || session.busy) continue
-      if (session.sharing !== undefined && this.#begun.has(session)) this.#onEvicted?.(session)
-      this.#release(session, 'The session was idle and its place was needed')
-      return true
+      const isOlder = oldest === undefined || session.lastSeen < oldest.lastSeen
+      if (isOlder && among(session) && !session.busy) oldest = session
     }
-    return false
+    if (oldest === undefined) return false
+    if (oldest.sharing !== undefined && this.#begun.has(oldest)) this.#onEvicted?.(oldest)
+    this.#release(oldest, 'The session was idle and its place was needed')
+    return true
   }
 
   #release(session: HttpSession, reason: string): void {

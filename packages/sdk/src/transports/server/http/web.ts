@@ -1,10 +1,10 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
 import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
-  type Bytes,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
@@ -121,11 +121,10 @@ export class WebReply implements HttpReply {
     if (this.#closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string | Bytes, headers?: HeaderFields): void {
+  send(status: number, body: JsonBody, headers?: HeaderFields): void {
     const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
-    this.#answer(
-      new Response(body === '' ? null : body, { status, headers: { ...type, ...headers, ...this.extra } }),
-    )
+    const sent = typeof body === 'string' ? body || null : joinParts(body)
+    this.#answer(new Response(sent, { status, headers: { ...type, ...headers, ...this.extra } }))
   }
 
   open(headers?: HeaderFields): Pipe {
