@@ -60,6 +60,13 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       requireEqual(await plane.get(`${long}1`), undefined, 'a deleted value')
       requireEqual(await plane.get(`${long}2`), 'other', 'the value that was not deleted')
     }),
+    rule('gives reads of one moment their own values', async (plane, other) => {
+      const keys = Array.from({ length: 250 }, (_, at) => `key ${at}`)
+      const values = keys.map((key, at) => (at % 3 === 0 ? undefined : `${key} ä\u0000`))
+      await Promise.all(keys.map((key, at) => plane.set(key, values[at] ?? '', values[at] ? hour : 0)))
+      const read = await Promise.all([...keys, 'k'.repeat(5000), ...keys].map((key) => other.get(key)))
+      requireEqual(read, [...values, undefined, ...values], 'the values')
+    }),
     rule('lets exactly one of many win an add, and one a swap, over three connections', async (...three) => {
       for (let race = 0; race < 30; race++) {
         const racers = [...three, ...three, ...three]
