@@ -271,13 +271,7 @@ function digest(secret: string): Buffer {
 }
 
 /** Only an address that the issuer has verified is one: another could be anybody's. */
-function emailIn({
-  email,
-  email_verified,
-}: {
-  email?: unknown
-  email_verified?: unknown
-}): string | undefined {
+function emailIn({ email, email_verified }: Readonly<Record<string, unknown>>): string | undefined {
   return typeof email === 'string' && email_verified === true ? email.toLowerCase() : undefined
 }
 

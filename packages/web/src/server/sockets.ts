@@ -235,9 +235,12 @@ function socketChannel(socket: WebSocket): Channel {
       if (socket.readyState === socket.OPEN) socket.send(frame)
     },
     listen(message, closed) {
-      receive = message
-      for (const frame of early.splice(0)) message(frame)
-      socket.resume()
+      // A listener may not be called before this method has returned.
+      queueMicrotask(() => {
+        receive = message
+        for (const frame of early.splice(0)) message(frame)
+        socket.resume()
+      })
       socket.once('close', (code, reason) =>
         closed(closing ?? (String(reason) || `closed with code ${code}`)),
       )

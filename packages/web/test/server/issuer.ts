@@ -8,7 +8,7 @@ export interface Issuing {
   claims: Readonly<Record<string, unknown>>
   /** Signs with a key that the issuer does not publish. */
   isForged: boolean
-  /** The claims of UserInfo; without, it has none. */
+  /** The claims of UserInfo. By default that of whoever signed in last, without an address. */
   userInfo: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -26,6 +26,7 @@ export async function startIssuer(): Promise<TestIssuer> {
   const [published, secret] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')]
   const jwk = { ...(await exportJWK(published.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const used = new Set<string>()
+  let last = ''
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part)
@@ -48,11 +49,12 @@ export async function startIssuer(): Promise<TestIssuer> {
       })
     if (request.url === '/keys') return reply({ keys: [jwk] })
     const { claims, isForged, userInfo } = issuer
-    if (request.url === '/me') return reply(userInfo ?? {})
+    if (request.url === '/me') return reply(userInfo ?? { sub: last })
     issuer.exchanges.push(body)
     const [subject = '', nonce = ''] = (body.get('code') ?? '').split('.')
     if (used.has(nonce)) return reply({ error: 'invalid_grant' }, 400)
     used.add(nonce)
+    last = subject
     const now = Math.floor(Date.now() / 1_000)
     const all = { iss: issuer.url, aud: clientId, sub: subject, iat: now, exp: now + 300, nonce, ...claims }
     const payload: JWTPayload = JSON.parse(JSON.stringify(all))

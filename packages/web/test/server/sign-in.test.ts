@@ -322,7 +322,7 @@ describe('a session of a user', () => {
     const [one, other] = [of(ann), of(bob)]
     await Promise.all([one.ready(), other.ready()])
     expect(rig.hosts.toSorted()).toEqual(['ann', 'bob'])
-    const { id } = await one.call('conversations.open', {})
+    const id = await one.call('conversations.open', {})
     expect((await one.call('conversations.list', {})).map((row) => row.id)).toEqual([id])
     expect(await other.call('conversations.list', {})).toEqual([])
     expect(rig.services.get('ann')?.clients()).toEqual(['web · a browser'])
