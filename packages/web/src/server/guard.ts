@@ -24,17 +24,20 @@ export class Guard {
 
   /**
    * Why a request is refused; undefined where it is not. `fromOtherSites`: a page of another site may lead to this address, which
-   * has to have no effect without a secret of its own.
+   * has to have no effect without a secret of its own. `fromPrograms`: so may programs, which send no Origin.
    */
   refusal(
     request: IncomingMessage,
-    { fromOtherSites = false }: { fromOtherSites?: boolean } = {},
+    {
+      fromOtherSites = false,
+      fromPrograms = false,
+    }: { fromOtherSites?: boolean; fromPrograms?: boolean } = {},
   ): Refusal | undefined {
     if (only(request, 'host') !== this.#host) return { status: 421, message: '' }
     const origin = request.headersDistinct['origin']
     // Browsers send no Origin with a GET of their own page, but always with a POST, a PUT and the handshake of a WebSocket.
     const isRead = request.method === 'GET' || request.method === 'HEAD'
-    const needsOrigin = !isRead || request.headers.upgrade !== undefined
+    const needsOrigin = (!isRead && !fromPrograms) || request.headers.upgrade !== undefined
     if (origin === undefined ? needsOrigin : origin.length !== 1 || origin[0] !== this.origin)
       return { status: 403, message: `Only the page at ${this.origin} may send this request.` }
     const site = request.headersDistinct['sec-fetch-site']?.join()

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import type { AllowList, WebUser } from './users.ts'
 
@@ -17,6 +18,10 @@ const mostExchanges = 32
 const longestReturn = 512
 const nonceBytes = 12
 const tagBytes = 16
+/** What a logout token is about (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
+/** Seconds for which a logout token is accepted. */
+const logoutTokenSeconds = 300
 /** What an issuer may put into `error` (RFC 6749, section 4.1.2.1). */
 const errorCode = /^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,80}$/
 const longestDescription = 200
@@ -66,6 +71,7 @@ export class OidcClient {
   /** Of this process: a sign-in that began before a restart has to begin again. */
   readonly #key = randomBytes(32)
   #metadata: { readonly found: Promise<oauth.AuthorizationServer>; untilMs: number } | undefined
+  #keys: { readonly uri: string; readonly get: JWTVerifyGetKey } | undefined
   #warnedMs = Number.NEGATIVE_INFINITY
   #exchanges = 0
 
@@ -154,6 +160,32 @@ export class OidcClient {
     return url.href
   }
 
+  /**
+   * Whose sessions a logout token of the issuer ends: those of a session there, or all of a subject.
+   * @throws SignInError for a token that is not one of the issuer for this client
+   */
+  async readLogout(token: string): Promise<(user: WebUser) => boolean> {
+    const { jwks_uri: uri, issuer } = await this.#issuer()
+    try {
+      if (uri === undefined) throw new Error('the issuer publishes no keys')
+      if (this.#keys?.uri !== uri) this.#keys = { uri, get: createRemoteJWKSet(new URL(uri)) }
+      const { payload } = await jwtVerify(token, this.#keys.get, {
+        ...{ issuer, audience: this.#options.clientId, maxTokenAge: logoutTokenSeconds },
+      })
+      const { events, nonce, sub, sid } = payload
+      const isLogout = typeof events === 'object' && events !== null && logoutEvent in events
+      // With a nonce it is an ID token.
+      if (!isLogout || nonce !== undefined || (sub ?? sid) === undefined)
+        throw new Error('it is no logout token')
+      return (user) =>
+        user.issuer === issuer &&
+        (sub === undefined || user.subject === sub) &&
+        (sid === undefined || user.issuerSession === sid)
+    } catch (error) {
+      throw new SignInError(400, 'This is no valid logout token.', { cause: error })
+    }
+  }
+
   async #exchange(
     parameters: URLSearchParams,
     state: string,
@@ -179,7 +211,12 @@ export class OidcClient {
         const info = await oauth.userInfoRequest(issuer, this.#client, tokens.access_token, this.#request())
         email = emailIn(await oauth.processUserInfoResponse(issuer, this.#client, claims.sub, info))
       }
-      return { issuer: claims.iss, subject: claims.sub, ...(email !== undefined && { email }) }
+      const { iss: from, sub: subject, sid } = claims
+      return {
+        ...{ issuer: from, subject },
+        ...(email !== undefined && { email }),
+        ...(typeof sid === 'string' && { issuerSession: sid }),
+      }
     } catch (error) {
       if (error instanceof oauth.AuthorizationResponseError)
         throw new SignInError(403, `The issuer did not sign you in: ${sentenceOf(error)}`)

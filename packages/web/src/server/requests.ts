@@ -12,7 +12,7 @@ import type { Hosts } from './hosts.ts'
 import { isPageRoute, type PageFiles } from './page-files.ts'
 import { readBody, refuse, refuseRaw, send, sendJson, sendNotice } from './responses.ts'
 import type { SessionStore, WebSession } from './session-store.ts'
-import { callbackPath, type SignIn, signedOutPath, signInPath } from './sign-in.ts'
+import { callbackPath, logoutPath, type SignIn, signedOutPath, signInPath } from './sign-in.ts'
 import type { SocketServer } from './sockets.ts'
 import { userKey, userLabel } from './users.ts'
 import { mostWrong, WrongLogins } from './wrong-logins.ts'
@@ -92,7 +92,10 @@ export class RequestServer {
     const isPage = isRead && path !== undefined && isPageRoute(path)
     if (isPage && guard.isLocalhost(request))
       return send(response, 307, { headers: { Location: `${guard.origin}${request.url}` } })
-    const refusal = guard.refusal(request, { fromOtherSites: signIn?.isOpenTo(path) === true })
+    const refusal = guard.refusal(request, {
+      fromOtherSites: signIn?.isOpenTo(path) === true,
+      fromPrograms: signIn !== undefined && path === logoutPath,
+    })
     if (refusal !== undefined) {
       if (isPage && refusal.status === 403 && request.headers['sec-fetch-dest'] === 'document')
         return sendNotice(
@@ -108,6 +111,10 @@ export class RequestServer {
     if (isPage) return this.#sendPage(response)
     const atIssuer = signIn && signInWork(path, signIn, request, response, query)
     if (atIssuer !== undefined) return await this.#allow(request, response, { GET: atIssuer })
+    if (signIn !== undefined && path === logoutPath)
+      return await this.#allow(request, response, {
+        POST: () => signIn.logOut(request, response, (id) => this.#end(id)),
+      })
     if (path === '/login')
       return await this.#allow(request, response, { POST: () => this.#login(request, response) })
     if (path === '/logout')

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cookie } from './cookie.ts'
 import { type OidcClient, SignInError } from './oidc-client.ts'
 import { isPageRoute } from './page-files.ts'
-import { escapeHtml, refuse, send, sendNotice } from './responses.ts'
+import { escapeHtml, readBody, refuse, send, sendNotice } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 import { mostWrong, WrongLogins } from './wrong-logins.ts'
 
@@ -14,7 +14,11 @@ export const callbackPath = '/oidc/callback'
 /** Where the issuer leads to after a logout. */
 export const signedOutPath = '/signed-out'
 
+/** Where the issuer posts logout tokens. */
+export const logoutPath = '/oidc/backchannel-logout'
+
 const browserBytes = 32
+const mostLogoutBytes = 16_384
 /** Milliseconds for which a browser can complete its sign-ins. */
 const browserMs = 900_000
 
@@ -81,6 +85,22 @@ export class SignIn {
       if (this.#wrong.add(browser) === mostWrong)
         onWarning(`${mostWrong} sign-ins of one browser failed within a minute.`)
       this.#fail(response, error)
+    }
+  }
+
+  /** Takes a logout token of the issuer, and ends the sessions that it names by `end`. */
+  async logOut(request: IncomingMessage, response: ServerResponse, end: (id: string) => void): Promise<void> {
+    const body = await readBody(request, response, mostLogoutBytes)
+    if (body === undefined) return refuse(response, 413, `A logout has at most ${mostLogoutBytes} bytes.`)
+    const token = new URLSearchParams(body.toString('utf8')).get('logout_token') ?? ''
+    try {
+      const isEnded = await this.#options.client.readLogout(token)
+      for (const { id, user } of this.#options.sessions.list())
+        if (user !== undefined && isEnded(user)) end(id)
+      send(response, 200)
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error
+      refuse(response, error.status, error.message)
     }
   }
 

@@ -5,6 +5,8 @@ export interface WebUser {
   readonly subject: string
   /** In lower case; only an address that the issuer has verified. */
   readonly email?: string
+  /** The session at the issuer (`sid`), if it names one, which the issuer can end. */
+  readonly issuerSession?: string
 }
 
 /** Identifies a user: the issuer, a bar and the subject. The form of `serveGateways`. */

@@ -15,6 +15,8 @@ export interface Issuing {
 /** An OpenID issuer whose every answer a test decides. Its person is the one that `code` names. */
 export interface TestIssuer extends Issuing {
   readonly url: string
+  /** Signs a token with the claims of a logout, or these in their place. */
+  logoutToken(claims: Readonly<Record<string, unknown>>): Promise<string>
   /** Bodies of the requests for tokens. */
   readonly exchanges: URLSearchParams[]
 }
@@ -27,6 +29,13 @@ export async function startIssuer(): Promise<TestIssuer> {
   const jwk = { ...(await exportJWK(published.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const used = new Set<string>()
   let last = ''
+  const sign = async (claims: Readonly<Record<string, unknown>>): Promise<string> => {
+    const now = Math.floor(Date.now() / 1_000)
+    const all = { iss: issuer.url, aud: clientId, iat: now, exp: now + 300, ...claims }
+    const payload: JWTPayload = JSON.parse(JSON.stringify(all))
+    const key = issuer.isForged ? secret.privateKey : published.privateKey
+    return await new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key)
+  }
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part)
@@ -48,18 +57,14 @@ export async function startIssuer(): Promise<TestIssuer> {
         subject_types_supported: ['public'],
       })
     if (request.url === '/keys') return reply({ keys: [jwk] })
-    const { claims, isForged, userInfo } = issuer
+    const { claims, userInfo } = issuer
     if (request.url === '/me') return reply(userInfo ?? { sub: last })
     issuer.exchanges.push(body)
     const [subject = '', nonce = ''] = (body.get('code') ?? '').split('.')
     if (used.has(nonce)) return reply({ error: 'invalid_grant' }, 400)
     used.add(nonce)
     last = subject
-    const now = Math.floor(Date.now() / 1_000)
-    const all = { iss: issuer.url, aud: clientId, sub: subject, iat: now, exp: now + 300, nonce, ...claims }
-    const payload: JWTPayload = JSON.parse(JSON.stringify(all))
-    const key = isForged ? secret.privateKey : published.privateKey
-    const id_token = await new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key)
+    const id_token = await sign({ sub: subject, nonce, ...claims })
     reply({ access_token: 'access', token_type: 'Bearer', expires_in: 300, id_token })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -72,6 +77,8 @@ export async function startIssuer(): Promise<TestIssuer> {
   const issuer: TestIssuer = {
     url: `http://127.0.0.1:${port}`,
     exchanges: [],
+    logoutToken: (claims) =>
+      sign({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} }, ...claims }),
     claims: {},
     isForged: false,
     userInfo: undefined,

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
+import { offlineModel } from '@jackfield/host'
 import { createPeerServer, HostService } from '@jackfield/host/service'
 import { type ServeWebUsersOptions, serveWebUsers, type UsersWebServer, type WebUser } from '@jackfield/web'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -42,7 +43,7 @@ async function users(given: Partial<ServeWebUsersOptions> = {}, known?: TestIssu
   const hosts: string[] = []
   const services = new Map<string, HostService>()
   const open = async ({ subject }: WebUser) => {
-    const service = new HostService({ servers: {}, models: [], version: '1' })
+    const service = new HostService({ servers: {}, models: [offlineModel], version: '1' })
     services.set(subject, service)
     hosts.push(subject)
     const peers = await createPeerServer(service)
@@ -370,6 +371,47 @@ describe('a session of a user', () => {
     expect((await sessionsOf(rig, ann)).status).toBe(401)
     const back = await rig.ask('GET', '/signed-out', { headers: { 'Sec-Fetch-Site': 'cross-site' } })
     expect([back.status, back.body.includes('Signed out')]).toEqual([200, true])
+  })
+
+  test('is ended by a logout token of the issuer, for its session there or its subject', async () => {
+    const rig = await users()
+    const post = async (token: string, headers = {}): Promise<number> => {
+      const form = { 'Content-Type': 'application/x-www-form-urlencoded', Origin: '', ...headers }
+      const body = new URLSearchParams({ logout_token: token }).toString()
+      return (await rig.ask('POST', '/oidc/backchannel-logout', { headers: form, body })).status
+    }
+    rig.issuer.claims = { sid: 'one' }
+    const first = await signIn(rig, 'ann')
+    rig.issuer.claims = { sid: 'two' }
+    const [second, bob] = [await signIn(rig, 'ann'), await signIn(rig, 'bob')]
+    const statuses = async (): Promise<number[]> =>
+      (await Promise.all([first, second, bob].map((one) => sessionsOf(rig, one)))).map(({ status }) => status)
+    const { issuer } = rig
+    for (const claims of [
+      { sub: 'ann', nonce: 'x' },
+      { sub: 'ann', events: {} },
+      { sub: 'ann', events: undefined },
+      { sub: 'ann', aud: 'other' },
+      { sub: 'ann', iss: 'https://other.example' },
+      { sub: 'ann', exp: 1_000_000 },
+      { sub: 'ann', iat: 1_000_000 },
+      {},
+    ])
+      expect([claims, await post(await issuer.logoutToken(claims))]).toEqual([claims, 400])
+    issuer.isForged = true
+    expect(await post(await issuer.logoutToken({ sub: 'ann' }))).toBe(400)
+    issuer.isForged = false
+    expect(await post('x'.repeat(20_000))).toBe(413)
+    expect(await post(await issuer.logoutToken({ sub: 'ann' }), { Origin: 'https://evil.example' })).toBe(403)
+    expect(await statuses()).toEqual([200, 200, 200])
+    const socket = openSocket(rig.port, { cookie: first.cookie, headers: socketHeaders })
+    socket.once('open', () => socket.send(first.pageKey))
+    await until(() => rig.hosts.length === 1, 'the host of the user')
+    expect(await post(await issuer.logoutToken({ sub: 'ann', sid: 'one' }))).toBe(200)
+    expect(await endOf(socket)).toMatchObject({ code: 4401 })
+    expect(await statuses()).toEqual([401, 200, 200])
+    expect(await post(await issuer.logoutToken({ sub: 'ann' }))).toBe(200)
+    expect(await statuses()).toEqual([401, 401, 200])
   })
 
   test('survives a restart, unless its user or issuer is no longer allowed, and lasts eight hours', async () => {
