@@ -104,6 +104,8 @@ async function openUser(user: WebUser, { folder, config, options, io }: Opening)
     secrets: withOperators(secretStore(apart), secretStore(io)),
     credentials: credentialStore(apart),
     findModel: () => undefined,
+    // Digests of the operator's variables are for commands on this machine.
+    environment: () => ({}),
     async openPage(url) {
       throw new Error(
         `This host runs on another machine and cannot open ${url.origin} in your browser. Ask its operator for a sign-in that needs no browser`,

@@ -172,6 +172,13 @@ async function configuration(
       clientCredentials: { enabled: true },
       revocation: { enabled: true, allowedPolicy: () => true },
       userinfo: { enabled: false },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: (ctx, form) => {
+          ctx.type = 'html'
+          ctx.body = `<!doctype html>${form}<button form="op.logoutForm" name="logout" value="yes">Yes</button>`
+        },
+      },
       introspection: { enabled: true, allowedPolicy: () => true },
       registration: { enabled: registration, issueRegistrationAccessToken: false },
       dPoP: {

@@ -19,7 +19,7 @@ function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode 
   const isBuild = reason === 'build'
   const act = (): void => {
     if (isBuild) location.reload()
-    else location.assign(`${signIn}?to=${encodeURIComponent(location.pathname + location.search)}`)
+    else location.assign(`${signIn}${location.pathname}${location.search}`)
   }
   return (
     <main className={shell.gate}>

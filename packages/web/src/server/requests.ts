@@ -326,7 +326,7 @@ function signInWork(
   signIn: SignIn,
   ...[request, response, query]: [IncomingMessage, ServerResponse, string]
 ): (() => void | Promise<void>) | undefined {
-  if (path === signInPath) return () => signIn.begin(request, response, query)
+  if (path === signInPath || path.startsWith(`${signInPath}/`)) return () => signIn.begin(request, response)
   if (path === callbackPath) return () => signIn.finish(request, response, query)
   return path === signedOutPath ? () => signIn.signedOut(response) : undefined
 }

@@ -7,7 +7,7 @@ import { escapeHtml, readBody, refuse, send, sendNotice } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 import { mostWrong, WrongLogins } from './wrong-logins.ts'
 
-/** The path where the page begins a sign-in; `to` is the path to return to. */
+/** What the page puts before its own path to begin a sign-in, which returns there. */
 export const signInPath = '/sign-in'
 /** The path of the redirect URI. */
 export const callbackPath = '/oidc/callback'
@@ -54,10 +54,10 @@ export class SignIn {
   }
 
   /** Sends a browser to the issuer. */
-  async begin(request: IncomingMessage, response: ServerResponse, query: string): Promise<void> {
+  async begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [browser = randomBytes(browserBytes).toString('base64url')] = this.browsersIn(request)
     try {
-      const to = await this.#options.client.begin(browser, this.#pathIn(query))
+      const to = await this.#options.client.begin(browser, this.#returnPath(request))
       const headers = { Location: to, 'Set-Cookie': this.#cookie.header(browser, browserMs) }
       send(response, 303, { headers })
     } catch (error) {
@@ -113,12 +113,13 @@ export class SignIn {
     return (await this.#options.client.signOutUrl()) ?? signedOutPath
   }
 
-  /** The path in `to`, if it is one of the page. */
-  #pathIn(query: string): string {
-    const to = new URLSearchParams(query).get('to') ?? '/'
-    const url = URL.parse(to, this.#options.origin)
-    const isOwn = url?.origin === this.#options.origin && isPageRoute(url.pathname) && url.pathname !== '//'
-    return isOwn ? `${url.pathname}${url.search}` : '/'
+  /** What follows the path of the sign-in, if it is an address of the page. */
+  #returnPath({ url = '' }: IncomingMessage): string {
+    const { origin } = this.#options
+    const to = URL.parse(`${origin}${url.slice(signInPath.length)}`)
+    return to?.origin === origin && isPageRoute(to.pathname) && to.pathname !== '//'
+      ? `${to.pathname}${to.search}`
+      : '/'
   }
 
   #fail(response: ServerResponse, error: unknown): void {

@@ -197,7 +197,7 @@ describe.skipIf(missing !== undefined)(
       await bob.page.goto(`${at.origin}/servers`)
       await bob.page.getByText('weather').first().waitFor()
       await bob.page.goto(`${at.origin}/settings/surfaces`)
-      await bob.page.getByText('You are signed in as bob. A sign-in lasts 8 hours.').waitFor()
+      await bob.page.getByText('You are signed in as bob. A sign-in lasts 8 h.').waitFor()
 
       // A stolen cookie is one half of a session.
       const thief = await visit(at, '/')
