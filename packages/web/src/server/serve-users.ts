@@ -1,5 +1,6 @@
-import { chmodSync, lstatSync, rmSync, statSync } from 'node:fs'
+import { lstatSync, rmSync, statSync } from 'node:fs'
 import type { Server } from 'node:http'
+import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
 import { AppPages } from './app-pages.ts'
 import { Blobs } from './blobs.ts'
@@ -196,13 +197,12 @@ async function listenAt(server: Server, at: string | number): Promise<string | n
     const address = server.address()
     return typeof address === 'object' && address !== null ? address.port : at
   }
-  prepareSocket(at)
-  // Between its creation and a later change of the mode, anybody could connect.
+  await prepareSocket(at)
+  // It has its mode from the beginning: before a later change, anybody could connect.
   const before = process.umask(0o777 & ~socketMode)
   const listening = listenOn(server, { path: at, exclusive: true })
   process.umask(before)
   await listening
-  chmodSync(at, socketMode)
   return at
 }
 
@@ -215,8 +215,8 @@ function listenOn(server: Server, options: Parameters<Server['listen']>[0]): Pro
   })
 }
 
-/** Removes the socket of a server that was killed: the lock of the session file shows that it does not run. */
-function prepareSocket(path: string): void {
+/** Removes the socket of a server that was killed. */
+async function prepareSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > maxSocketPathBytes)
     throw new TypeError(`The path of the socket has more than ${maxSocketPathBytes} bytes: ${path}`)
   const folder = statSync(dirname(path), { throwIfNoEntry: false })
@@ -228,5 +228,17 @@ function prepareSocket(path: string): void {
   const there = lstatSync(path, { throwIfNoEntry: false })
   if (there === undefined) return
   if (!there.isSocket()) throw new TypeError(`${path} is a file and no socket.`)
+  if (await isInUse(path)) throw new TypeError(`Another program listens at ${path}.`)
   rmSync(path)
+}
+
+function isInUse(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stream = createConnection(path)
+    stream.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'ECONNREFUSED'))
+    stream.once('connect', () => {
+      stream.destroy()
+      resolve(true)
+    })
+  })
 }

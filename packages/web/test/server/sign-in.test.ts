@@ -548,6 +548,7 @@ describe('the door behind a proxy', () => {
         stream.end('GET / HTTP/1.1\r\nHost: jackfield.example\r\nConnection: close\r\n\r\n')
       })
       expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+      await expect(users({ listen: path }, issuer)).rejects.toThrow('Another program listens')
       await web.close()
       // A killed server leaves a socket behind; other files stay.
       leaveSocket(path)
