@@ -50,7 +50,7 @@ export class SignIn {
 
   /** The secrets of a browser that signs in or has just signed in. */
   browsersIn(request: IncomingMessage): string[] {
-    return this.#cookie.valuesIn(request).filter((value) => value.length > 0)
+    return this.#cookie.valuesIn(request).filter((value) => /^[\w-]{43}$/.test(value))
   }
 
   /** Sends a browser to the issuer. */
