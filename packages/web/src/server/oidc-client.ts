@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
+import { SignInError } from './sign-in-error.ts'
 import type { AllowList, WebUser } from './users.ts'
 
 /** Milliseconds for a request to the issuer. */
@@ -38,17 +39,6 @@ export interface OidcClientOptions {
   signedOutUri: string
   /** Called with what the operator has to know. */
   onWarning: (message: string) => void
-}
-
-/** A sign-in that did not succeed: an HTTP status, and sentences for the person. */
-export class SignInError extends Error {
-  override readonly name: string = 'SignInError'
-  readonly status: number
-
-  constructor(status: number, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.status = status
-  }
 }
 
 /** What a sign-in has to remember. It is the `state`, encrypted, so that unfinished sign-ins take no memory. */

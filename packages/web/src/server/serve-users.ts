@@ -8,7 +8,7 @@ import { Cookie } from './cookie.ts'
 import { Guard } from './guard.ts'
 import { UserHosts, type UserHostsOptions } from './hosts.ts'
 import { closeHttpServer, createHttpServer, serveRequests } from './http-server.ts'
-import { OidcClient, type OidcClientOptions } from './oidc-client.ts'
+import type { OidcClient, OidcClientOptions } from './oidc-client.ts'
 import { PageFiles } from './page-files.ts'
 import { browserKind } from './peer-name.ts'
 import { RequestServer } from './requests.ts'
@@ -86,6 +86,8 @@ export async function serveWebUsers(options: ServeWebUsersOptions): Promise<User
   const origin = originOf(options.origin)
   const pattern = options.appsDomain === undefined ? undefined : patternOf(options.appsDomain, origin)
   const allow = new AllowList(options.allow)
+  // Its libraries are loaded on demand: most programs serve one person.
+  const { OidcClient } = await import('./oidc-client.ts')
   const client = new OidcClient({
     ...{ ...oidc, allow, onWarning },
     redirectUri: `${origin}${callbackPath}`,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cookie } from './cookie.ts'
-import { type OidcClient, SignInError } from './oidc-client.ts'
+import type { OidcClient } from './oidc-client.ts'
 import { isPageRoute } from './page-files.ts'
 import { escapeHtml, readBody, refuse, send, sendNotice } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
+import { SignInError } from './sign-in-error.ts'
 import { mostWrong, WrongLogins } from './wrong-logins.ts'
 
 /** What the page puts before its own path to begin a sign-in, which returns there. */
