@@ -1,4 +1,4 @@
-import type { CreateMessageParams, ModelPreferences } from '@jackfield/sdk'
+import type { CreateMessageParams, CreateMessageResult, ModelPreferences } from '@jackfield/sdk'
 import type { Model } from './model.ts'
 
 /** Configured facts about one model, for choosing between models and estimating costs. */

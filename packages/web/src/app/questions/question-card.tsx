@@ -1,12 +1,14 @@
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
 import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallationCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
 import { ElicitationCard } from './elicitation.tsx'
 import { InputCard } from './input.tsx'
-import { ResultCard } from './result.tsx'
-import { SamplingRequestCard, SamplingResultCard } from './sampling.tsx'
+
+const ResultCard = lazy(() => import('./result.tsx'))
+const SamplingRequestCard = lazy(() => import('./sampling-request.tsx'))
+const SamplingResultCard = lazy(() => import('./sampling-result.tsx'))
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {
@@ -17,13 +19,25 @@ export function QuestionCard({ row }: { row: Row }): ReactNode {
     case 'approval':
       return <ApprovalCard key={key} row={row} question={question} />
     case 'result':
-      return <ResultCard key={key} row={row} question={question} />
+      return (
+        <Suspense>
+          <ResultCard key={key} row={row} question={question} />
+        </Suspense>
+      )
     case 'elicitation':
       return <ElicitationCard key={key} row={row} question={question} />
     case 'sampling-request':
-      return <SamplingRequestCard key={key} row={row} question={question} />
+      return (
+        <Suspense>
+          <SamplingRequestCard key={key} row={row} question={question} />
+        </Suspense>
+      )
     case 'sampling-result':
-      return <SamplingResultCard key={key} row={row} question={question} />
+      return (
+        <Suspense>
+          <SamplingResultCard key={key} row={row} question={question} />
+        </Suspense>
+      )
     case 'roots':
       return <RootsCard key={key} row={row} question={question} />
     case 'install':
