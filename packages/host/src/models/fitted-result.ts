@@ -14,8 +14,7 @@ const audioCharacters = 1_500_000
 /** UTF-8 bytes of a preview, an estimated 1 200 tokens. */
 const previewBytes = 4_200
 const noteBytes = 80
-const encoder = new TextEncoder()
-const bytesIn = (text: string): number => encoder.encode(text).length
+const bytesIn = (text: string): number => new TextEncoder().encode(text).length
 const tooLargeToShow = 'it is too large for a model'
 const outlined = 20
 

@@ -50,6 +50,15 @@ describe.skipIf(missing !== undefined)(
       const replies = [{ say: 'A first answer.\n\nOf two parts.' }, { say: words.join(' '), pauseMs: 1 }]
       const served = await serveHost({ servers: {}, model: scriptedModel(replies) })
       const tab = await begin(served)
+      const perSecond = new Map<number, number>()
+      tab.page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+          if (!String(payload).includes('"partial"')) return
+          const second = Math.floor(performance.now() / 1_000)
+          perSecond.set(second, (perSecond.get(second) ?? 0) + 1)
+        }),
+      )
+      await tab.page.reload()
       await say(tab, 'Hello')
       await tab.page.getByText('Of two parts.').waitFor()
       await say(tab, 'Go on')
@@ -76,6 +85,10 @@ describe.skipIf(missing !== undefined)(
       await tab.page.locator('[data-act=stop]').waitFor({ state: 'detached' })
       const said = await log.innerText()
       expect(said.match(/word\d+/g)).toEqual(words.map((word) => word.trim()))
+      // At most 30 frames a second; those of one second may arrive in the next one.
+      const counts = [...perSecond.values()]
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(10)
+      expect(Math.max(...counts)).toBeLessThanOrEqual(45)
       await tab.check()
     })
 

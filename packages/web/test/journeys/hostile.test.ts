@@ -175,13 +175,7 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
     // The defaults of the form are no arguments that a server takes.
     await tab.go(`/inspect/hostile/tools/${name}?args=%7B%7D`)
     await page.click('[data-act=run]')
-    await page
-      .getByText(/activity #\d+/)
-      .waitFor({ timeout: 8000 })
-      .catch(async () => {
-        await page.screenshot({ path: '/tmp/h2.png' })
-        throw new Error(name)
-      })
+    await page.getByText(/activity #\d+/).waitFor()
     await show(`/inspect/result/${name}`)
     await page.getByRole('button', { name: /^Messages/ }).click()
     for (const row of (await page.locator('main ol details summary').all()).slice(0, 6)) await row.click()

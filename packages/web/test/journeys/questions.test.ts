@@ -149,17 +149,23 @@ describe.skipIf(missing !== undefined)(
       const editor = tab.page.getByLabel('Arguments as JSON')
       await editor.fill('{"text": ')
       await tab.page.waitForSelector('[data-act=allow][aria-disabled=true]')
+      await tab.page.getByText(/position 9|line 1 column 10/).waitFor()
+      await tab.page.locator('[data-act=allow]').dispatchEvent('click')
+      expect(open(served)).toHaveLength(1)
       await editor.fill('{"text": "after"}')
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
       await tab.page.getByRole('button', { name: 'Your changes (1)' }).click()
+      expect(await tab.page.locator('[data-card] ins').count()).toBe(1)
       await tab.check()
       await tab.click('[data-act=allow]')
       expect(textOf(await call)).toContain('after')
+      const row = served.service.host.activity({ kind: 'approval' }).at(-1)
+      expect(row?.detail).toMatchObject({ edited: true, arguments: { text: 'after' } })
     })
 
-    test('a long argument with invisible characters is shown as it is sent', async () => {
+    test('an argument of 1 MB with invisible characters is shown as it is sent', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
-      const text = `start\u202e${'0123456789'.repeat(20_000)}\u200bend`
+      const text = `start\u202e${'0123456789'.repeat(100_000)}\u200bend`
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
@@ -172,8 +178,11 @@ describe.skipIf(missing !== undefined)(
       expect(digest(shown.replaceAll('U+202E', '\u202e').replaceAll('U+200B', '\u200b'))).toBe(digest(text))
       expect(shown).not.toMatch(/[\u202e\u200b]/)
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.check()
       await tab.click('[data-act=allow]')
-      expect(textOf(await call)).toContain('end')
+      // The server gives back what it got.
+      const { result } = JSON.parse(textOf(await call))
+      expect(digest(JSON.parse(result.content[0].text).text)).toBe(digest(text))
     })
 
     test('without a connection nothing is sent, then or later', async () => {
@@ -276,6 +285,12 @@ describe.skipIf(missing !== undefined)(
           () => document.documentElement.outerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }),
         ),
       ).not.toContain('hunter2')
+      const files = readdirSync(dirname(served.file)).map((name) =>
+        readFileSync(join(dirname(served.file), name), 'latin1'),
+      )
+      expect(files.length).toBeGreaterThan(1)
+      expect([...files, JSON.stringify(served.service.host.activity())].join()).not.toContain('hunter2')
+      await tab.check()
     })
 
     test('two tabs answer one question: one answer is accepted, the other tab shows its origin', async () => {

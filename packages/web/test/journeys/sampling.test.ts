@@ -196,19 +196,22 @@ describe.skipIf(missing !== undefined)(
       for (const text of ['about tea', 'about rum']) await host.call('session__echo', { text }, chat)
       const tab = await openTab(served, '/inbox')
       const { page } = tab
-      for (const ticked of [[], ['about rum']]) {
+      for (const [n, ticked] of [[], ['about rum']].entries()) {
         const params = { ...request, includeContext: 'thisServer' }
         const call = host.call('session__sample', { params }, chat)
         await look(served, tab, 'sampling-request')
         const boxes = page.getByRole('group', { name: 'Also send texts of the conversation' })
-        await expect.poll(() => boxes.getByRole('checkbox').count()).toBe(2)
+        await expect.poll(() => boxes.getByRole('checkbox').count()).toBe(2 + n)
         await expect.poll(() => boxes.getByRole('checkbox', { checked: true }).count()).toBe(0)
         const before = await page.getByText(/^about [\d,]+ tokens out/).textContent()
         for (const text of ticked) {
           await boxes.getByRole('checkbox', { name: text }).check()
-          await boxes.locator('summary').last().click()
+          await boxes
+            .locator('div', { has: page.getByRole('checkbox', { name: text }) })
+            .locator('summary')
+            .click()
           await boxes.getByText('of session gave').waitFor()
-          await boxes.getByText('1 of 2 added, about').waitFor()
+          await boxes.getByText('1 of 3 added, about').waitFor()
           expect(await page.getByText(/^about [\d,]+ tokens out/).textContent()).not.toBe(before)
         }
         await tab.check()

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks } from '../text/blocks.tsx'
-import { ExactJson, Foreign, ForeignBox } from '../text/foreign.tsx'
+import { ExactJson, Foreign, ForeignBox, HostText } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { Button, Note } from '../ui/ui.tsx'
 import { DecisionButton } from './armed.tsx'
@@ -30,7 +30,7 @@ export function Problem({ text }: { text: ReturnType<typeof foreign> | undefined
   if (text === undefined) return null
   return (
     <Note tone="danger" live>
-      <Foreign text={text} />
+      <HostText text={text} />
     </Note>
   )
 }

@@ -2,7 +2,7 @@ import type { CreateMessageParams, SamplingContent } from '@jackfield/sdk'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Foreign, ForeignBox } from '../text/foreign.tsx'
+import { Foreign, ForeignBox, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Field, Note, uiStyle } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
@@ -126,7 +126,7 @@ function Sent({
   const { choice } = question
   return (
     <Side title={t('sampling.sent')} note={<DraftActs draft={draft} isJson={isJson} onJson={setJson} />}>
-      <Field label={t('sampling.model')} hint={<Foreign text={choice.why} />}>
+      <Field label={t('sampling.model')} hint={<HostText text={choice.why} />}>
         {(ids) => (
           <select
             {...ids}

@@ -25,6 +25,8 @@ import {
 import { DraftActs, EditedContent, Side, TwoSides } from './two-sides.tsx'
 
 interface Candidate {
+  /** The id of the model that was asked. */
+  readonly model: string
   readonly result: CreateMessageResult
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined
 }
@@ -135,7 +137,7 @@ export default function SamplingResultCard({
           right={
             <Answer
               title={t('sampling.answer', { server })}
-              candidate={{ result: made, usage: question.usage }}
+              candidate={{ model: choice.model, result: made, usage: question.usage }}
               draft={draft}
             >
               <Budget server={server} />
@@ -148,11 +150,11 @@ export default function SamplingResultCard({
 }
 
 /** The answers in the order in which they were generated. */
-function candidatesOf({ earlier = [], result, usage }: QuestionOf<'sampling-result'>): Candidate[] {
+function candidatesOf({ earlier = [], result, choice, usage }: QuestionOf<'sampling-result'>): Candidate[] {
   const plainOf = (one: Wire<CreateMessageResult>): CreateMessageResult => plain<CreateMessageResult>(one)
   return [
-    ...earlier.map((one) => ({ result: plainOf(one.result), usage: one.usage })),
-    { result: plainOf(result), usage },
+    ...earlier.map((one) => ({ model: one.model, result: plainOf(one.result), usage: one.usage })),
+    { model: choice.model, result: plainOf(result), usage },
   ]
 }
 
@@ -184,7 +186,7 @@ function Compare({
             <label className={style.option}>
               <input type="radio" name={name} checked={n === chosen} onChange={() => onChoose(n)} />
               <span>
-                {t('sampling.candidate', { n: n + 1 })} · <bdi>{candidate.result.model}</bdi>
+                {t('sampling.candidate', { n: n + 1 })} · <bdi>{candidate.model}</bdi>
               </span>
             </label>
           )

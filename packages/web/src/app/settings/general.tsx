@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useState } from 'react'
 import { useAct, useRead, useTopic } from '../data/host.tsx'
 import { endSession, logOut, readSessions } from '../data/session.ts'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
@@ -134,7 +134,7 @@ function Sessions(): ReactNode {
       <p className={screen.muted}>{t('settings.sessionsMean')}</p>
       {problem != null && (
         <Note tone="danger" live>
-          <Foreign text={foreign(problem.message)} />
+          <HostText text={foreign(problem.message)} />
         </Note>
       )}
       <ul className={screen.rows}>
