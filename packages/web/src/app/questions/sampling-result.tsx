@@ -137,6 +137,7 @@ export default function SamplingResultCard({
           right={
             <Answer
               title={t('sampling.answer', { server })}
+              label={t('role.assistant')}
               candidate={{ model: choice.model, result: made, usage: question.usage }}
               draft={draft}
             >
@@ -195,6 +196,7 @@ function Compare({
               // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other identity
               key={n}
               title={title}
+              label={t('sampling.candidate', { n: n + 1 })}
               candidate={candidate}
               draft={n === chosen ? draft : undefined}
             />
@@ -208,11 +210,13 @@ function Compare({
 /** One answer, which can be changed where it has a draft. */
 function Answer({
   title,
+  label,
   candidate: { result: made, usage },
   draft,
   children,
 }: {
   title: ReactNode
+  label: string
   candidate: Candidate
   draft: JsonDraft<CreateMessageResult> | undefined
   children?: ReactNode
@@ -227,14 +231,14 @@ function Answer({
       note={draft !== undefined && <DraftActs draft={draft} isJson={isJson} onJson={setJson} />}
     >
       {draft === undefined ? (
-        <Blocks content={made.content} label={t('role.assistant')} />
+        <Blocks content={made.content} label={label} />
       ) : isJson || result === undefined ? (
         <JsonEditor label={t('sampling.editAnswer')} draft={draft} />
       ) : (
         <EditedContent<SamplingContent>
           content={result.content}
           before={made.content}
-          label={t('role.assistant')}
+          label={label}
           onChange={(content) => draft.setValue({ ...result, content })}
         />
       )}
