@@ -5,7 +5,7 @@ import { compileSchema } from '@jackfield/sdk/schema'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
-import { seedCount, seedLog } from '../fixtures/seed-log.ts'
+import { perTrace, seedCount, seedLog } from '../fixtures/seed-log.ts'
 import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]

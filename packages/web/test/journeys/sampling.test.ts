@@ -225,6 +225,7 @@ describe.skipIf(missing !== undefined)(
         await look(served, tab, 'sampling-result')
         await press(tab, 'allow')
         await call
+        expect(tab.acts).toBe(2 * (n + 1))
         const sent = asked.at(-1) ?? ''
         expect(['about tea', 'about rum'].filter((text) => sent.includes(text))).toEqual(ticked)
       }

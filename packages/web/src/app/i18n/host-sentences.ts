@@ -27,7 +27,7 @@ export function translator(
       }
     })
     .sort((one, other) => lengthOf(other) - lengthOf(one))
-  return function translate(text) {
+  return function translate(text: string): string | undefined {
     if (text.length > mostCharacters) return undefined
     for (const { literals, names, translation } of sentences) {
       const values = valuesIn(text, literals)

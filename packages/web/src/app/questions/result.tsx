@@ -58,7 +58,7 @@ export default function ResultCard({
       <TwoSides
         left={
           <Side title={t('result.given')} note={<Tokens content={contentOf(given)} />}>
-            <Blocks content={given.content} label={t('result.given')} />
+            <Blocks content={given.content} label={t('result.original')} />
             {given.structuredContent !== undefined && (
               <JsonTree value={given.structuredContent} label={t('result.structured')} />
             )}
