@@ -1,8 +1,12 @@
 /**
- * For `@jackfield/redis` and `@jackfield/postgres`: what backplanes and task stores on a server have in common. It makes no promise
- * of stability, as `@jackfield/sdk/internal`.
+ * Shared code of the backplanes and task stores in `@jackfield/redis` and `@jackfield/postgres`. Like `@jackfield/sdk/internal`, it
+ * may change in any release.
  * @module
  */
+
+import { retryDelay } from '../jsonrpc/deferred.ts'
+
+export { retryDelay }
 
 /** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
@@ -23,12 +27,7 @@ export class TimeoutError extends Error {}
 
 const firstPauseMs = 50
 
-/** Milliseconds before another attempt: random, and longer after more of them. */
-export function retryPause(attempts: number, longestMs: number): number {
-  return Math.random() * Math.min(longestMs, firstPauseMs * 2 ** Math.min(attempts, 10))
-}
-
-/** The password of a URL as it may be in messages, too: decoded. */
+/** The decoded password of a URL, which messages may contain in place of the encoded one. */
 export function decodeOrRaw(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -53,9 +52,11 @@ function textOf(cause: unknown): string {
 
 const longestPauseMs = 2_000
 
-/** What `Reconnection` reports: a loss with its reason, and that there is a connection again. */
+/** The events of `Reconnection`. */
 export interface ReconnectionEvents {
+  /** The connection was lost, with the reason. */
   readonly lost: (cause: unknown) => void
+  /** There is a connection again, after these milliseconds. */
   readonly back: (afterMs: number) => void
   /** An attempt failed; another one follows. */
   readonly failed?: (error: unknown) => void
@@ -68,7 +69,7 @@ export class Reconnection {
 
   /**
    * @param first resolves with the reason when the first connection ends
-   * @param connect opens another one, and gives the same for it
+   * @param connect opens another one; its `lost` resolves in the same way
    */
   async keep(
     first: Promise<unknown>,
@@ -81,7 +82,7 @@ export class Reconnection {
       events.lost(cause)
       const since = performance.now()
       for (let attempts = 0; ; attempts++) {
-        await this.#pause(retryPause(attempts, longestPauseMs))
+        await this.#pause(retryDelay(attempts, firstPauseMs, longestPauseMs))
         if (this.#isClosed) return
         try {
           lost = (await connect()).lost
@@ -94,6 +95,7 @@ export class Reconnection {
     }
   }
 
+  /** Stops connecting. */
   close(): void {
     this.#isClosed = true
     this.#endPause?.()

@@ -34,9 +34,9 @@ export interface OutgoingRequest {
   readonly onProgress?: CallOptions['onProgress']
   readonly onLog?: CallOptions['onLog']
   readonly relay?: CallOptions['relay']
-  /** The span of the call that this request is a message of. */
+  /** The span of the call, which this request belongs to. */
   readonly span?: TelemetrySpan
-  /** The span of the call that this request is sent for. */
+  /** The parent of this request's own span. */
   readonly parent?: TelemetrySpan
   /** Handles notifications of the subscription that this request opens. */
   readonly onNotification?: (message: JsonRpcNotification) => void
@@ -271,7 +271,7 @@ export class ClientConnection {
   }
 }
 
-/** True for methods outside the protocol, as extensions may ask too. */
+/** Whether a request may cause input requests; true for methods of extensions. */
 function mayAsk(method: string): boolean {
   const row = rowOf(method)
   return row === undefined || row.asks === true

@@ -7,7 +7,9 @@ const capacity = { owner: 100, all: 100 }
 
 /** One rule of a contract. `run` rejects if an implementation breaks it. */
 export interface ContractRule {
+  /** The rule in one sentence, for the name of a test. */
   readonly name: string
+  /** Tests the rule on a new, empty store. */
   run(): Promise<void>
 }
 
@@ -121,7 +123,7 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       leave()
       leave()
       const messages = Array.from({ length: 200 }, (_, at) => `message ${at % 50} ü\u0000`)
-      // One that is much longer than the others keeps its place.
+      // A much longer message must arrive in its order too.
       messages[100] = 'long ü'.repeat(10_000)
       for (const message of messages.slice(0, 150)) await a.publish('topic', message)
       await Promise.all(messages.slice(150).map((message) => a.publish('topic', message)))
@@ -402,7 +404,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
           }
         })
         const ids = (await Promise.all(takers)).flat()
-        // One that found none may have met the locks of another, which then took them.
+        // A claim skips tasks that another one has locked, so it may find none.
         const left = await first.claim('last', hour, { limit: 100 })
         ids.push(...left.map(({ id }) => id))
         requireEqual(ids.toSorted(), rows.map(({ id }) => id).toSorted(), 'the ids')
@@ -518,7 +520,7 @@ async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** As JSON has it, with null for undefined. */
+/** The value as JSON represents it, with null for undefined. */
 function plain(value: unknown): unknown {
   return value === undefined ? null : JSON.parse(JSON.stringify(value))
 }

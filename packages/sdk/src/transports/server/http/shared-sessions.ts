@@ -41,8 +41,8 @@ import {
 import { SseInboxes } from './sse-inboxes.ts'
 
 /**
- * A session in the backplane, read with every request: so another principal, the end of the session and its log level have an
- * effect on all nodes at once.
+ * A session in the backplane. It is read with every request, so that the end of the session, its principal and its log level
+ * apply on all nodes at once.
  */
 interface SessionRecord {
   readonly v: 1
@@ -73,8 +73,8 @@ const rememberedMs = 60_000
 const clockSkewMs = 5_000
 const maxEdits = 20
 /**
- * The sessions of a server that every node serves. A request runs on the node where it arrives; what belongs to requests on
- * other nodes (answers, cancellations, resumed streams) meets in the backplane.
+ * The sessions of a server that every node serves. A request runs on the node where it arrives; answers, cancellations and
+ * resumed streams of requests on other nodes are passed on through the backplane.
  */
 export class SharedSessions {
   readonly nodes: Nodes
@@ -107,8 +107,8 @@ export class SharedSessions {
   }
 
   /**
-   * Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes, until its inbox is closed. Rejects if
-   * the backplane fails.
+   * Receives messages for a session of HTTP+SSE whose stream is on this node, also from other nodes, until its inbox is closed.
+   * Rejects if the backplane fails.
    */
   async openInbox(...given: Parameters<SseInboxes['open']>): Promise<void> {
     await this.nodes.open()
@@ -127,7 +127,7 @@ export class SharedSessions {
     return later.length > 0 || first?.isReleased === true
   }
 
-  /** What a new session, or one that began on another node, does here. */
+  /** The shared operations of a new session, or of one that began on another node. */
   sharing(id: string = randomText(24)): SessionSharing {
     const node = this.nodes.id
     const open = new Set<RequestId>()
@@ -157,7 +157,7 @@ export class SharedSessions {
         return SharedCall.first(store, node, ids, { request, caller: storedCaller(caller), takeover })
       },
       ask: async (message) => {
-        // It may have been withdrawn before it was sent, or an earlier run asked it.
+        // The question may have been withdrawn before it was sent, or sent by an earlier run.
         if (!open.has(message.id)) return
         await this.#answers.ask(id, message.id)
         const elicitation = message.params?.['elicitationId']
@@ -224,7 +224,7 @@ export class SharedSessions {
     return session
   }
 
-  /** Stores what a request that was served changed in the state of its session. */
+  /** Stores the changes that a served request made to the state of its session. */
   async save(session: HttpSession, { method, params }: JsonRpcRequest): Promise<void> {
     const uri = params?.['uri']
     if (method === 'logging/setLevel') {
@@ -293,7 +293,7 @@ export class SharedSessions {
     const stored = await this.#backplane.get(callKey(session.id, stream))
     const record = stored === undefined ? undefined : callRecordOf(stored)
     const parts = record?.parts ?? [{ node }]
-    // Announced first, so that nothing is stored between the two without a message.
+    // Announced before the first read, so that every event stored after it is announced.
     this.#follow(session, stream, parts.at(-1)?.node ?? node)
     const at = parts[part]
     const entries = at && (await this.#backplane.read(eventsKey(session.id, at.node), position))
@@ -327,7 +327,7 @@ export class SharedSessions {
     return true
   }
 
-  /** Makes the node of a stream's last part announce what it stores. */
+  /** Requests that the node of a stream's last part announces what it stores. */
   #follow(session: HttpSession, stream: string, node: string): void {
     if (node !== this.nodes.id) {
       this.nodes.send({ type: 'follow', session: session.id, stream, node: this.nodes.id }, node)
@@ -340,7 +340,7 @@ export class SharedSessions {
     })
   }
 
-  /** What follows a part of a stream; takes its call over where its node stopped, or gave the call up. */
+  /** The continuation of a stream after a part; takes its call over if its node stopped, or released the call. */
   async #after(
     session: HttpSession,
     stream: string,
@@ -445,7 +445,7 @@ export class SharedSessions {
     }
   }
 
-  /** Looks at the store for what messages would have announced. */
+  /** Reads from the store what lost messages would have announced. */
   #missed(): void {
     this.#answers.storeAgain().catch(this.#report)
     this.#answers.look()
@@ -522,7 +522,7 @@ export class SharedSessions {
     )
   }
 
-  /** Servers of different names may share a backplane, but not sessions. */
+  /** Contains the name of the server, because servers that share a backplane do not share sessions. */
   #sessionKey(session: string): string {
     return `session:${this.#state.server.info.name}:${session}`
   }
