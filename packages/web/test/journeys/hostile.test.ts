@@ -28,7 +28,8 @@ function look(): Look {
   const faults = new Set<string>()
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
   const unseen = /[\u0000-\u0008\u000e-\u001f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\u{e0041}/u
-  const hanging = 12
+  // Three spaces in the widest font.
+  const hanging = 24
   const add = (text: string): boolean => {
     const found = [...text.matchAll(/⟦([\w.]+)⟧/g)]
     for (const [, name = ''] of found) shown.add(name)
