@@ -32,6 +32,8 @@ export function openBrowser(): Promise<Browser> {
 
 export interface Tab {
   readonly page: Page
+  /** What `check` fails on; a test takes out what it provoked. */
+  readonly faults: string[]
   /** Clicks and key chords so far. */
   acts: number
   click(selector: string): Promise<void>
@@ -101,6 +103,7 @@ export async function openTab(
   await attached(served)
   const tab: Tab = {
     page,
+    faults,
     acts: 0,
     async click(selector) {
       await page.locator(selector).click()

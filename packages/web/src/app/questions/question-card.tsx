@@ -1,4 +1,5 @@
 import { lazy, type ReactNode, Suspense } from 'react'
+import { Part } from '../text/part.tsx'
 import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
@@ -12,6 +13,16 @@ const SamplingResultCard = lazy(() => import('./sampling-result.tsx'))
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {
+  return (
+    <Part name={row.digest}>
+      <Suspense>
+        <CardOfKind row={row} />
+      </Suspense>
+    </Part>
+  )
+}
+
+function CardOfKind({ row }: { row: Row }): ReactNode {
   const { question } = row
   // A question that is put again with other contents is another card: nothing typed for the one before is sent.
   const key = row.digest
@@ -19,25 +30,13 @@ export function QuestionCard({ row }: { row: Row }): ReactNode {
     case 'approval':
       return <ApprovalCard key={key} row={row} question={question} />
     case 'result':
-      return (
-        <Suspense>
-          <ResultCard key={key} row={row} question={question} />
-        </Suspense>
-      )
+      return <ResultCard key={key} row={row} question={question} />
     case 'elicitation':
       return <ElicitationCard key={key} row={row} question={question} />
     case 'sampling-request':
-      return (
-        <Suspense>
-          <SamplingRequestCard key={key} row={row} question={question} />
-        </Suspense>
-      )
+      return <SamplingRequestCard key={key} row={row} question={question} />
     case 'sampling-result':
-      return (
-        <Suspense>
-          <SamplingResultCard key={key} row={row} question={question} />
-        </Suspense>
-      )
+      return <SamplingResultCard key={key} row={row} question={question} />
     case 'roots':
       return <RootsCard key={key} row={row} question={question} />
     case 'install':
