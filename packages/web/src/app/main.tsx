@@ -6,6 +6,7 @@ import { HostConnection, HostProvider } from './data/host.tsx'
 import { logIn, pageKey, takeLoginKey } from './data/session.ts'
 import { firstLanguage, setLanguage, useText } from './i18n/i18n.ts'
 import shell from './shell/shell.module.css'
+import { Part } from './text/part.tsx'
 import { Button } from './ui/ui.tsx'
 
 // Before anything else, so that the key stays nowhere.
@@ -43,7 +44,9 @@ function Connected({ host }: { host: HostConnection }): ReactNode {
   if (refusal !== undefined) return <Gate reason={refusal} />
   return (
     <HostProvider host={host}>
-      <App />
+      <Part name="page">
+        <App />
+      </Part>
     </HostProvider>
   )
 }

@@ -6,7 +6,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { Badge, Button, Note } from '../ui/ui.tsx'
 import style from './apps.module.css'
@@ -147,7 +147,7 @@ function Failed({
   }
   return (
     <Note tone={isBlocked ? 'info' : 'warn'}>
-      {isBlocked ? t('app.blocked') : <Foreign text={foreign(error.message)} />}{' '}
+      {isBlocked ? t('app.blocked') : <HostText text={foreign(error.message)} />}{' '}
       <Button small onClick={() => (isBlocked ? void ask() : onAgain())} data-act="app-again">
         {t(isBlocked ? 'app.askAgain' : 'app.again')}
       </Button>

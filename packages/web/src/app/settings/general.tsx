@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { useAct, useRead, useTopic } from '../data/host.tsx'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
@@ -138,7 +138,7 @@ function Sessions(): ReactNode {
       </p>
       {problem != null && (
         <Note tone="danger" live>
-          <Foreign text={foreign(problem.message)} />
+          <HostText text={foreign(problem.message)} />
         </Note>
       )}
       <ul className={screen.rows}>
