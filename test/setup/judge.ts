@@ -10,7 +10,7 @@ interface Fault {
   message: string
 }
 
-/** Where peers are packages of others, whose faults are told by the tests there. */
+/** Where peers are packages of others, whose faults the tests there report. */
 const peersOfOthers: readonly string[] = ['test/features/', 'test/interop/']
 
 const core: ReadonlySet<string> = new Set(Object.keys(methods))

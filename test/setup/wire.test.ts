@@ -13,9 +13,9 @@ import {
   testServer,
   until,
 } from '../../packages/sdk/test/serve/support.ts'
-import { FarServer } from './far-server.ts'
 import { faultyPeer } from './faulty-peer.ts'
 import { holdSent, verdict } from './judge.ts'
+import { RemoteMessages } from './remote-messages.ts'
 
 /** A client of a hand-played server of 2026-07-28 that answers every call with `value`, after `notice`. */
 async function meet(value: object, notice?: object) {
@@ -137,10 +137,10 @@ describe('a message that a server receives', () => {
   })
 
   it('fails its test where it is wrong and written by hand to another process', () => {
-    const far = new FarServer()
-    const written = (message: unknown): void => void far.said(`${JSON.stringify(message)}\n`)
+    const far = new RemoteMessages()
+    const written = (message: unknown): void => void far.sent(`${JSON.stringify(message)}\n`)
     for (const message of [initialize('2025-03-26'), initialized, call, [call]]) written(message)
-    far.heard({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
+    far.received({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
     written({ jsonrpc: '2.0', id: 'q', result: { roots: [] } })
     verdict()
     for (const message of [nameless, { jsonrpc: '2.0', id: 'q', result: {} }]) {

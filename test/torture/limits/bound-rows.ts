@@ -267,7 +267,7 @@ export const rows: Readonly<Record<string, Row>> = {
       await client.close()
       return said
     },
-    // Why is for whoever wrote the handler, so it goes to the server's log.
+    // The reason is for the author of the handler, so it is in the server's log.
     refusal: /failed unexpectedly/,
   },
   'calls of one session': {

@@ -85,7 +85,7 @@ async function takenBefore(status: number, take: () => Promise<Response>): Promi
   return Number.POSITIVE_INFINITY
 }
 
-/** How many sessions are kept of more than there is room for: the first that is gone tells. */
+/** How many sessions are kept of more than there is room for: shown by the first that is gone. */
 async function sessionsKept(send: Send, room: number): Promise<number> {
   const all: Record<string, string>[] = []
   for (let session = 0; session < room + 2; session++) all.push(await begun(send))

@@ -33,7 +33,7 @@ export interface Served {
   /** Begins to measure. */
   begin(): Promise<State>
   now(): Promise<State>
-  /** Collects garbage, and tells what is left. */
+  /** Collects garbage, and returns what is left. */
   end(): Promise<State>
 }
 

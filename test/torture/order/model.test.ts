@@ -19,7 +19,7 @@ interface Model {
   /** Handlers that were aborted. */
   stopped: Set<string>
   watching: boolean
-  /** Whether a list that the client kept was changed without its being told. */
+  /** Whether a list that the client kept was changed without a notification. */
   mayBeStale: boolean
   /** Changes the subscription should have been notified of. */
   heard: number

@@ -174,7 +174,7 @@ const introspected: [string, ...string[]] = [
   '{"active":false}',
 ]
 
-/** A caller whose token somebody else judged has a name, and scopes that are texts. */
+/** A caller whose token was verified outside has a name, and scopes that are texts. */
 async function introspect(input: Buffer): Promise<void> {
   const body = new Uint8Array(input)
   const verify = introspection({
@@ -197,7 +197,10 @@ async function lets(verify: Parameters<typeof bearer>[0]['verify']): Promise<voi
     return
   }
   const { principal, scopes, expires } = Object(caller)
-  mustHold(typeof principal === 'string' && principal.startsWith(`${issuer}|`), 'a caller is somebody else')
+  mustHold(
+    typeof principal === 'string' && principal.startsWith(`${issuer}|`),
+    'a caller has another identity',
+  )
   mustHold(expires === undefined || expires > Date.now(), 'a token counts that is over')
   mustHold(
     [...scopes].every((scope) => typeof scope === 'string' && scope !== ''),

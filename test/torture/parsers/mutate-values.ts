@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import { again, names, oddValue, texts } from './odd.ts'
 
-/** Where a value stands in another: the names on the way to it. */
+/** The path of a value in another: the names of the members. */
 type Place = readonly string[]
 
 /** What the seeds of one parser are made of, so that parts of one may stand in another. */

@@ -28,7 +28,7 @@ const told = new Differences('quiet notice')
 
 for (const revision of protocolVersions) {
   const progress = {
-    ...{ progressToken: 'nobody gave it', progress: 0.5, total: 1 },
+    ...{ progressToken: 'unknown', progress: 0.5, total: 1 },
     ...(revision >= '2025-03-26' && { message: 'm' }),
   }
   for (const [method, params] of Object.entries({ ...quiet, 'notifications/progress': progress })) {

@@ -230,7 +230,7 @@ let expected = 0
 if (kind !== 'bare') {
   order('change')
   expected++
-  // A session without a stream is told once it opens one.
+  // A session without a stream is notified when it opens one.
   if (kind === 'sessions') streams = await each(crowd.sessions, openSession)
   await all(streams, ({ changes }) => changes > 0)
   order('change')

@@ -46,7 +46,7 @@ export type ClientRecord = { readonly at: number; readonly client: string } & (
       readonly from: number
       readonly how: 'equal' | 'different' | 'absent' | 'unavailable'
     }
-  /** A request with the session or event of somebody else, or of a session that was ended. */
+  /** A request with the session or event of another caller, or of a session that was ended. */
   | {
       readonly type: 'probe'
       readonly of: 'foreign' | 'ended'
