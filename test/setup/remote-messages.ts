@@ -1,8 +1,8 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
 import { isObject } from './json.ts'
-import { holdReceived, published, resultOfCore, versionIn } from './judge.ts'
-import { take } from './serving.ts'
+import { checkMessage } from './received-messages.ts'
+import { coreResultMethod, published, validateReceived, versionIn } from './schema-validation.ts'
 
 /** Validates the messages that a test writes itself to a server in another process, where the schema check of servers does not see them. */
 export class RemoteMessages {
@@ -29,14 +29,19 @@ export class RemoteMessages {
   #check(value: unknown): void {
     if (isObject(value) && value['method'] === undefined && ('result' in value || 'error' in value)) {
       const method = this.#asked.get(value['id'])
-      holdReceived(this.#revision ?? latestLegacy, 'client', value, resultOfCore(method, value['result']))
+      validateReceived(
+        this.#revision ?? latestLegacy,
+        'client',
+        value,
+        coreResultMethod(method, value['result']),
+      )
       return
     }
     if (isObject(value) && value['method'] === 'initialize') {
       const wanted = versionIn(value['params'])
       this.#revision = wanted === undefined || wanted > latestLegacy ? latestLegacy : wanted
     }
-    take(value, this.#revision)
+    checkMessage(value, this.#revision)
   }
 }
 
