@@ -93,7 +93,9 @@ function revisionsFor(server: OfficialServer): readonly ProtocolVersion[] {
   const index = officialServers.indexOf(server)
   if (index === 0 || process.env['JACKFIELD_MATRIX'] === 'full') return protocolVersions
   const older = protocolVersions.slice(0, -1)
-  return protocolVersions.filter((version, at) => !older.includes(version) || (at + index) % older.length === 0)
+  return protocolVersions.filter(
+    (version, at) => !older.includes(version) || (at + index) % older.length === 0,
+  )
 }
 
 describe.for(officialServers)('$name, unchanged', (server) => {

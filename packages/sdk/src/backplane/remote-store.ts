@@ -39,7 +39,7 @@ export class ReadBatches {
 
   /**
    * @param read reads the values of several keys, in the order of the keys
-   * @param mostKeys that one call of `read` gets
+   * @param mostKeys maximum number of keys for one call of `read`
    */
   constructor(read: (keys: string[]) => Promise<readonly unknown[]>, mostKeys: number) {
     this.#read = read

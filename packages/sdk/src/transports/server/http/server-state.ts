@@ -58,7 +58,7 @@ export interface Busy {
 }
 
 const graceMs = 1000
-/** Milliseconds after which a draining node gives up the calls that have begun to wait for responses meanwhile. */
+/** Milliseconds between two releases of waiting calls on a draining node, because further calls may begin to wait. */
 const releaseEveryMs = 250
 const maxPrinted = 1000
 /** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
