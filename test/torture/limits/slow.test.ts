@@ -2,12 +2,12 @@ import type { Socket } from 'node:net'
 import { expect } from 'vitest'
 import { campaign } from '../campaign.ts'
 import {
+  type Address,
   callOf,
   dial,
   heard,
   mirrored,
   opening,
-  type Place,
   postOf,
   serveMeasured,
   watched,
@@ -17,8 +17,8 @@ const MiB = 1024 * 1024
 
 /** Where a server is reached over HTTP and over lines. */
 interface Doors {
-  readonly web: Place
-  readonly lines: Place
+  readonly web: Address
+  readonly lines: Address
 }
 
 /** How a client of each transport starts a tool: over a connection that it reads or does not. */

@@ -27,7 +27,7 @@ const revisions = {
   long: ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'],
 }
 /** Requests that contain a name, and the headers that repeat it. */
-const places: readonly Place[] = [
+const places: readonly NamedRequest[] = [
   (name) => ({ method: name }),
   (name) => ({ method: `things/${name}` }),
   (name) => ({ method: 'tools/call', params: { name, arguments: {} } }),
@@ -64,7 +64,7 @@ interface Said {
   status: number
   body: string
 }
-type Place = (name: string) => { method: string; params?: JsonObject }
+type NamedRequest = (name: string) => { method: string; params?: JsonObject }
 
 campaign(
   {
@@ -133,7 +133,7 @@ function server() {
 /** Sends requests of one revision, in a session where it has such. */
 async function speaker(mounted: Mounted, revision: string) {
   const own = revision === '2026-07-28' ? undefined : await session(mounted, revision)
-  return (place: Place, name: string): Promise<Said> => {
+  return (place: NamedRequest, name: string): Promise<Said> => {
     const { method, params = {} } = place(name)
     if (own === undefined) {
       const named = params['taskId']

@@ -67,13 +67,13 @@ describe('an access token', () => {
   it('is refreshed once for all clients that share a store', async () => {
     const one = await protectedServer()
     const store = memoryStore()
-    const people = Array.from({ length: 5 }, () => person({ store }))
-    const clients = await Promise.all(people.map(({ auth }) => open(one, auth)))
-    expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
+    const logins = Array.from({ length: 5 }, () => person({ store }))
+    const clients = await Promise.all(logins.map(({ auth }) => open(one, auth)))
+    expect(logins.flatMap(({ opened }) => opened)).toHaveLength(1)
     one.as.expireAll()
     await Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, () => client.call('x'))))
     expect(refreshes(one.as)).toBe(1)
-    expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
+    expect(logins.flatMap(({ opened }) => opened)).toHaveLength(1)
   })
 
   it('that is still valid is used if refreshing fails for now', async () => {

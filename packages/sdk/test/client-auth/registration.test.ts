@@ -92,17 +92,17 @@ describe('logins at one authorization server', () => {
       if (arrived.length === 2) for (const go of arrived) go()
     }
     const servers = [await protectedServer(as), await protectedServer(as)]
-    const people = servers.map((one) => {
+    const logins = servers.map((one) => {
       const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }), store })
       return { one, auth, opening: open(one, auth) }
     })
-    const clients = await Promise.all(people.map(({ opening }) => opening))
+    const clients = await Promise.all(logins.map(({ opening }) => opening))
     const ids = as.at('/authorize').map(({ params }) => params.get('client_id'))
     expect(new Set(ids).size).toBe(2)
     as.expireAll()
     for (const client of clients) await client.call('x')
     expect(as.at('/authorize')).toHaveLength(2)
-    for (const { one, auth } of people) expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
+    for (const { one, auth } of logins) expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
     const revokers = as.at('/revoke').map(({ params }) => params.get('client_id'))
     expect(new Set(revokers)).toEqual(new Set(ids))
   })
