@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { entries } from '../../scripts/reference/entries.ts'
@@ -34,4 +34,22 @@ it('every member of a type that an entry of the SDK or a store exports has a doc
     undocumentedMembers(file, names).map((member) => `${relative(root, file)}: ${member}`),
   )
   expect(silent).toEqual([])
+})
+
+it('links of doc comments name pages of the specification that exist', () => {
+  const rows = globSync(join(root, 'test/requirements/*.tsv')).map((file) => readFileSync(file, 'utf8'))
+  const pages = new Set(
+    rows.flatMap((text) => Array.from(text.matchAll(/2607-\d+ ([a-z/-]+)#/g), ([, page]) => page)),
+  )
+  expect(pages.size).toBeGreaterThan(20)
+  const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
+  const wrong = sources.flatMap((file) =>
+    Array.from(
+      readFileSync(join(root, file), 'utf8').matchAll(/io\/specification\/2026-07-28\/([a-z/-]+)/g),
+      ([, page = '']) => page,
+    )
+      .filter((page) => !pages.has(page) && !pages.has(`${page}/index`))
+      .map((page) => `${file}: ${page}`),
+  )
+  expect(wrong).toEqual([])
 })

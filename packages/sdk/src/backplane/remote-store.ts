@@ -25,6 +25,55 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T
 /** The timeout of `withTimeout`. */
 export class TimeoutError extends Error {}
 
+interface PendingRead {
+  readonly key: string
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Combines the reads of one turn of the event loop, so that requests that arrive together cost one round trip. */
+export class ReadBatches {
+  readonly #read: (keys: string[]) => Promise<readonly unknown[]>
+  readonly #mostKeys: number
+  #pending: PendingRead[] = []
+
+  /**
+   * @param read reads the values of several keys, in the order of the keys
+   * @param mostKeys maximum number of keys for one call of `read`
+   */
+  constructor(read: (keys: string[]) => Promise<readonly unknown[]>, mostKeys: number) {
+    this.#read = read
+    this.#mostKeys = mostKeys
+  }
+
+  /** Resolves with the value of a key. */
+  get(key: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#pending.push({ key, resolve, reject }) === 1) setImmediate(() => this.flush())
+    })
+  }
+
+  /** Begins the pending reads now. */
+  flush(): void {
+    const pending = this.#pending
+    this.#pending = []
+    for (let from = 0; from < pending.length; from += this.#mostKeys) {
+      this.#send(pending.slice(from, from + this.#mostKeys))
+    }
+  }
+
+  #send(reads: readonly PendingRead[]): void {
+    this.#read(reads.map(({ key }) => key)).then(
+      (values) => {
+        for (const [at, { resolve }] of reads.entries()) resolve(values[at])
+      },
+      (error: unknown) => {
+        for (const { reject } of reads) reject(error)
+      },
+    )
+  }
+}
+
 const firstPauseMs = 50
 
 /** The decoded password of a URL, which messages may contain in place of the encoded one. */

@@ -1,11 +1,5 @@
-import { McpError, RpcError } from '../jsonrpc/error.ts'
-import type {
-  JsonObject,
-  JsonRpcNotification,
-  JsonRpcRequest,
-  JsonRpcResponse,
-  RequestId,
-} from '../jsonrpc/message.ts'
+import { McpError, resultOf } from '../jsonrpc/error.ts'
+import type { JsonObject, JsonRpcNotification, JsonRpcRequest, RequestId } from '../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../jsonrpc/rotating-map.ts'
 import { isLoggingLevel, MetaKey, metaOf } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
@@ -279,10 +273,4 @@ function mayAsk(method: string): boolean {
 
 function causeOf(id: RequestId, { method, params, relay }: InFlightRequest): Cause {
   return relay === undefined ? { id, method, params } : { id, method, params, relay }
-}
-
-function resultOf(response: JsonRpcResponse): JsonObject {
-  if ('result' in response) return response.result
-  const { code, message, data } = response.error
-  throw new RpcError(code, message, data)
 }

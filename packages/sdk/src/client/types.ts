@@ -138,7 +138,7 @@ export interface CallOptions {
   repeatable?: boolean
   /**
    * Called for each progress report of the request whose value increases. Default: none.
-   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/progress
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
    */
   onProgress?: (report: ProgressReport) => void
   /**
@@ -376,7 +376,7 @@ export interface BaseClient {
    * Subscribes to changes: by `resources/subscribe` on a session, by `subscriptions/listen` on 2026-07-28. `onChange` of
    * `connect` is called too.
    * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`; other errors as `call`
-   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
   /**

@@ -1,4 +1,4 @@
-import type { JsonRpcErrorObject } from './message.ts'
+import type { JsonObject, JsonRpcErrorObject, JsonRpcResponse } from './message.ts'
 
 /** Error codes on the wire: JSON-RPC's own and those of the MCP specification. */
 export const ErrorCode = {
@@ -47,6 +47,13 @@ export class RpcError extends Error {
       ? { code: this.code, message: this.message }
       : { code: this.code, message: this.message, data: this.data }
   }
+}
+
+/** The result of a response. @throws RpcError for an error response */
+export function resultOf(response: JsonRpcResponse): JsonObject {
+  if ('result' in response) return response.result
+  const { code, message, data } = response.error
+  throw new RpcError(code, message, data)
 }
 
 /** Why something failed locally; never sent to the peer as it is. */

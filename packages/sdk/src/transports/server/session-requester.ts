@@ -1,4 +1,4 @@
-import { McpError, RpcError } from '../../jsonrpc/error.ts'
+import { McpError, resultOf } from '../../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcRequest, JsonRpcResponse, RequestId } from '../../jsonrpc/message.ts'
 import type { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import type { Exchange, HandlerRun, InputStrategy } from '../../request/exchange.ts'
@@ -88,7 +88,7 @@ export class SessionRequester implements InputStrategy {
     const remembered = this.#outlet.memory?.question(method, params)
     // A first run sends its questions synchronously, in the order of the handler.
     const earlier = remembered?.earlier === undefined ? undefined : await remembered.earlier
-    if (earlier?.response !== undefined) return resultIn(earlier.response)
+    if (earlier?.response !== undefined) return resultOf(earlier.response)
     const id = earlier?.id ?? this.#ids.next(this, method, params)
     const answered = this.#pending.open(id)
     this.#open ??= new Map()
@@ -105,7 +105,7 @@ export class SessionRequester implements InputStrategy {
       }
       const response = await Promise.race([answered, withdrawn])
       if (remembered !== undefined) await remembered.answered(id, response)
-      return resultIn(response)
+      return resultOf(response)
     } finally {
       signal.removeEventListener('abort', onAbort)
       this.#pending.delete(id)
@@ -131,10 +131,4 @@ export class SessionRequester implements InputStrategy {
     this.#outlet.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     reject(new McpError('CANCELLED', reason))
   }
-}
-
-/** @throws RpcError for an error response */
-function resultIn(response: JsonRpcResponse): unknown {
-  if ('result' in response) return response.result
-  throw new RpcError(response.error.code, response.error.message, response.error.data)
 }

@@ -12,8 +12,8 @@ import { Badge, Button, Note } from '../ui/ui.tsx'
 import style from './apps.module.css'
 import { surroundings, useSurroundings } from './surroundings.ts'
 
-/** The port of the frames of apps; undefined where the host serves none. */
-const appsPort = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
+/** The origins of the frames of apps, with an asterisk: `http://*.localhost:7421`. Empty where the host serves none. */
+const apps = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
 /** As the server of the frames has it. */
 const sandbox = 'allow-scripts allow-same-origin allow-forms'
 const features = {
@@ -61,7 +61,7 @@ export function AppView(props: AppViewProps): ReactNode {
   const opened = useRef<string>(undefined)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt opens it again
   useEffect(() => {
-    if (appsPort === '') {
+    if (apps === '') {
       setState({ step: 'failed', error: new Error(t('app.noPort')) })
       return
     }
@@ -212,7 +212,7 @@ function Frame({
   }
   const closing = useRef(close)
   closing.current = close
-  const origin = `http://p-${page.site}.localhost:${appsPort}`
+  const origin = apps.replace('*', `p-${page.site}`)
   useEffect(() => {
     const made = new AppBridge({
       page,

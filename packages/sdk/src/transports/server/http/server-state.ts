@@ -58,6 +58,8 @@ export interface Busy {
 }
 
 const graceMs = 1000
+/** Milliseconds between two releases of waiting calls on a draining node, because further calls may begin to wait. */
+const releaseEveryMs = 250
 const maxPrinted = 1000
 /** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
 const addresses = 10_000
@@ -312,12 +314,14 @@ export class HttpServerState implements CallQuota {
   async drain(settleMs: number, graceMs: number): Promise<void> {
     this.draining = true
     await new Promise((resolve) => setTimeout(resolve, settleMs))
-    await this.legacy.release()
     const end = performance.now() + graceMs
-    while (this.#calls > 0 && !this.closing && performance.now() < end) {
+    for (;;) {
+      await this.legacy.release()
+      const leftMs = end - performance.now()
+      if (this.#calls === 0 || this.closing || leftMs <= 0) break
       const noCalls = deferred()
       this.#onNoCalls = noCalls.resolve
-      await waitAtMost(noCalls.promise, end - performance.now())
+      await waitAtMost(noCalls.promise, Math.min(leftMs, releaseEveryMs))
       // The response is sent after its request was counted as finished.
       await nextTurn()
     }

@@ -217,7 +217,7 @@ export class SessionRequests {
   ): Promise<ServedResponse> {
     const served = owner.session.request(message, post, caller)
     const shared = this.#shared
-    if (shared === undefined) return served
+    if (shared?.isSaved(message.method) !== true) return served
     return served.then(async (response) => {
       if (response !== undefined && 'result' in response) await shared.save(owner, message)
       return response
@@ -307,7 +307,8 @@ export class SessionRequests {
     id: RequestId | undefined,
   ): Promise<HttpSession | undefined> {
     try {
-      const owner = await (await this.#load()).find(name, exchange)
+      const shared = this.#shared ?? (await this.#load())
+      const owner = await shared.find(name, exchange)
       if (owner === undefined) refuse(exchange.reply, 404, id, noSession)
       return owner
     } catch (error) {

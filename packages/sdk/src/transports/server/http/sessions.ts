@@ -259,6 +259,8 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
   /** Whether nothing can be sent any more. */
   protected over = false
   #isReleased = false
+  /** Requests to the client that are being stored. */
+  #storing = 0
 
   constructor(owner: HttpSession) {
     this.owner = owner
@@ -289,10 +291,12 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
 
   release(which: 'all' | 'waiting'): Promise<void> | undefined {
     const { call, stream, owner } = this
-    if (this.#isReleased || stream === undefined || call?.isReleasable !== true) return undefined
+    if (!owner.posts.has(this) || stream === undefined || call?.isReleasable !== true) return undefined
     // Other clients do not resume a stream that ends without their response.
     if (!owner.polls) return undefined
     if (which === 'waiting' && call.waitingFor.length === 0) return undefined
+    // Another node cannot wait for the answer to a question that is not stored.
+    if (this.#storing > 0 && (which === 'waiting' || call.call?.takeover !== 'always')) return undefined
     const released = call.release().catch((error) => report(owner.state.server, error, 'session'))
     return this.#leave(call, released)
   }
@@ -337,8 +341,10 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
     if (stream === undefined || text === undefined) return false
     const { sharing } = this.owner
     if (sharing !== undefined && 'id' in message) {
+      this.#storing++
       stream.queue(async () => {
-        await Promise.all([sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)])
+        const stored = [sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)]
+        await Promise.all(stored).finally(() => this.#storing--)
       })
     }
     stream.send(text, droppable)

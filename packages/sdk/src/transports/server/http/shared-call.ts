@@ -59,8 +59,10 @@ export interface CallRecord {
   readonly call?: string
 }
 
-/** Maximum number of takeovers of a call, so that one that crashes its node does not crash all others. */
+/** Maximum number of nodes that stopped without releasing a call, so that one that crashes its node does not crash all others. */
 const mostTakeovers = 2
+/** Maximum number of parts of a stream: one digit of an event id counts them. */
+const mostParts = 10
 /** Milliseconds that an ended record is kept, so that another node does not run the call. */
 const endedMs = 1_000
 const ended = 'ended'
@@ -149,9 +151,9 @@ export class SharedCall implements RunMemory, StepMemory {
   /**
    * Takes a call over whose node stopped.
    * @param part the part of the stream that ends at `until`
-   * @param begin stores the beginning of this node's part, and returns its position
+   * @param begin stores the beginning of this node's part, and returns its position; undefined while this node stops
    * @returns the call, or the part of the node that runs it already, or 'running' where `part` is not over, or 'interrupted'
-   * where no node may run it again
+   * where no node may run it again, or 'left' where another node has to
    */
   static async take(
     store: CallStore,
@@ -160,8 +162,8 @@ export class SharedCall implements RunMemory, StepMemory {
     until: string,
     node: string,
     isGone: boolean,
-    begin: () => Promise<string>,
-  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted'> {
+    begin: () => Promise<string> | undefined,
+  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted' | 'left'> {
     const key = callKey(store.session, stream)
     let from: string | undefined
     while (true) {
@@ -175,6 +177,7 @@ export class SharedCall implements RunMemory, StepMemory {
       const call = await openedCall(store, key, record)
       if (call === undefined || !(await mayRunAgain(store, call, record.parts))) return 'interrupted'
       from ??= await begin()
+      if (from === undefined) return 'left'
       const parts = [...record.parts.slice(0, -1), { ...last, until }, { node, from }]
       const taken = { ...record, parts }
       const stored = JSON.stringify(taken)
@@ -228,9 +231,7 @@ export class SharedCall implements RunMemory, StepMemory {
   /** Whether another node may run the handler again now: always, or because it waits for responses. */
   get isReleasable(): boolean {
     if (this.call === undefined || this.#stored === undefined || this.#isOver) return false
-    return (
-      this.#record.parts.length <= mostTakeovers && (this.call.takeover === 'always' || this.#open.size > 0)
-    )
+    return this.#record.parts.length < mostParts && (this.call.takeover === 'always' || this.#open.size > 0)
   }
 
   /** Releases a releasable call: another node runs it as soon as its client resumes the stream. Rejects if the store fails. */
@@ -424,7 +425,8 @@ async function mayRunAgain(
   { takeover, questions }: StoredCall,
   parts: readonly StreamPart[],
 ): Promise<boolean> {
-  if (parts.length > mostTakeovers) return false
+  const ends = parts.filter(({ isReleased }) => isReleased !== true)
+  if (ends.length > mostTakeovers || parts.length >= mostParts) return false
   if (takeover === 'always') return true
   for (const { id, response } of Object.values(questions)) {
     if (response === undefined && (await backplane.get(questionKey(session, id))) !== undefined) return true

@@ -72,6 +72,9 @@ const rememberedMs = 60_000
 /** How far the clocks of two nodes may differ: changes this much earlier are repeated to a client that changes nodes. */
 const clockSkewMs = 5_000
 const maxEdits = 20
+/** The methods whose requests change the record of a session. */
+const savedMethods = new Set(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'])
+
 /**
  * The sessions of a server that every node serves. A request runs on the node where it arrives; answers, cancellations and
  * resumed streams of requests on other nodes are passed on through the backplane.
@@ -224,6 +227,11 @@ export class SharedSessions {
     return session
   }
 
+  /** Whether requests of a method change the state of their session. */
+  isSaved(method: string): boolean {
+    return savedMethods.has(method)
+  }
+
   /** Stores the changes that a served request made to the state of its session. */
   async save(session: HttpSession, { method, params }: JsonRpcRequest): Promise<void> {
     const uri = params?.['uri']
@@ -350,10 +358,10 @@ export class SharedSessions {
     const { id } = this.nodes
     const isGone =
       part.node === id ? session.stream(stream) === undefined : await this.nodes.isGone(part.node)
-    if (isGone && this.#state.readiness === 'draining') return 'left'
-    const begin = (): Promise<string> => session.log.append(stream, '', false)
+    const begin = (): Promise<string> | undefined =>
+      this.#state.readiness === 'draining' ? undefined : session.log.append(stream, '', false)
     const taken = await SharedCall.take(this.#callStore(session.id), stream, part, until, id, isGone, begin)
-    if (taken === 'running') return taken
+    if (taken === 'running' || taken === 'left') return taken
     if (taken === 'interrupted') {
       const stored = await this.#backplane.get(callKey(session.id, stream))
       const record = stored === undefined ? undefined : callRecordOf(stored)
