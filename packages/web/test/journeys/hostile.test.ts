@@ -205,6 +205,7 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await composer.fill(tagged('person', all))
   await page.keyboard.press('Control+Enter')
   await page.getByText('⟦model.inline⟧').first().waitFor()
+  await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
   for (const summary of await page.getByRole('log').locator('summary').all()) await summary.click()
   await show('/chat')
   for (const view of ['list', 'raw']) await visit(`/activity?view=${view}`)
