@@ -190,7 +190,7 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await page.locator('[data-act=run]').click()
   await page.getByText('⟦resource.text⟧').first().waitFor()
   await show('/inspect/resource')
-  await visit('/library')
+  await visit('/library?q=hostile')
   await visit(`/library/hostile/${encodeURIComponent('hostile://r/0')}`)
   await showQuestions(served, tab, texts, args, show)
 
