@@ -190,7 +190,10 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await page.locator('[data-act=run]').click()
   await page.getByText('⟦resource.text⟧').first().waitFor()
   await show('/inspect/resource')
-  await visit('/library?q=hostile')
+  await tab.go('/library')
+  await page.locator('main input[type=text]').first().fill('hostile')
+  await page.locator('main', { hasText: '⟦' }).waitFor()
+  await show('/library')
   await visit(`/library/hostile/${encodeURIComponent('hostile://r/0')}`)
   await showQuestions(served, tab, texts, args, show)
 
