@@ -89,7 +89,7 @@ export default defineConfig({
   },
   test: {
     globalSetup: [source('test/setup/run-folder.ts')],
-    setupFiles: ['wire', 'endings', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
+    setupFiles: ['wire', 'task-engines', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Most files wait for processes and sockets, so two cores have work for six workers.

@@ -10,10 +10,10 @@ const handlers = '(?:backplane|handler-run|input-responses|live-run|replay|state
 
 // Fewer, larger files: what is loaded file by file costs more in opening them than in running them.
 const groups = [
-  group('base', `jsonrpc/(?!line-source)|protocol/|request/(?!${handlers})|json-schema/places`),
+  group('base', `jsonrpc/(?!line-source)|protocol/|request/(?!${handlers})|json-schema/schema-index`),
   group('edges', 'request/|transports/server/(?!line-)|server/visibility'),
   group('lines', 'jsonrpc/line-source|transports/(?:client|server)/line-'),
-  group('server', 'server/|json-schema/(?!schema(?:-index)?\\.ts|linear-)'),
+  group('server', 'server/|json-schema/(?!schema\\.ts|linear-)'),
   group('schema', 'json-schema/'),
   // What imports modules of Node stays out of what runs in browsers.
   group('processes', 'transports/client/(?:inherited-|process-)'),

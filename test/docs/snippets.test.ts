@@ -26,7 +26,7 @@ function modules(): Block[][] {
   return all
 }
 
-/** The module's text, with every line where it stands in its page. */
+/** The module's text, with every line at its position in the page. */
 function textOf(module: readonly Block[]): string {
   const lines: string[] = []
   const put = (code: string, line: number): void => {
@@ -52,7 +52,7 @@ describe('the code in every page', () => {
       return { file, page: module[0]?.page }
     })
     expect(files.length).toBeGreaterThan(20)
-    // What stands beside the reader's own files.
+    // The files next to the reader's own.
     cpSync(new URL('surroundings/', import.meta.url), desk, { recursive: true })
     writeConfig(desk)
     const output = await compile(desk)

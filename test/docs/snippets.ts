@@ -9,9 +9,9 @@ export interface Block {
   /** The line its code begins on, counted from 1. */
   readonly line: number
   readonly code: string
-  /** Whether it goes on where the block before it ended, in one module: `<!-- continues -->` stands above it. */
+  /** Whether it goes on where the block before it ended, in one module: `<!-- continues -->` precedes it. */
   readonly continues: boolean
-  /** Why it is not run, where `<!-- not run: why -->` stands above it. */
+  /** Why it is not run, if `<!-- not run: why -->` precedes it. */
   readonly notRun: string | undefined
   /** Lines the reader is spared, from a comment `<!-- given` above it, and the line they begin on. They may open a function. */
   readonly given: { readonly code: string; readonly line: number } | undefined

@@ -4,7 +4,7 @@ import type { ProbeName } from './probes.ts'
 /** The other implementations in the table. */
 export type Peer = 'v2' | 'v1' | 'fastmcp' | 'lite'
 
-/** How a cell about somebody else is known. Every kind but `docs` is checked by a test. */
+/** How a cell about another implementation is known. Every kind but `docs` is checked by a test. */
 export type Known =
   /** A case of the interop tests that our client runs against its server. */
   | { readonly case: string }
@@ -19,7 +19,7 @@ export type Known =
   /** What its documentation says, and where. */
   | { readonly docs: string }
 
-/** What somebody else has, as far as it is known. */
+/** What another implementation has, as far as is known. */
 export type Cell =
   | { readonly has: 'yes' | 'no'; readonly known: Known; readonly note?: string }
   | { readonly has: 'part'; readonly known: Known; readonly note: string }
@@ -77,7 +77,7 @@ export const unknown: Cell = { has: 'unknown' }
 /** A package that has no client. */
 export const noClient: Cell = no(lacks('\\bcallTool\\('), 'no client')
 
-/** The same of everybody, but for some. */
+/** The same for every implementation, with exceptions. */
 export function all(cell: Cell, but: Partial<Cells> = {}): Cells {
   return { v2: cell, v1: cell, fastmcp: cell, lite: cell, ...but }
 }

@@ -12,7 +12,7 @@ const matrix: readonly (readonly [file: string, features: readonly Tried[]])[] =
   ['packages/sdk/test/matrix/asked.ts', asked],
 ]
 
-/** A feature of the matrix by its title, with the file it stands in. */
+/** A feature of the matrix by its title, with its file. */
 export function triedBy(title: string): { readonly file: string; readonly tried: Tried } | undefined {
   for (const [file, features] of matrix) {
     const tried = features.find((one) => one.title === title)

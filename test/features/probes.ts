@@ -15,7 +15,7 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** Asks a server one thing over HTTP and tells whether it does it. */
+/** Sends a server one request over HTTP and returns whether it behaves as named. */
 export type Probe = (url: string, oldest: string) => Promise<boolean>
 
 const limitMs = 15_000
@@ -59,11 +59,11 @@ export const probes = {
     const { messages } = await inSession(url, '2025-06-18', call)
     return messages.length > 0 && !JSON.stringify(messages).includes('thrown')
   },
-  'answers -32601 to a method nobody has': async (url) => {
+  'answers -32601 to an unknown method': async (url) => {
     const { messages } = await inSession(url, '2025-06-18', { jsonrpc: '2.0', id: 1, method: 'example/none' })
     return messages.some(({ error }) => error?.code === -32601)
   },
-  'refuses a revision nobody published': async (url) =>
+  'rejects an unpublished revision': async (url) =>
     refused(await inSession(url, '2025-06-18', ping(1), '1999-12-31')),
   'serves 2026-07-28': async (url) => {
     const _meta = {

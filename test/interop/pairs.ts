@@ -36,7 +36,7 @@ const ourStdio = { ...ourServer, transport: 'stdio', start: onStdio(ourProgram) 
 const ourHttp = { ...ourServer, transport: 'http', start: inProcess } as const
 const ourSse = { ...ourServer, transport: 'sse', start: inProcessSse } as const
 
-/** Both sides are this project's, to tell a failure of the suite from one of a peer. */
+/** Both sides are this project's, to distinguish a failure of the suite from one of a peer. */
 export const bothOurs: Pair[] = [
   { ...ourHttp, guest: jackfield, offer: oursModern, revision: modern },
   { ...ourStdio, guest: jackfield, offer: oursModern, revision: modern },

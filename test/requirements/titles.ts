@@ -1,8 +1,8 @@
 const opening: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' }
 
 /**
- * The titles of the suites and tests in a source text. A title that takes its words from a table stands beside every
- * text in that table; a placeholder is left as it is written.
+ * The titles of the suites and tests in a source text. A title with placeholders is listed with every
+ * text of its table; a placeholder is left as it is written.
  */
 export function titlesIn(source: string): string[] {
   const titles: string[] = []

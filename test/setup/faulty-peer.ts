@@ -1,14 +1,14 @@
 let declared: string | undefined
 
 /**
- * Says that the peer played in this test sends something on purpose that the official schemas refuse. What ours
- * receive in this test is then let pass, and the test fails if all of it was right.
+ * Declares that the scripted peer of this test sends something that the official schemas reject. Received messages of this test
+ * may then be invalid, and the test fails if all of them are valid.
  */
 export function faultyPeer(reason: string): void {
   declared = reason
 }
 
-/** Why this test's peer is faulty, if it is said to be. The next test begins without. */
+/** The declared reason why this test's peer is faulty. Resets for the next test. */
 export function faultsDeclared(): string | undefined {
   const reason = declared
   declared = undefined

@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 /** A port on which no process listens. */
 export const nowhere = '127.0.0.1:1024'
 
-/** A port that nobody has and no other test is handed while a server of this one starts, or is away and comes back. */
+/** A port that no process uses and no other test gets while a server of this one starts, or is away and comes back. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = randomInt(11_000, 32_000)

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A site that a server sends people to. */
+/** A site that the URLs of elicitations lead to. */
 export interface Site {
   port: number
   url: string

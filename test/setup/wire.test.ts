@@ -13,9 +13,9 @@ import {
   testServer,
   until,
 } from '../../packages/sdk/test/serve/support.ts'
-import { FarServer } from './far-server.ts'
 import { faultyPeer } from './faulty-peer.ts'
-import { holdSent, verdict } from './judge.ts'
+import { RemoteMessages } from './remote-messages.ts'
+import { expectValid, validateSent } from './schema-validation.ts'
 
 /** A client of a hand-played server of 2026-07-28 that answers every call with `value`, after `notice`. */
 async function meet(value: object, notice?: object) {
@@ -47,10 +47,10 @@ describe('a message that a client receives', () => {
   it('fails its test where it is wrong', async () => {
     const client = await meet(listed({ tools: [] }))
     await client.tools()
-    verdict()
+    expectValid()
     const careless = await meet({ resultType: 'complete', tools: [] })
     await careless.tools()
-    expect(verdict).toThrow(/every message received/)
+    expect(expectValid).toThrow(/every message received/)
   })
 
   it('fails its test if it is no response and has no pending request', async () => {
@@ -59,7 +59,7 @@ describe('a message that a client receives', () => {
     for (const notice of [question, log]) {
       const client = await meet(called(), notice)
       await client.call('x')
-      expect(verdict).toThrow(/every message received/)
+      expect(expectValid).toThrow(/every message received/)
     }
   })
 
@@ -67,19 +67,19 @@ describe('a message that a client receives', () => {
     faultyPeer('its content is a text')
     const careless = await meet(called({ content: 'text' }))
     await careless.call('x').catch(() => {})
-    verdict()
+    expectValid()
     faultyPeer('nothing')
     const client = await meet(called())
     await client.call('x')
-    expect(verdict).toThrow(/was declared faulty \("nothing"\)/)
+    expect(expectValid).toThrow(/was declared faulty \("nothing"\)/)
   })
 
   it('does not exempt what is sent', async () => {
     faultyPeer('its content is a text')
     const careless = await meet(called({ content: 'text' }))
     await careless.call('x').catch(() => {})
-    holdSent('2025-11-25', 'client', nameless)
-    expect(verdict).toThrow(/every message sent/)
+    validateSent('2025-11-25', 'client', nameless)
+    expect(expectValid).toThrow(/every message sent/)
   })
 })
 
@@ -87,13 +87,13 @@ describe('a message that a server receives', () => {
   it('fails its test where it is wrong, without a session', () => {
     const { receive } = serve()
     receive({ ...call, params: { ...call.params, _meta: meta() } })
-    verdict()
+    expectValid()
     receive({ ...nameless, params: { _meta: meta() } })
-    expect(verdict).toThrow(/every message received/)
+    expect(expectValid).toThrow(/every message received/)
     receive(7)
-    expect(verdict).toThrow(/every message received/)
+    expect(expectValid).toThrow(/every message received/)
     receive({ ...initialize(), params: {} })
-    expect(verdict).toThrow(/every message received/)
+    expect(expectValid).toThrow(/every message received/)
   })
 
   it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
@@ -102,10 +102,10 @@ describe('a message that a server receives', () => {
       const { receive } = serve()
       for (const message of [initialize(version), initialized, call]) receive(message)
       if (version === '2025-03-26') receive([call, call])
-      verdict()
+      expectValid()
       for (const message of [nameless, [nameless]]) {
         receive(message)
-        expect(verdict).toThrow(/every message received/)
+        expect(expectValid).toThrow(/every message received/)
       }
     },
   )
@@ -118,8 +118,8 @@ describe('a message that a server receives', () => {
     for (const message of [initialize(), initialized, { ...call, params: { name: 'ask' } }]) receive(message)
     await until(() => sent.length === 2)
     receive({ jsonrpc: '2.0', id: 1, result: answer })
-    if (right) verdict()
-    else expect(verdict).toThrow(/every message received/)
+    if (right) expectValid()
+    else expect(expectValid).toThrow(/every message received/)
   })
 
   it.each(adapters)('fails its test where it is wrong, over the %s adapter of HTTP', async (_, mount) => {
@@ -129,23 +129,23 @@ describe('a message that a server receives', () => {
     await early.post([call, call], { 'mcp-protocol-version': undefined })
     const { post } = await session(mounted)
     await post(call)
-    verdict()
+    expectValid()
     for (const message of [nameless, [call], { ...nameless, params: { _meta: meta() } }]) {
       await post(message)
-      expect(verdict).toThrow(/every message received/)
+      expect(expectValid).toThrow(/every message received/)
     }
   })
 
   it('fails its test where it is wrong and written by hand to another process', () => {
-    const far = new FarServer()
-    const written = (message: unknown): void => void far.said(`${JSON.stringify(message)}\n`)
+    const far = new RemoteMessages()
+    const written = (message: unknown): void => void far.sent(`${JSON.stringify(message)}\n`)
     for (const message of [initialize('2025-03-26'), initialized, call, [call]]) written(message)
-    far.heard({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
+    far.received({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
     written({ jsonrpc: '2.0', id: 'q', result: { roots: [] } })
-    verdict()
+    expectValid()
     for (const message of [nameless, { jsonrpc: '2.0', id: 'q', result: {} }]) {
       written(message)
-      expect(verdict).toThrow(/every message received/)
+      expect(expectValid).toThrow(/every message received/)
     }
   })
 })

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, vi } from 'vitest'
-import { verdict } from './judge.ts'
-import './serving.ts'
-import './speaking.ts'
+import { expectValid } from './schema-validation.ts'
+import './received-messages.ts'
+import './sent-messages.ts'
 
-// Holds every message of every test to the official schema of its revision: whatever a server of ours encodes, whatever
-// reaches it in this process, and whatever one of our clients sends or receives.
+// Validates every message of every test by the official schema of its revision: what our servers encode, what reaches them
+// in this process, and what our clients send or receive.
 
-afterEach(verdict)
+afterEach(expectValid)
 
 // Files may share a process: what a file did to its clock, globals and environment ends with it.
 afterAll(() => {

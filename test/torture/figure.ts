@@ -2,7 +2,7 @@
 export interface Campaign {
   /** Names the figure; words in lower case joined by hyphens. */
   id: string
-  /** The chapter of docs/reliability.md it stands in. */
+  /** Its chapter in docs/reliability.md. */
   chapter: Chapter
   /** What holds, as a sentence: "A promise settles when its server is killed". */
   claim: string

@@ -13,6 +13,9 @@ import { requireSame } from './support/same-answers.ts'
 /** Makes several connections to one shared store. */
 type Open = (connections: number) => Promise<Backplane[]>
 
+/** The contract has no deadlines: a busy machine may delay a command or a message for seconds. */
+const patient = { timeoutMs: 60_000 }
+
 const opened = async (open: () => Promise<RedisBackplane>, connections: number): Promise<Backplane[]> => {
   const all = await Promise.all(Array.from({ length: connections }, open))
   onTestFinished(async () => {
@@ -59,21 +62,21 @@ beforeAll(async () => {
 
 const byUrl: Open = async (connections) => {
   const prefix = ownPrefix()
-  return opened(() => redisBackplane({ url: shared.url, prefix }), connections)
+  return opened(() => redisBackplane({ ...patient, url: shared.url, prefix }), connections)
 }
 
 /** Options of a client that reads replies as bytes and speaks the older protocol. */
 const byClient: Open = async (connections) => {
   const client = createClient({ url: shared.url, RESP: 2 }).withTypeMapping({ 36: Buffer })
   const prefix = ownPrefix()
-  return opened(() => redisBackplane({ client, prefix }), connections)
+  return opened(() => redisBackplane({ ...patient, client, prefix }), connections)
 }
 
 const inCluster: Open = async (connections) => {
   const client = createCluster({ rootNodes: [{ url: cluster.url }] })
   const subscriber = createClient({ url: cluster.url })
   const prefix = ownPrefix()
-  return opened(() => redisBackplane({ client, subscriber, prefix }), connections)
+  return opened(() => redisBackplane({ ...patient, client, subscriber, prefix }), connections)
 }
 
 const planes = [
@@ -85,7 +88,7 @@ const planes = [
 ]
 
 describe.each(planes)('$name', ({ open, runs }) => {
-  for (const { name, run } of backplaneContract(open)) it.runIf(runs)(name, run)
+  for (const { name, run } of backplaneContract(open)) it.runIf(runs)(name, { timeout: 90_000 }, run)
 })
 
 describe('the backplanes in memory and on Redis', () => {

@@ -65,7 +65,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'test/torture/recovery/reconnecting.test.ts',
   ],
   'They observe every message, connection and task of all tests.': [
-    'test/setup/{endings,far-server,judge,serving,speaking}.ts',
+    'test/setup/{received-messages,remote-messages,schema-validation,sent-messages,task-engines}.ts',
     'test/setup/wire.test.ts',
   ],
 }

@@ -120,7 +120,9 @@ const clients = [
 ] as const
 
 describe.each(clients)('$kind.name at $revision', ({ kind, revision }) => {
-  test('reads, searches, confirms a change, gets progress and is notified of changes', async () => {
+  test('reads, searches, confirms a change, gets progress and is notified of changes', {
+    timeout: 90_000,
+  }, async () => {
     const folder = folderWith({
       'a.txt': 'old',
       ...Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`d${n % 50}/${n}`, ''])),
@@ -157,7 +159,7 @@ describe.each(clients)('$kind.name at $revision', ({ kind, revision }) => {
     expect((await guest.call('write_file', { path: 'a.txt', content: 'new' })).isError ?? false).toBe(false)
     expect(questions).toEqual([expect.stringContaining('Overwrite')])
     await expect
-      .poll(() => guest.heard.changes, { timeout: 10_000 })
+      .poll(() => guest.heard.changes, { timeout: 60_000 })
       .toContain(pathToFileURL(join(folder, 'a.txt')).href)
     await stop()
     expect(await guest.call('read_text_file', { path: '/etc/passwd' })).toMatchObject({ isError: true })

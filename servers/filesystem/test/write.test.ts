@@ -334,7 +334,7 @@ describe.each(eras)('confirmation on %s', (era) => {
       { directories: [folder] },
       {
         onElicit: () => {
-          writeFileSync(join(folder, 'a.txt'), 'changed by somebody else')
+          writeFileSync(join(folder, 'a.txt'), 'changed by another program')
           return { action: 'accept', content: {} }
         },
       },
@@ -346,7 +346,7 @@ describe.each(eras)('confirmation on %s', (era) => {
     for (const [tool, args] of calls) {
       writeFileSync(join(folder, 'a.txt'), 'old')
       expect(errorOf(await client.call(tool, args)), tool).toContain('changed meanwhile')
-      expect(contentOf(folder, 'a.txt')).toBe('changed by somebody else')
+      expect(contentOf(folder, 'a.txt')).toBe('changed by another program')
     }
   })
 

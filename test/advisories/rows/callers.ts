@@ -19,7 +19,7 @@ export const callers: Class = {
         ),
         read(
           'official Ruby SDK before 0.23.0',
-          'a POST with somebody else’s session id had tools run',
+          'a POST with the session id of another caller had tools run',
           'CVE-2026-67431',
           'GHSA-5p9g-j988-pcwv',
         ),

@@ -5,7 +5,7 @@ const attacks = 'packages/host/test/attacks/attacks.test.ts'
 const names = 'packages/host/test/catalog/names.test.ts'
 const policy = 'packages/host/test/policy/policy.test.ts'
 
-/** What a person agreed to, and what a model was told. */
+/** What a user approved, and what a model received. */
 export const hosts: Class = {
   title: 'Hosts, people and models',
   weaknesses: [

@@ -7,7 +7,7 @@ const gitHostile = 'servers/git/test/hostile.test.ts'
 const gitBounds = 'servers/git/test/boundaries.test.ts'
 const save = 'servers/travel/test/tools/save-itinerary.test.ts'
 
-/** Commands that somebody else wrote a part of. */
+/** Commands that contain text of others. */
 export const commands: Class = {
   title: 'Commands',
   weaknesses: [

@@ -137,7 +137,7 @@ export const protocol: Group = {
     inMatrix('many calls at once', all(yes(ran('separates thirty concurrent calls')))),
     inMatrix('large and unusual text', all(yes(ran('sends and gets line ends of every kind unchanged')))),
     inMatrix('request metadata', all(yes(ran("sends a request's _meta")), { fastmcp: unknown })),
-    inMatrix('unknown methods', all(yes(probed('answers -32601 to a method nobody has')))),
+    inMatrix('unknown methods', all(yes(probed('answers -32601 to an unknown method')))),
     inMatrix('cached lists and reads', newest(yes(source('cacheScope')))),
     {
       title: 'a client caches results for their lifetime',

@@ -53,7 +53,7 @@ export const security: Group = {
     {
       title: 'an unknown revision is refused',
       ours: ours('packages/sdk/test/serve/http-legacy.test.ts > %j gets %i'),
-      peers: all(yes(probed('refuses a revision nobody published'))),
+      peers: all(yes(probed('rejects an unpublished revision'))),
     },
     {
       title: 'headers must match the body',

@@ -45,7 +45,7 @@ export const officialV1: GuestKind = {
     hear(client, heard)
     const transport = transportTo(place, options)
     let agreed: string | undefined
-    // It tells what was agreed to its transport alone.
+    // It passes the negotiated version to its transport only.
     Object.assign(transport, {
       setProtocolVersion: (version: string) => {
         agreed = version

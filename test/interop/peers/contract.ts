@@ -127,7 +127,7 @@ export const modelTool = {
 
 const states = new Map<string, 'started' | 'stopped'>()
 
-/** Waits until the caller gives up; `stateOf` tells about it. */
+/** Waits until the caller gives up; `stateOf` returns its state. */
 export async function waitFor(key: string, signal: AbortSignal): Promise<void> {
   states.set(key, 'started')
   await new Promise<void>((resolve) => {
@@ -146,7 +146,7 @@ export function exitSoon(): Promise<never> {
   return new Promise(() => setTimeout(() => process.exit(0), 10))
 }
 
-/** Tells the tests where this server is. */
+/** Prints the URL of this server for the tests. */
 export function announce(url: string): void {
   process.stdout.write(`${JSON.stringify({ url })}\n`)
 }

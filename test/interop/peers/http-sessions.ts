@@ -40,7 +40,7 @@ export class Sessions<T extends SessionTransport> {
   }
 }
 
-/** Listens on a free port and tells the tests which. */
+/** Listens on a free port and prints it for the tests. */
 export function listen(handle: RequestListener, path = '/mcp'): void {
   const server = createServer(handle)
   server.listen(0, '127.0.0.1', () => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Readable } from 'node:stream'
 import { announce } from './contract.ts'
 
-/** Serves a handler of web requests on a free port and tells the tests which. */
+/** Serves a handler of web requests on a free port and prints it for the tests. */
 export function listenWeb(handle: (request: Request) => Promise<Response | null>): void {
   const server = createServer((request, response) => {
     answer(handle, request, response).catch(() => response.destroy())

@@ -36,7 +36,7 @@ export class Bench {
     this.#only = only
   }
 
-  /** Opens the shared connections already, both at once; whether that works, the first cases tell. */
+  /** Opens the shared connections already, both at once; the first cases show whether that works. */
   begin(): void {
     for (const opening of [this.able(), this.mute()]) opening.catch(() => {})
   }
@@ -76,7 +76,7 @@ export class Bench {
     throw new Error(`The server speaks ${revision} after all`)
   }
 
-  /** Ends what a case opened, and tells what was wrong with the messages since the last case. */
+  /** Ends what a case opened, and returns the faults of the messages since the last case. */
   async settle(): Promise<Fault[]> {
     await Promise.all([...this.#own].map(({ guest }) => guest.close().catch(() => {})))
     this.#own.clear()

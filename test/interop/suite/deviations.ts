@@ -6,7 +6,7 @@ export interface Habit {
   readonly peer: string
   /** The method it is about. */
   readonly method: string
-  /** What it does; the offers in `offers/` tell the cases to expect it. */
+  /** What it does; the offers in `offers/` make the cases expect it. */
   readonly what: string
 }
 

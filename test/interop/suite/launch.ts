@@ -28,7 +28,7 @@ export const onStdio =
   (place: Place): (() => Promise<Running>) =>
   async () => ({ place, stop: async () => {} })
 
-/** Starts a program that serves over HTTP and tells its URL in the first line it writes. */
+/** Starts a program that serves over HTTP and prints its URL as the first line. */
 export const onHttp =
   (name: string, transport: 'http' | 'sse', ...args: string[]): (() => Promise<Running>) =>
   async () => {

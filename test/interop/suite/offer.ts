@@ -33,7 +33,7 @@ export interface Offer {
   /** `inText`: the text of the result is the same value. */
   structured?: { call: Call; value: Json; schema: Json; inText: boolean }
   fails?: { call: Call; text: string }
-  /** A handler that throws: what the caller is told, at most. */
+  /** A handler that throws: what the caller may receive at most. */
   throws?: { call: Call; refusal: Refusal }
   unknownTool?: Refusal
   badArguments?: { calls: readonly Call[]; refusal: Refusal }
@@ -44,13 +44,13 @@ export interface Offer {
     args(steps: number, tag: string): Json
     message?(tag: string, step: number): string
   }
-  /** Log messages; `filters` tells whether the level a client sets makes a difference. */
+  /** Log messages; `filters`: whether the level that a client sets has an effect. */
   log?: {
     call: Call
     entries: readonly { level: string; data: unknown; logger?: string }[]
     filters: boolean
   }
-  /** A tool that waits until it is stopped, and one that tells whether it was. */
+  /** A tool that waits until it is stopped, and one that returns whether it was. */
   wait?: { tool: string; told: string; stops: boolean }
   /** A tool that answers with `text` after `ms`. */
   slow?: { tool: string }

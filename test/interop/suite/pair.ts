@@ -21,7 +21,7 @@ export interface Pair {
   readonly ourServer: boolean
   readonly transport: 'stdio' | 'http' | 'sse'
   readonly revision: ProtocolVersion
-  /** What tells this pair from another one of the same four. */
+  /** What distinguishes this pair from another one of the same four. */
   readonly how?: string
   /** Whether the client allows no other revision. */
   readonly only?: boolean

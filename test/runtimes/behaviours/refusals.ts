@@ -64,7 +64,7 @@ export const refusals: readonly Behaviour[] = [
   },
 ]
 
-/** How much a request may hold, whoever reads it. */
+/** How much a request may contain, in every runtime. */
 export const bounds: readonly Behaviour[] = [
   {
     title: 'refuses a body over the limit',

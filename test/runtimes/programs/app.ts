@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
 import { type Authenticate, type HttpHandler, type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 
-/** Where the open server stands, for the older transport too; the one that asks who calls; and one without keys. */
+/** The paths of the open server, also over HTTP+SSE; of the one that authenticates; and of one without keys. */
 export const openPath = '/mcp'
 export const ssePath = '/sse'
 export const lockedPath = '/locked'
@@ -41,7 +41,7 @@ export function makeServer(): Server {
         },
       }),
       gate: tool({
-        description: 'Reports progress unless told to be quiet, then waits until somebody calls "pass"',
+        description: 'Reports progress unless told to be quiet, then waits until "pass" is called',
         input: { type: 'object', properties: { quiet: { type: 'boolean' } } },
         async run({ quiet }, ctx) {
           const passed = new Promise<void>((resolve) => {

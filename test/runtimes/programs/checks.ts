@@ -129,7 +129,7 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'says that nobody is there',
+    title: 'reports that no server listens',
     expected: 'CONNECT_FAILED',
     run: ({ meet, nobody }) => failure(meet({}, nobody)),
   },

@@ -7,7 +7,7 @@ const contents = await bundle(program)
 const miniflare = new Miniflare({
   modules: [{ type: 'ESModule', path: 'worker.js', contents }],
   compatibilityDate: '2026-07-01',
-  // Without it a worker is not told that its client is gone, so nothing would be cancelled.
+  // Without it a worker is not notified that its client disconnected, so nothing would be cancelled.
   compatibilityFlags: ['enable_request_signal'],
   durableObjects: durable === undefined ? {} : { MCP: durable },
   host: '127.0.0.1',

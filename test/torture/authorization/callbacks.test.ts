@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { oauth } from '@jackfield/sdk/client/auth'
 import { loopback } from '@jackfield/sdk/client/auth/node'
 import { afterEach, expect, vi } from 'vitest'
-import { open, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
+import { open, protectedServer } from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -87,7 +87,7 @@ campaign(
   },
   async (course) => {
     const random = new Random(course.seed)
-    const one = await world()
+    const one = await protectedServer()
     const each = 24
     let last = { state: 'nothing', url: '' }
     const browser = async (page: URL): Promise<void> => {

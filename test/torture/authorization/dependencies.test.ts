@@ -3,8 +3,12 @@ import { bearer, introspection, jwt, type VerifyToken } from '@jackfield/sdk/aut
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import { shop } from '../../../packages/sdk/test/auth/support.ts'
 import { authority } from '../../../packages/sdk/test/client-auth/support/authority.ts'
+import {
+  open,
+  person,
+  protectedServer,
+} from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 import { type Hand, json, listen } from '../../../packages/sdk/test/client-auth/support/server.ts'
-import { open, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
 import { modern, webAdapter } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -140,7 +144,7 @@ const proper: Reply = () => {}
 interface Dependency {
   /** Cannot go on beside others: it moves the clock they share, or takes ten seconds to give up. */
   alone?: true
-  /** The status that somebody gets while something answers so: 200 for being let in, 503 where nobody could find out. */
+  /** The status of a request while a dependency responds so: 200 if it is accepted, 503 if that cannot be determined. */
   during(reply: Reply): Promise<number>
   /** What else it may not answer. */
   own: Readonly<Record<string, Reply>>
@@ -243,7 +247,7 @@ const dependencies: readonly Dependency[] = [
     right: (res) => json(res, sound),
   },
   {
-    // What a client is told about where to log in.
+    // What a client receives about where to log in.
     async during(reply) {
       const own = await authority()
       const endpoints = {
@@ -256,7 +260,7 @@ const dependencies: readonly Dependency[] = [
         else json(res, { issuer, ...endpoints, registration_endpoint: `${own.issuer}/register`, ...pkce })
       })
       own.callback = { iss: origin }
-      const one = await world({ ...own, issuer: origin })
+      const one = await protectedServer({ ...own, issuer: origin })
       const error: unknown = await open(one, person().auth).then(
         () => undefined,
         (reason: unknown) => reason,

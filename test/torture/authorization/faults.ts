@@ -1,8 +1,8 @@
 import type { Authority } from '../../../packages/sdk/test/client-auth/support/authority.ts'
-import type { World } from '../../../packages/sdk/test/client-auth/support/world.ts'
+import type { ProtectedServer } from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 
-/** Makes a sound world one in which a login must not go on. */
-export type Fault = (world: World, as: Authority) => void
+/** Makes a sound protected server one in which a login must not go on. */
+export type Fault = (server: ProtectedServer, as: Authority) => void
 
 const all = (of: Readonly<Record<string, Fault>>, prefix: string): [string, Fault][] =>
   Object.entries(of).map(([name, fault]) => [`${prefix} ${name}`, fault])
@@ -118,21 +118,21 @@ export const beforePosting: readonly [string, Fault][] = [
     ],
     [
       `a server that names ${spell}`,
-      (world, as) => {
-        world.resource = { ...world.resource, authorization_servers: [spell(as.issuer)] }
+      (server, as) => {
+        server.resource = { ...server.resource, authorization_servers: [spell(as.issuer)] }
       },
     ],
   ]),
   ...resources.map((of): [string, Fault] => [
     `metadata about ${of}`,
-    (world) => {
-      world.resource = { ...world.resource, resource: of(world.url) }
+    (server) => {
+      server.resource = { ...server.resource, resource: of(server.url) }
     },
   ]),
   ...all(
     {
-      'no authorization server': (world) => {
-        world.resource = { resource: world.url }
+      'no authorization server': (server) => {
+        server.resource = { resource: server.url }
       },
       'no authorization endpoint': (_, as) => {
         as.metadata = { authorization_endpoint: undefined }

@@ -6,7 +6,7 @@ export const mcp = 'https://mcp.example.com/mcp'
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const otherKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const sealing = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 /** What the authorization server publishes: two keys that sign, and one that does something else. */
@@ -63,7 +63,7 @@ const payload = (text: string | Uint8Array) => (): string => token(headerOf(), t
 const parts = (change: (parts: string[]) => string[]) => (): string => change(good().split('.')).join('.')
 
 const evil = 'https://evil.example/mcp'
-const own = stranger.publicKey.export({ format: 'jwk' })
+const own = otherKeys.publicKey.export({ format: 'jwk' })
 
 /** Tokens that must be rejected, by their fault. */
 export const forged: Readonly<Record<string, () => string>> = {
@@ -99,10 +99,10 @@ export const forged: Readonly<Record<string, () => string>> = {
   'a beginning in 61 s': () => claims({ nbf: now() + 61 })(),
   'a beginning as text': claims({ nbf: '0' }),
   'a beginning that is null': claims({ nbf: null }),
-  'nobody it stands for': claims({ sub: undefined, client_id: undefined }),
+  'neither a subject nor a client': claims({ sub: undefined, client_id: undefined }),
   'a list of subjects': claims({ sub: ['alice', 'root'] }),
   'a subject that is an object': claims({ sub: { name: 'root' } }),
-  'a binding to a key nobody proves': claims({ cnf: { jkt: 'a' } }),
+  'a binding to a key without a proof': claims({ cnf: { jkt: 'a' } }),
   'a binding to a certificate': claims({ cnf: { 'x5t#S256': 'a' } }),
   'a binding that is null': claims({ cnf: null }),
   'a foreign audience before ours': begun(`"aud":"${evil}"`),
@@ -130,20 +130,20 @@ export const forged: Readonly<Record<string, () => string>> = {
   'a signature of zeros': () => token(headerOf(), claimsOf(), () => new Uint8Array(64)),
   'a signature in DER': () =>
     token(headerOf(), claimsOf(), (input) => sign('sha256', Buffer.from(input), ec.privateKey)),
-  'the signature of a stranger': () => token(headerOf(), claimsOf(), es256(stranger.privateKey)),
+  'the signature of another key': () => token(headerOf(), claimsOf(), es256(otherKeys.privateKey)),
   'a key it brings along': () =>
-    token(headerOf({ kid: undefined, jwk: own }), claimsOf(), es256(stranger.privateKey)),
+    token(headerOf({ kid: undefined, jwk: own }), claimsOf(), es256(otherKeys.privateKey)),
   'a place for its key': () =>
-    token(headerOf({ jku: 'https://evil.example/keys' }), claimsOf(), es256(stranger.privateKey)),
+    token(headerOf({ jku: 'https://evil.example/keys' }), claimsOf(), es256(otherKeys.privateKey)),
   'a place for its certificate': () =>
-    token(headerOf({ x5u: 'https://evil.example/cert' }), claimsOf(), es256(stranger.privateKey)),
+    token(headerOf({ x5u: 'https://evil.example/cert' }), claimsOf(), es256(otherKeys.privateKey)),
   'a key that does not sign': () =>
     token(headerOf({ kid: 'sealing' }), claimsOf(), es256(sealing.privateKey)),
   'a key that is a path': header({ kid: '../../../../dev/null' }),
   'a key that is a query': header({ kid: "x' UNION SELECT 'ec" }),
   'a key that is an object': header({ kid: { toString: 'ec' } }),
   'a key that is the prototype': header({ kid: '__proto__' }),
-  'something critical nobody knows': header({ crit: ['exp2'], exp2: 1 }),
+  'an unknown critical header': header({ crit: ['exp2'], exp2: 1 }),
   'nothing critical': header({ crit: [] }),
   'something critical that is missing': header({ crit: ['b64'] }),
   'a payload that is not encoded': header({ crit: ['b64'], b64: false }),

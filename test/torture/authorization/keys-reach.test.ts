@@ -50,7 +50,7 @@ campaign(
   },
 )
 
-/** Whether a token of the issuer is verified; one that nobody can verify is told of, and never called wrong. */
+/** Whether a token of the issuer is verified; one that cannot be verified is reported as such, and never as invalid. */
 async function isVerified(): Promise<boolean> {
   const verify = jwt({ issuer })
   try {

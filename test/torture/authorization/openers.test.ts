@@ -4,7 +4,11 @@ import { delimiter, join } from 'node:path'
 import { openBrowser } from '@jackfield/sdk/client/auth/node'
 import { expect, onTestFinished, vi } from 'vitest'
 import { PendingUrlElicitations, urlElicitation } from '../../../packages/host/src/core/elicitation.ts'
-import { open as connected, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
+import {
+  open as connected,
+  person,
+  protectedServer,
+} from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -153,7 +157,7 @@ async function visit(text: string): Promise<boolean> {
 
 /** The login page of a server; none of these authorization servers has one on this machine, so none is gone to. */
 async function login(text: string): Promise<boolean> {
-  const one = await world()
+  const one = await protectedServer()
   one.as.metadata = { authorization_endpoint: text.replace(/^https:/, 'http:') }
   const { auth, opened } = person()
   const error: unknown = await connected(one, auth).catch((reason: unknown) => reason)

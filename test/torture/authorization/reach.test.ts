@@ -66,7 +66,7 @@ campaign(
   },
 )
 
-/** Whether a page that is opened is one the case leads astray to; what a name stands for later is up to the browser. */
+/** Whether a page that is opened is one the case leads astray to; how a name resolves later depends on the browser. */
 function leadsAway({ way, field }: Case): (host: string) => boolean {
   return (host) =>
     field === 'authorization_endpoint' && way !== 'rebound' && host !== 'as.example' && way !== 'redirected'

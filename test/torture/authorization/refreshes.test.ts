@@ -6,7 +6,11 @@ import { memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, keyFile } from '@jackfield/sdk/client/auth/node'
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import type { Authority } from '../../../packages/sdk/test/client-auth/support/authority.ts'
-import { open, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
+import {
+  open,
+  person,
+  protectedServer,
+} from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -30,7 +34,7 @@ campaign(
   async (course) => {
     const [count, calls] = course.long ? [50, 100] : [10, 4]
     const rounds = course.trials / (count * calls)
-    const one = await world()
+    const one = await protectedServer()
     const directory = await mkdtemp(join(tmpdir(), 'jackfield-storm-'))
     onTestFinished(() => rm(directory, { recursive: true }))
     const key = join(directory, 'key')
@@ -114,11 +118,11 @@ campaign(
   },
   async (course) => {
     const random = new Random(course.seed)
-    const one = await world()
+    const one = await protectedServer()
     const store = memoryStore()
     const began = Date.now()
     vi.useFakeTimers({ toFake: ['Date'] })
-    // Seconds since the beginning as nobody here reads them, and by how much the two clocks are off.
+    // Seconds of true time since the start, and the offsets of the two clocks.
     let time = 0
     let client = 0
     const authority = random.between(-300, 300)

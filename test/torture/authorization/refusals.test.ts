@@ -1,7 +1,11 @@
 import { expect } from 'vitest'
 import { authority } from '../../../packages/sdk/test/client-auth/support/authority.ts'
+import {
+  open,
+  person,
+  protectedServer,
+} from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 import { json, type Seen } from '../../../packages/sdk/test/client-auth/support/server.ts'
-import { open, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { beforePosting, beforeTheCode, type Fault } from './faults.ts'
@@ -25,7 +29,7 @@ campaign(
     for (let trial = 0; trial < course.trials; trial++) {
       const [what, fault] = faults[(first + trial) % faults.length] ?? ['nothing', (): void => {}]
       const where = `${what}, trial ${trial}`
-      const one = await world()
+      const one = await protectedServer()
       fault(one, one.as)
       const { auth, opened } = person()
       const error: unknown = await open(one, auth).catch((reason: unknown) => reason)
@@ -55,7 +59,7 @@ campaign(
     for (let trial = 0; trial < course.trials; trial++) {
       const where = `trial ${trial}`
       const [first, second] = [await authority(), await authority(random.pick(['', '/tenant']))]
-      const one = await world(first)
+      const one = await protectedServer(first)
       const word = `first-${random.between(1, 1e9)}`
       first.metadata = {
         token_endpoint_auth_methods_supported: [
@@ -110,7 +114,7 @@ campaign(
   },
 )
 
-/** What stands in the credentials of HTTP Basic. */
+/** The content of HTTP Basic credentials. */
 function decoded(seen: readonly Seen[]): string {
   return seen
     .map(({ headers }) =>

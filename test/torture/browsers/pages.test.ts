@@ -95,7 +95,7 @@ const visits = {
     await frame.waitForFunction('typeof attack === "function"')
     return (attempt) => frame.evaluate(`attack("http://127.0.0.1:${port}", "${attempt}")`)
   },
-  /** A site whose name stands for this machine by now, with the port of the server: to the browser it is one origin. */
+  /** A site whose name now resolves to this machine, with the port of the server: to the browser it is one origin. */
   async rebound(tab: Page, port: number): Promise<Attack> {
     const own = `http://rebound.example:${port}`
     await tab.goto(`${own}/page`)

@@ -10,7 +10,7 @@ import { hang, testServer, until } from '../../../packages/sdk/test/serve/suppor
 import { rememberedRows } from './remembered-rows.ts'
 import type { Attempt, Row } from './row.ts'
 
-export const someone = (principal: string): ServeHttpOptions => ({
+export const asPrincipal = (principal: string): ServeHttpOptions => ({
   authenticate: async () => ({ principal }),
 })
 
@@ -267,7 +267,7 @@ export const rows: Readonly<Record<string, Row>> = {
       await client.close()
       return said
     },
-    // Why is for whoever wrote the handler, so it goes to the server's log.
+    // The reason is for the author of the handler, so it is in the server's log.
     refusal: /failed unexpectedly/,
   },
   'calls of one session': {
@@ -284,7 +284,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   'calls of one principal': {
     limit: 5,
-    attempt: opened({ ...someone('ada'), limits: { inFlightPerPrincipal: 5 } }, call),
+    attempt: opened({ ...asPrincipal('ada'), limits: { inFlightPerPrincipal: 5 } }, call),
     refusal: /^429 .*wait for some of your 5/,
   },
   'calls on one node': {
@@ -294,7 +294,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   'subscriptions of one principal': {
     limit: 5,
-    attempt: opened({ ...someone('ada'), limits: { listenStreamsPerPrincipal: 5 } }, listening),
+    attempt: opened({ ...asPrincipal('ada'), limits: { listenStreamsPerPrincipal: 5 } }, listening),
     refusal: /^429 .*end some of your 5/,
   },
   'subscriptions on one node': {
@@ -304,7 +304,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   'sessions of one principal': {
     limit: 5,
-    attempt: opened({ ...someone('ada'), limits: { sessionsPerPrincipal: 5 } }, begun),
+    attempt: opened({ ...asPrincipal('ada'), limits: { sessionsPerPrincipal: 5 } }, begun),
     refusal: /^503 .*Too many sessions/,
   },
   'sessions on one node': {

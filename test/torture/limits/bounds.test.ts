@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest'
 import { modern, nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { settle, testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
-import { mounted, rows, someone } from './bound-rows.ts'
+import { asPrincipal, mounted, rows } from './bound-rows.ts'
 import { watched } from './served.ts'
 
 campaign(
@@ -32,7 +32,7 @@ campaign(
   },
   async ({ trials }) => {
     const only = { inFlightPerPrincipal: 1, listenStreamsPerPrincipal: 1, sessionsPerPrincipal: 1 }
-    const one = await mounted({ ...someone('ada'), limits: only })
+    const one = await mounted({ ...asPrincipal('ada'), limits: only })
     for (let trial = 0; trial < trials / 3; trial++) {
       const echoed = await one.send(modern('tools/call', { name: 'echo' }))
       expect([echoed.status, await echoed.text()]).toEqual([200, expect.stringContaining('echo')])

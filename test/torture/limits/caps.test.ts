@@ -10,7 +10,7 @@ type Answer = (response: ServerResponse) => void
 const MiB = 1024 * 1024
 const fill = Buffer.alloc(256 * 1024, 'x')
 
-/** Sends a beginning, and then the same bytes for as long as somebody takes them. */
+/** Sends a beginning, and then the same bytes for as long as the peer reads them. */
 function endless(
   headers: Record<string, string>,
   first: Buffer | string,

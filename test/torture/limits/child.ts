@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 export type Measured = Readonly<Record<string, number>>
 
 /**
- * Runs a program of this folder in a process of its own, whose memory and time are nobody else's, and gives what it
+ * Runs a program of this folder in a process of its own, so that its memory and time are measured alone, and returns what it
  * prints: one JSON object of numbers. Rejects with what it wrote to stderr when it fails.
  */
 export async function measuredBy(

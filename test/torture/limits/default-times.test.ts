@@ -3,7 +3,7 @@ import { connect, http } from '@jackfield/sdk/client'
 import { oauth } from '@jackfield/sdk/client/auth'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { agreeing } from '../../../packages/sdk/test/client-auth/support/world.ts'
+import { agreeing } from '../../../packages/sdk/test/client-auth/support/protected-server.ts'
 
 const issuer = 'https://as.example.com'
 const patienceMs = 120_000
@@ -27,7 +27,7 @@ async function settled(isDone: () => boolean): Promise<void> {
   for (let turns = 0; turns < 100_000 && !isDone(); turns++) await new Promise((next) => setImmediate(next))
 }
 
-/** Somebody who never answers, or begins to and never ends, and how often they were asked. */
+/** A peer that never responds, or never ends its response, and the number of its requests. */
 function silent(status?: number) {
   const asked: string[] = []
   const fetch = (url: string | URL, { signal }: RequestInit): Promise<Response> => {
@@ -46,7 +46,7 @@ function silent(status?: number) {
   return { asked, fetch }
 }
 
-/** What work fails with that waits for somebody, and after how many milliseconds. */
+/** The error of work that waits for a peer, and after how many milliseconds. */
 async function failsAfter(work: Promise<unknown>, asked: readonly string[]) {
   let failure: unknown
   work.catch((error: unknown) => {

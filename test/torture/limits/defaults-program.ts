@@ -85,7 +85,7 @@ async function takenBefore(status: number, take: () => Promise<Response>): Promi
   return Number.POSITIVE_INFINITY
 }
 
-/** How many sessions are kept of more than there is room for: the first that is gone tells. */
+/** How many sessions are kept of more than there is room for: shown by the first that is gone. */
 async function sessionsKept(send: Send, room: number): Promise<number> {
   const all: Record<string, string>[] = []
   for (let session = 0; session < room + 2; session++) all.push(await begun(send))
@@ -141,9 +141,9 @@ found['inFlight'] = await takenBefore(400, () =>
 const ada = served('ada')
 found['inFlightPerPrincipal'] = await takenBefore(429, () => wait(ada.send))
 found['listenStreamsPerPrincipal'] = await takenBefore(429, () => listen(ada.send))
-const anybody = served()
-found['inFlightPerNode'] = await takenBefore(503, () => wait(anybody.send))
-found['listenStreams'] = await takenBefore(503, () => listen(anybody.send))
+const anonymous = served()
+found['inFlightPerNode'] = await takenBefore(503, () => wait(anonymous.send))
+found['listenStreams'] = await takenBefore(503, () => listen(anonymous.send))
 found['sessions'] = await sessionsKept(served().send, limits.sessions)
 found['sessionsPerPrincipal'] = await sessionsKept(served('ada').send, limits.sessionsPerPrincipal)
 found['connections'] = await connectionsTaken()

@@ -103,7 +103,7 @@ campaign(
     const sockets = await Promise.all(
       Array.from({ length: course.trials }, async (_, index) => {
         const socket = await dial({ port: served.port })
-        // Whoever does not read does not see that the other end closed.
+        // A socket that does not read does not notice that the other end closed.
         socket.resume()
         const beginning = trickles[index % trickles.length] ?? ''
         socket.write(beginning)

@@ -21,7 +21,7 @@ export function cpuMs(work: () => void): number {
 }
 
 /**
- * Milliseconds of CPU for which work holds the event loop up, to within about 10: what collects garbage beside it holds nobody
+ * Milliseconds of CPU for which work holds the event loop up, to within about 10: the garbage collector beside it does not block
  * up.
  */
 export function loopMs(work: () => void): number {
@@ -81,7 +81,7 @@ export function watchBytes(everyMs = 10): () => number {
   }
 }
 
-/** Tells the campaign what was measured. */
+/** Prints what was measured for the campaign. */
 export function report(found: Readonly<Record<string, number>>): void {
   process.stdout.write(JSON.stringify(found))
 }

@@ -7,7 +7,7 @@ import { modern, nodeAdapter, session } from '../../../packages/sdk/test/serve/h
 import { testServer, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Row } from './row.ts'
 
-/** A server that asks before it pays, of which somebody else may tell callers apart. */
+/** A server that asks before it pays, whose callers may be identified outside. */
 async function shop(options: ServeHttpOptions) {
   const warnings: string[] = []
   const server = defineServer({
@@ -53,7 +53,7 @@ async function shop(options: ServeHttpOptions) {
   }
 }
 
-/** A backplane that tells how many characters the last of its values has, and all entries of its logs. */
+/** A backplane that reports the length of its last value, and all entries of its logs. */
 function measuring() {
   const stored = { value: 0, entries: 0 }
   const plane = memoryBackplane()
@@ -132,7 +132,7 @@ export const rememberedRows: Readonly<Record<string, Row>> = {
       const chars = await receiptStoredAs(size)
       const { asked } = await shop({
         limits: { rememberedChars: 100_003 },
-        // Clients that cannot be told apart share the limit for all.
+        // Clients that cannot be distinguished share one limit.
         clientAddress: () => undefined,
       })
       return asked(chars)

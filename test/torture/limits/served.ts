@@ -20,7 +20,7 @@ export interface State {
 }
 
 /** Where a server listens. */
-export type Place = { readonly port: number } | { readonly path: string }
+export type Address = { readonly port: number } | { readonly path: string }
 
 /** A server in a process of its own, over HTTP, HTTP+SSE, a Unix socket and, where asked for, its standard streams. */
 export interface Served {
@@ -33,7 +33,7 @@ export interface Served {
   /** Begins to measure. */
   begin(): Promise<State>
   now(): Promise<State>
-  /** Collects garbage, and tells what is left. */
+  /** Collects garbage, and returns what is left. */
   end(): Promise<State>
 }
 
@@ -48,12 +48,12 @@ export async function serveMeasured(given: object): Promise<Served> {
   })
   const { stdin, stdout } = child
   if (stdin === null || stdout === null) throw new Error('The server has no streams')
-  const places: { port: number; path: string; webPath: string } = await told(child)
+  const places: { port: number; path: string; webPath: string } = await nextMessage(child)
   onTestFinished(() => {
     for (const path of [places.path, places.webPath]) rmSync(path, { force: true })
   })
   const ask = (what: string): Promise<State> => {
-    const answer = told<State>(child)
+    const answer = nextMessage<State>(child)
     if (child.connected) child.send(what, () => {})
     return answer
   }
@@ -67,7 +67,7 @@ export async function serveMeasured(given: object): Promise<Served> {
   }
 }
 
-function told<T>(child: ChildProcess): Promise<T> {
+function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     const ended = (): void => reject(new Error('The server is over'))
     child.once('exit', ended)
@@ -80,7 +80,7 @@ function told<T>(child: ChildProcess): Promise<T> {
 }
 
 /** A connection of this process to a measured server. */
-export function dial(to: Place): Promise<Socket> {
+export function dial(to: Address): Promise<Socket> {
   const socket = 'path' in to ? connect(to.path) : connect(to.port, '127.0.0.1')
   socket.on('error', () => {})
   onTestFinished(() => {

@@ -2,12 +2,12 @@ import type { Socket } from 'node:net'
 import { expect } from 'vitest'
 import { campaign } from '../campaign.ts'
 import {
+  type Address,
   callOf,
   dial,
   heard,
   mirrored,
   opening,
-  type Place,
   postOf,
   serveMeasured,
   watched,
@@ -17,8 +17,8 @@ const MiB = 1024 * 1024
 
 /** Where a server is reached over HTTP and over lines. */
 interface Doors {
-  readonly web: Place
-  readonly lines: Place
+  readonly web: Address
+  readonly lines: Address
 }
 
 /** How a client of each transport starts a tool: over a connection that it reads or does not. */
@@ -116,7 +116,7 @@ campaign(
     id: 'host-that-stalls',
     chapter: 'Bytes and limits',
     claim: 'A server whose output is no longer read exits without buffering its output',
-    trial: 'server whose standard output nobody reads',
+    trial: 'server whose standard output is not read',
     trials: { change: 2, long: 100 },
   },
   async (course) => {
@@ -125,7 +125,7 @@ campaign(
       const served = await serveMeasured({ streamStallMs: 500, stdio: true })
       const before = await served.begin()
       for (let id = 0; id < 10; id++) served.stdin.write(`${callOf('flood', id, { progressToken: id })}\n`)
-      await watched('a server that nobody reads is over', async () => {
+      await watched('the server that is not read has ended', async () => {
         const now = await served.now().catch(() => undefined)
         if (now !== undefined) grown = Math.max(grown, now.mostBytes - before.rss)
         return now === undefined

@@ -64,7 +64,7 @@ campaign(
     chapter: 'Memory',
     claim:
       'A session without a stream takes less than 20 kB of heap, gets a change once it opens one, and leaves nothing behind',
-    trial: 'session that nobody uses',
+    trial: 'unused session',
     trials: { change: 1_000, long: 10_000 },
   },
   async (course) => check(course, await idle(course, 'sessions'), 'session'),

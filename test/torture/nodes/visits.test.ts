@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { isThere, left } from '../../../packages/redis/test/support/redis-server.ts'
 import { until } from '../../../packages/sdk/test/serve/support.ts'
-import { visitor } from '../../../packages/sdk/test/serve/visiting.ts'
+import { urlElicitationClient } from '../../../packages/sdk/test/serve/url-elicitation-client.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { as } from '../sessions/attacks.ts'
@@ -25,13 +25,13 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       const visitors = []
       for (const node of nodes) {
         for (const who of ['alice', 'alice', 'mallory']) {
-          visitors.push({ ...(await visitor(node, as(who), watchdogMs)), due: [] as string[] })
+          visitors.push({ ...(await urlElicitationClient(node, as(who), watchdogMs)), due: [] as string[] })
         }
       }
       for (let trial = 0; trial < trials; trial++) {
         const mine = visitors[random.between(0, visitors.length - 1)]
         if (mine === undefined) throw new Error('No client visits')
-        const id = String(await mine.visit('visit'))
+        const id = String(await mine.elicit('visit'))
         mine.due.push(id)
         await random.pick(nodes).order({ visited: id })
         await until(() => mine.stream.messages().length >= mine.due.length, watchdogMs)
@@ -41,7 +41,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       // The last message of each node comes after all of its earlier ones.
       for (const node of nodes) {
         for (const one of visitors) {
-          const id = String(await one.visit('visit'))
+          const id = String(await one.elicit('visit'))
           one.due.push(id)
           await node.order({ visited: id })
           await until(() => one.stream.messages().length >= one.due.length, watchdogMs)

@@ -4,9 +4,9 @@ import { expect, vi } from 'vitest'
 import { ClientConnection } from '../../../packages/sdk/src/client/client-connection.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { type Arrived, channelEnd, type FarEnd, httpEnd } from './far-end.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
+import { type Arrived, type ScriptedServer, scriptedChannel, scriptedHttp } from './scripted-server.ts'
 
 const idleMs = 1_000
 
@@ -26,7 +26,7 @@ interface Made {
 /** A client and its far end, taken through one schedule, beside what should come of it. */
 class Run {
   readonly #client: Client
-  readonly #far: FarEnd
+  readonly #far: ScriptedServer
   readonly #overHttp: boolean
   readonly #warnings: readonly string[]
   readonly #made: Made[] = []
@@ -35,7 +35,7 @@ class Run {
   /** How often the client should have something to say about an answer. */
   #odd = 0
 
-  constructor(client: Client, far: FarEnd, overHttp: boolean, warnings: readonly string[]) {
+  constructor(client: Client, far: ScriptedServer, overHttp: boolean, warnings: readonly string[]) {
     this.#warnings = warnings
     this.#client = client
     this.#far = far
@@ -133,7 +133,7 @@ class Run {
     this.#far.answer(one.arrived)
   }
 
-  /** An answer that crossed the notice of a call given up is nobody's fault; any other nobody waits for is odd. */
+  /** A response that crossed the cancellation of its call is allowed; any other without a pending call is not. */
   #expectAnswer(one: Made): void {
     const givenUp = one.expected === 'CANCELLED' || one.expected === 'TIMEOUT'
     if (givenUp && !one.crossed) one.crossed = true
@@ -161,7 +161,7 @@ class Run {
 
 /** Takes a new client through a schedule, and holds what came of it to what should have. */
 async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boolean): Promise<void> {
-  const far = overHttp ? httpEnd(revision) : channelEnd(revision)
+  const far = overHttp ? scriptedHttp(revision) : scriptedChannel(revision)
   const starts = vi.spyOn(ClientConnection.prototype, 'start')
   const warnings: string[] = []
   const client = await connect(far.link, {

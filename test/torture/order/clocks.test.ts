@@ -3,7 +3,7 @@ import { type CallOptions, connect } from '@jackfield/sdk/client'
 import { expect, vi } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { channelEnd } from './far-end.ts'
+import { scriptedChannel } from './scripted-server.ts'
 
 const hourMs = 3_600_000
 
@@ -63,7 +63,7 @@ function ruled({ options, signs, answerMs }: Plan): End {
 }
 
 async function tried(plan: Plan, revision: '2025-11-25' | '2026-07-28'): Promise<End> {
-  const far = channelEnd(revision)
+  const far = scriptedChannel(revision)
   const client = await connect(far.link, { revisions: [revision] })
   const start = performance.now()
   let end: End = { how: 'it never ended', atMs: 0 }

@@ -3,7 +3,7 @@ import type { HttpHandler } from '@jackfield/sdk/http'
 import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
 import { isObject } from '../../setup/json.ts'
-import { callParams } from './near-end.ts'
+import { callParams } from './held-server.ts'
 import { settled } from './schedules.ts'
 
 /** Every call has the same id, so that whatever is meant for one that is over would hit the next. */

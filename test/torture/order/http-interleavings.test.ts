@@ -3,8 +3,8 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { expect, vi } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
+import { heldServer } from './held-server.ts'
 import { calm, HttpCaller, type Trip } from './http-caller.ts'
-import { handServer } from './near-end.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, someSchedules, steps } from './schedules.ts'
 
@@ -16,13 +16,13 @@ const dayMs = 86_400_000
 interface Taken {
   readonly trip: Trip
   state: 'open' | 'cancelled' | 'answered'
-  /** What its handler told while it was still listened to. */
+  /** The progress of its handler while the call was pending. */
   readonly told: number[]
 }
 
 /** A server behind HTTP, taken through one schedule, beside what should come of it. */
 class Run {
-  readonly #hand = handServer()
+  readonly #hand = heldServer()
   // No order of pauses is long enough to end the session for want of use.
   readonly #handler = serveHttp(this.#hand.server, { limits: { sessionIdleMs: dayMs }, onWarning: () => {} })
   readonly #caller: HttpCaller

@@ -2,7 +2,7 @@ import { tool } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { expect, onTestFinished, vi } from 'vitest'
 import { campaign } from '../campaign.ts'
-import { type Place, Shop, stock } from './shop.ts'
+import { Shop, type ShopConnection, stock } from './shop.ts'
 
 const base = ['ask', 'echo', 'hold']
 const names = ['apples', 'bread', 'coffee'] as const
@@ -10,7 +10,7 @@ const seats = ['1A', '2B', undefined] as const
 
 /** What a client and its server should be like. */
 interface Model {
-  readonly place: Place
+  readonly place: ShopConnection
   tools: Set<string>
   /** Calls that go on, by key, and what each waits for. */
   open: Map<string, 'hold' | 'ask'>
@@ -19,7 +19,7 @@ interface Model {
   /** Handlers that were aborted. */
   stopped: Set<string>
   watching: boolean
-  /** Whether a list that the client kept was changed without its being told. */
+  /** Whether a list that the client kept was changed without a notification. */
   mayBeStale: boolean
   /** Changes the subscription should have been notified of. */
   heard: number
@@ -248,7 +248,7 @@ const commands = [
 ]
 
 /** Has everything loaded that is loaded when it is first needed, which takes time by another clock. */
-async function warm(place: Place): Promise<void> {
+async function warm(place: ShopConnection): Promise<void> {
   const shop = new Shop(place)
   await shop.connect()
   shop.begin('ask', 'k')
@@ -258,7 +258,7 @@ async function warm(place: Place): Promise<void> {
   await shop.close()
 }
 
-const places: Place[] = (['2025-11-25', '2026-07-28'] as const).flatMap((revision) =>
+const places: ShopConnection[] = (['2025-11-25', '2026-07-28'] as const).flatMap((revision) =>
   [false, true].map((overHttp) => ({ revision, overHttp })),
 )
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const
 const intervals = ['setInterval', 'clearInterval'] as const
 
-/** Tries orders of events by a clock of the test. Fails where a rejection is left to nobody. */
+/** Tries orders of events by a clock of the test. Fails if a rejection is unhandled. */
 export async function rehearsed(work: () => Promise<void>, hasIntervals = false): Promise<void> {
   const unhandled: unknown[] = []
   const hear = (error: unknown): void => void unhandled.push(error)

@@ -4,7 +4,7 @@ import { DuplexConnection } from '../../../packages/sdk/src/transports/server/co
 import { isObject } from '../../setup/json.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { callParams, handServer } from './near-end.ts'
+import { callParams, heldServer } from './held-server.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
@@ -17,7 +17,7 @@ type State = 'open' | 'cancelled' | 'cut' | 'answered'
 
 /** A server on a channel, taken through one schedule, beside what should come of it. */
 class Run {
-  readonly #hand = handServer()
+  readonly #hand = heldServer()
   readonly #stateless: boolean
   readonly #states: State[] = []
   readonly #released = new Set<number>()

@@ -21,7 +21,7 @@ async function elsewhere(): Promise<void> {
 export const stock = 'shop://stock'
 
 /** Where one client and one server meet. */
-export interface Place {
+export interface ShopConnection {
   readonly revision: '2025-11-25' | '2026-07-28'
   readonly overHttp: boolean
 }
@@ -45,9 +45,9 @@ export class Shop {
   readonly server: Server = this.#define()
   #handler = this.#serve()
   #client: Client | undefined
-  readonly #place: Place
+  readonly #place: ShopConnection
 
-  constructor(place: Place) {
+  constructor(place: ShopConnection) {
     this.#place = place
   }
 

@@ -8,7 +8,7 @@ import { Random } from '../random.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-/** Minutes a session is kept that nobody uses, and how much later it may be looked for. */
+/** Minutes that an unused session is kept, and how much later it may be requested. */
 const [keptFor, lateBy] = [30, 1]
 
 afterEach(() => {

@@ -115,7 +115,7 @@ const handlers: ConnectOptions = {
     return { model: 'm', role: 'assistant', content: { type: 'text', text: 't' } }
   },
 }
-/** What failed in a handler, which its server would hear of and nobody else. */
+/** A failure in a handler, which only its server sees. */
 const faults: unknown[] = []
 
 function noted(work: () => void): void {

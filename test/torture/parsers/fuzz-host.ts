@@ -66,7 +66,7 @@ export function hostTargets(): Target[] {
 
 /** The errors of the host. */
 export function isHosts(error: unknown): boolean {
-  // The two copies of the SDK's class are one to whoever reads its name.
+  // The two copies of the SDK's class are indistinguishable by name.
   const isMcp = error instanceof McpError || (error instanceof Error && error.name === 'McpError')
   return isMcp || error instanceof ConfigError || error instanceof TraceFilterError
 }
@@ -117,7 +117,7 @@ const filters: [string, ...string[]] = [
 
 function filter(input: Buffer): void {
   const { text, values } = sqlOf(parseFilter(input.toString('utf8'), 1_000_000))
-  // What somebody typed is a value of the query and never part of it.
+  // User input is a value of the query and never part of it.
   mustHold(!/['";]|--/.test(text.replaceAll(/'[a-z_$.%\\]*'/g, '')), `a filter became SQL: ${text}`)
   mustHold((text.match(/\?/g) ?? []).length === values.length, 'a value has no place in the query')
 }

@@ -23,11 +23,11 @@ const access = await new SignJWT({ sub: 'p', scope: 'a' })
   .sign(privateKey)
 
 /** Where in a login something else comes than should. */
-type Place = 'register' | 'token' | 'renew' | 'revoke' | 'callback'
+type LoginStep = 'register' | 'token' | 'renew' | 'revoke' | 'callback'
 
 /** What authorization servers answer to a client that registers, logs in, renews and revokes, and to a server that asks. */
 export function loginTargets(): Target[] {
-  const login = (name: string, place: Place, seeds: [string, ...string[]]): Target => ({
+  const login = (name: string, place: LoginStep, seeds: [string, ...string[]]): Target => ({
     name,
     share: 1,
     seeds,
@@ -100,7 +100,7 @@ const right: Readonly<Record<string, string>> = {
 }
 
 /** A whole login, and what another program makes of what was kept of it. */
-async function logIn(place: Place, input: Buffer, random: Random): Promise<void> {
+async function logIn(place: LoginStep, input: Buffer, random: Random): Promise<void> {
   let asked = 0
   const status = random.fraction() < 0.8 ? undefined : random.pick([200, 204, 302, 400, 401, 429, 500])
   const fetch = async (url: URL): Promise<Response> => {
@@ -174,7 +174,7 @@ const introspected: [string, ...string[]] = [
   '{"active":false}',
 ]
 
-/** A caller whose token somebody else judged has a name, and scopes that are texts. */
+/** A caller whose token was verified outside has a name, and scopes that are texts. */
 async function introspect(input: Buffer): Promise<void> {
   const body = new Uint8Array(input)
   const verify = introspection({
@@ -197,7 +197,10 @@ async function lets(verify: Parameters<typeof bearer>[0]['verify']): Promise<voi
     return
   }
   const { principal, scopes, expires } = Object(caller)
-  mustHold(typeof principal === 'string' && principal.startsWith(`${issuer}|`), 'a caller is somebody else')
+  mustHold(
+    typeof principal === 'string' && principal.startsWith(`${issuer}|`),
+    'a caller has another identity',
+  )
   mustHold(expires === undefined || expires > Date.now(), 'a token counts that is over')
   mustHold(
     [...scopes].every((scope) => typeof scope === 'string' && scope !== ''),

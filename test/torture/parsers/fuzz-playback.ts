@@ -103,7 +103,7 @@ async function conversation({ servers }: Recording, said: string): Promise<void>
       mustHold(isObject(value) && value['jsonrpc'] === '2.0', 'what is said is no message')
       const { id, method } = Object(value)
       const found = classify(typeof method === 'string' ? value : { ...Object(value), id: 1 })
-      // A client hears of such a name as of any other that it does not know.
+      // Such a name is an unknown name to a client.
       const isNamed = found.kind === 'invalid' && found.error.message.includes('surrogate')
       mustHold(found.kind !== 'invalid' || isNamed, `what is said is no message: ${line}`)
       if (typeof method === 'string') continue

@@ -22,7 +22,7 @@ const stackLines = 20
 /** Trials in a row for one parser: code that has just run runs faster. */
 const atOnce = 250
 const leastShare = 0.007
-/** Trials between two turns of the event loop, in which rejections that were left to nobody are told. */
+/** Trials between two turns of the event loop, in which unhandled rejections are reported. */
 const turnEvery = 64
 const [seedText, trialsText, fromText] = process.argv.slice(2)
 const seed = Number(seedText)
@@ -53,7 +53,7 @@ for (const { name, share } of targets) {
     throw new Error(`Too few inputs are for ${name}: ${share} of ${shares.length}`)
 }
 
-process.on('unhandledRejection', (error) => fail(error, 'left a rejection to nobody'))
+process.on('unhandledRejection', (error) => fail(error, 'left an unhandled rejection'))
 process.on('uncaughtException', (error) => fail(error, 'threw later'))
 // Most inputs are refused, and to say where in the code costs more than all else.
 Error.stackTraceLimit = 0

@@ -14,16 +14,16 @@ import { Broken, isTyped, mustHold, never, type Target } from './fuzz-target.ts'
 import { messages } from './fuzz-wire.ts'
 
 const url = 'http://localhost:3000/mcp'
-const people = ['alice', 'bob'] as const
+const callers = ['alice', 'bob'] as const
 
-/** A server around which everything else stands: requests of two people over HTTP, and the messages of one connection. */
+/** A server with all its parts: requests of two callers over HTTP, and the messages of one connection. */
 export async function serverTargets(): Promise<Target[]> {
   const faults: unknown[] = []
   const server = defineServer({
     name: 'fuzzed',
     version: '1.0.0',
     onError: (error) => {
-      // What a message that nobody may answer was refused with is no fault of the server.
+      // An error for a message that must not be answered is no fault of the server.
       if (!(error instanceof RpcError)) faults.push(error)
     },
     tools: {
@@ -102,7 +102,7 @@ async function request(
   const headers = new Headers({
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    'x-who': people[me] ?? '',
+    'x-who': callers[me] ?? '',
   })
   const asJson = input.toString('latin1').trimStart().startsWith('{')
   const words = asJson ? [] : input.toString('latin1').split('\n')
@@ -127,12 +127,12 @@ async function request(
     method === 'POST' ? new Uint8Array(asJson ? input : Buffer.from(random.pick(['{}', ...messages]))) : null
   const response = await handler.fetch(new Request(url, { method, headers, body }))
   const text = await beginning(response)
-  mustHold(!text.includes(secretOf(people[1 - me] ?? '')), 'a secret reached somebody else')
+  mustHold(!text.includes(secretOf(callers[1 - me] ?? '')), 'a secret reached another caller')
   const inSession = foreign && headers.has('mcp-session-id') && headers.get('mcp-protocol-version') === null
   const standsAlone = /2026-07-28|initialize/.test(Buffer.from(body ?? []).toString('latin1'))
   mustHold(
     !inSession || standsAlone || !response.ok || method === 'OPTIONS',
-    'a session serves somebody else',
+    'a session serves another caller',
   )
   mustHold(response.status < 500, `status ${response.status}: ${text}`)
   mustHold(isAnswer(text), `an answer is neither JSON nor events: ${text}`)

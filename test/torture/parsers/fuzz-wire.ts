@@ -30,7 +30,7 @@ const recorded: unknown[] = JSON.parse(
 export const messages: [string, ...string[]] = ['{}', ...recorded.map((one) => JSON.stringify(one))]
 const maxBytes = 4_096
 
-/** What stands on the wire: lines, messages, events, headers, ids, URIs and schemas. */
+/** What is on the wire: lines, messages, events, headers, ids, URIs and schemas. */
 export function wireTargets(): Target[] {
   return [
     { name: 'lines', share: 5, seeds: messages, run: lines, allows: never },
@@ -65,7 +65,7 @@ function linesIn(parts: readonly Buffer[]): unknown[] {
   return found
 }
 
-/** What another reader takes is taken, what it refuses is refused, and what stands twice is seen. */
+/** Accepts what another parser accepts, rejects what it rejects, and detects duplicate members. */
 function message(input: Buffer): void {
   const text = input.toString('utf8')
   const read = readJson(text)
@@ -116,7 +116,7 @@ const streams: [string, ...string[]] = [
   ...messages.slice(1, 9).map((text, at) => `event: message\nid: s_${at}\ndata: ${text}\n\n`),
 ]
 
-/** A stream as its lines, with what stands in them as JSON. */
+/** A stream as its lines, with their content as JSON. */
 const inEvents: Form = {
   read: (text) =>
     text.split('\n').map((line) => (line.startsWith('data: {') ? { data: JSON.parse(line.slice(6)) } : line)),

@@ -3,7 +3,7 @@ import type { Form } from './mutate.ts'
 
 const entrySize = 46
 const endSize = 22
-/** What a directory says of a file, by where it stands in an entry and in how many bytes. */
+/** What a directory says of a file, by its offset in an entry and its number of bytes. */
 const fields = {
   system: [5, 1],
   flags: [8, 2],

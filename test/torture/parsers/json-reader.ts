@@ -1,4 +1,4 @@
-/** A JSON value with every member that was written, in order, so that what stands twice is there twice. */
+/** A JSON value with every member that was written, in order, so that duplicates are kept. */
 export type Read =
   | { kind: 'object'; members: [string, Read][] }
   | { kind: 'array'; items: Read[] }

@@ -1,8 +1,8 @@
 import type { Random } from '../random.ts'
 import { again, names, oddValue, texts } from './odd.ts'
 
-/** Where a value stands in another: the names on the way to it. */
-type Place = readonly string[]
+/** The path of a value in another: the names of the members. */
+type ValuePath = readonly string[]
 
 /** What the seeds of one parser are made of, so that parts of one may stand in another. */
 export interface Parts {
@@ -13,7 +13,7 @@ export interface Parts {
 /** A value that is changed, and every place in it. */
 export interface Known {
   readonly value: object
-  readonly places: readonly [Place, ...Place[]]
+  readonly places: readonly [ValuePath, ...ValuePath[]]
 }
 
 /** The parts of some values. */
@@ -35,14 +35,14 @@ export function knownValue(value: object): Known {
   return { value, places: [[], ...placesIn(value, [])] }
 }
 
-function placesIn(value: object, before: Place): Place[] {
+function placesIn(value: object, before: ValuePath): ValuePath[] {
   return Object.entries(value).flatMap(([name, inner]) => {
     const place = [...before, name]
     return [place, ...(isHolder(inner) ? placesIn(inner, place) : [])]
   })
 }
 
-function valueAt(value: unknown, place: Place): unknown {
+function valueAt(value: unknown, place: ValuePath): unknown {
   let at = value
   for (const name of place) at = isHolder(at) && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined
   return at
@@ -59,7 +59,7 @@ export function changedValue({ value, places }: Known, parts: Parts, random: Ran
 }
 
 /** A copy with the place changed; what is not on the way to it is the same. */
-function changedAt(value: unknown, place: Place, parts: Parts, random: Random): unknown {
+function changedAt(value: unknown, place: ValuePath, parts: Parts, random: Random): unknown {
   if (place.length === 0 || !isHolder(value)) {
     return random.fraction() < 0.3 ? other(parts, random) : dressed(value, random)
   }

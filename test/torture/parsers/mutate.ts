@@ -3,7 +3,7 @@ import { asBytes, type Bytes, changedBytes } from './mutate-bytes.ts'
 import { changedValue, type Known, knownValue, partsOf } from './mutate-values.ts'
 import { finished } from './odd.ts'
 
-/** How a text stands for a value, for mutants that keep the language it is written in. */
+/** How a text encodes a value, for mutants that keep the language it is written in. */
 export interface Form {
   /** @throws where the text is none of this language */
   read(text: string): unknown
@@ -18,7 +18,7 @@ export const inJson: Form = {
 }
 
 const maxBytes = 8 * 1024
-/** Of the mutants of a seed that stands for a value, those that stand for another; the rest is hardly ever of its language. */
+/** The mutants of an encoded value that encode another value; others are hardly ever valid. */
 const keptForm = 0.8
 /** Of those, the ones that are changed once more, byte by byte. */
 const thenBytes = 0.06

@@ -94,7 +94,7 @@ export const goodValues = [
   ...['{"a":1,"A":2}', '{"\\u00e9":1,"e\\u0301":2}', '{"a":{"a":1}}', '[{"a":1},{"a":1}]', '{"a:":":"}'],
 ] as const
 
-/** What stands in place of a value and is none. */
+/** Invalid texts in place of a value. */
 export const badValues = [
   ...[
     '01',
@@ -248,7 +248,7 @@ export const repeated: readonly (readonly [string, Pieces])[] = [
   ['jsonrpc', { more: ',"jsonrpc":"2.0"' }],
   ['params', { more: ',"params":{"name":"secret"}' }],
   ['params as an array', { more: ',"params":[]' }],
-  ['a member nobody knows', { more: ',"x":1,"x":1' }],
+  ['an unknown member', { more: ',"x":1,"x":1' }],
   ['an argument', { moreArgs: ',"value":2' }],
   ['an argument, escaped', { moreArgs: ',"\\u0076alue":2' }],
   ['an empty key', { moreArgs: ',"":1,"":2' }],

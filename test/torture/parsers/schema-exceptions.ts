@@ -113,7 +113,7 @@ const results: readonly Omit<Exception, 'kind'>[] = [
     place: /^resultType$/,
     ours: 'refused',
     values: ['""', '"x"'],
-    reason: 'The schema allows any text; a result of a type that nobody declared cannot be understood',
+    reason: 'The schema allows any text; a result of an undeclared type cannot be understood',
   },
   {
     place: /^resultType$/,
@@ -174,7 +174,7 @@ const results: readonly Omit<Exception, 'kind'>[] = [
     place: /\.(?:data|blob)$/,
     ours: 'taken',
     values: ['"x"'],
-    reason: 'What is no base64 is found out by whoever decodes it, which may be nobody',
+    reason: 'What is no base64 is found out by whoever decodes it, if it is decoded at all',
   },
   {
     place: /\.(?:content\.)?type$/,
@@ -218,7 +218,7 @@ const questions: readonly Omit<Exception, 'kind'>[] = [
     place: /^params\.requestedSchema\.(?:properties|properties\.sure|required\.\d+)$/,
     ours: 'refused',
     values: ['{}', 'absent', '""', '"x"'],
-    reason: 'The schema allows a form that requires what is no field of it; nobody can fill it in',
+    reason: 'The schema allows a form that requires what is no field of it; no user can fill it in',
   },
   {
     place: /^params\.requestedSchema\.properties\.\w+\.(?:enum|enumNames|oneOf)/,

@@ -13,7 +13,7 @@ import { results } from './schema-results.ts'
 // of the revision do not agree: a notice is taken where it has its effect.
 
 const stateless = '2026-07-28'
-const told = new Differences('notice')
+const differences = new Differences('notice')
 let effects = 0
 const had = (): void => {
   effects++
@@ -72,7 +72,7 @@ for (const revision of protocolVersions) {
   await eachCancelled(revision)
   await eachInitialized(revision)
 }
-await print(told)
+await print(differences)
 process.exit(0)
 
 /** Sends every change of a notice, and notes whether it had an effect. */
@@ -89,7 +89,7 @@ async function each(
     effects = 0
     await send(changed)
     await settled()
-    told.note(revision, notice.method, change, { wrong, refused: effects === 0 })
+    differences.note(revision, notice.method, change, { wrong, refused: effects === 0 })
   }
 }
 

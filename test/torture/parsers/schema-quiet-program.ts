@@ -24,11 +24,11 @@ const quiet: Readonly<Record<string, object>> = {
     ...{ createdAt: at, lastUpdatedAt: at },
   },
 }
-const told = new Differences('quiet notice')
+const differences = new Differences('quiet notice')
 
 for (const revision of protocolVersions) {
   const progress = {
-    ...{ progressToken: 'nobody gave it', progress: 0.5, total: 1 },
+    ...{ progressToken: 'unknown', progress: 0.5, total: 1 },
     ...(revision >= '2025-03-26' && { message: 'm' }),
   }
   for (const [method, params] of Object.entries({ ...quiet, 'notifications/progress': progress })) {
@@ -48,7 +48,7 @@ for (const revision of protocolVersions) {
   }
   await client.close()
 }
-await print(told)
+await print(differences)
 process.exit(0)
 
 /** Sends every change of a notice, and notes whether anything was said about it. */
@@ -62,7 +62,7 @@ async function each(
   for (const change of changesOf(notice)) {
     const changed = { jsonrpc: '2.0', ...change.changed }
     const wrong = checkWire(revision, sender, changed).length > 0
-    told.note(revision, notice.method, change, { wrong, refused: await send(changed) })
+    differences.note(revision, notice.method, change, { wrong, refused: await send(changed) })
   }
 }
 

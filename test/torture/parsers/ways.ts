@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 import { encodeHeaderValue } from '../../../packages/sdk/src/protocol/headers.ts'
-import { FarServer } from '../../setup/far-server.ts'
 import { programFile } from '../../setup/program-file.ts'
+import { RemoteMessages } from '../../setup/remote-messages.ts'
 import type { Case, Era } from './cases.ts'
 
 const program = programFile(new URL('./corpus-program.ts', import.meta.url))
@@ -29,19 +29,19 @@ export interface Way {
 /** Starts the servers of the corpus on standard streams. */
 export async function overLines(era: Era): Promise<Way> {
   const child = start('stdio')
-  const far = new FarServer()
+  const far = new RemoteMessages()
   const answers: Record<string, unknown>[] = []
   let arrived: () => void = () => {}
   const lines = linesOf(child)
   lines.on('line', (line) => {
     const value: Record<string, unknown> = JSON.parse(line)
-    far.heard(value)
+    far.received(value)
     answers.push(value)
     arrived()
   })
   let probes = 0
   const write = (text: string | Buffer): void => {
-    far.said(text.toString())
+    far.sent(text.toString())
     child.stdin?.write(text)
     child.stdin?.write('\n')
   }

@@ -18,7 +18,7 @@ interface Seat {
   begun: string[]
   changes: number
   keepAlives: number
-  /** What ended that nobody ended. */
+  /** Processes that ended by themselves. */
   lost: string[]
 }
 

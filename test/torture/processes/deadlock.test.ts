@@ -5,7 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { expect, onTestFinished } from 'vitest'
-import { FarServer } from '../../setup/far-server.ts'
+import { RemoteMessages } from '../../setup/remote-messages.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { inParallel, untilSettled } from './trials.ts'
@@ -55,10 +55,10 @@ async function oursAnswers(bytes: number, perMessage: number, queueBytes: number
   })
   server.stdin.on('error', () => {})
   const over = once(server, 'close')
-  const far = new FarServer()
+  const far = new RemoteMessages()
   const clientInfo = { name: 'writer', version: '1' }
   const say = (message: object): boolean =>
-    server.stdin.write(far.said(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
+    server.stdin.write(far.sent(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
   say({
     id: 'hello',
     method: 'initialize',

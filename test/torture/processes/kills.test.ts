@@ -16,7 +16,7 @@ interface Plan {
   conduct: Conduct
   /** Whether the client closes the connection before the server is killed. */
   closes: boolean
-  /** Milliseconds from when the server stands, or the requests were sent, until it is killed. */
+  /** Milliseconds from when the server is ready, or the requests were sent, until it is killed. */
   afterMs: number
   words: string
 }

@@ -5,7 +5,7 @@ export interface Running {
   pid: number
   parent: number
   group: number
-  /** When it started, which tells it from a later one with its id. */
+  /** When it started, which distinguishes it from a later one with its id. */
   start: string
   /** Processor time it took so far. */
   cpuMs: number
@@ -13,7 +13,7 @@ export interface Running {
 
 const tickMs = 10
 
-/** One process; undefined where it ended, though nobody may have taken note of it yet. */
+/** One process; undefined if it ended, even if it was not reaped yet. */
 export function processOf(pid: number): Running | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')

@@ -1,6 +1,6 @@
 import { type Client, connect, http } from '@jackfield/sdk/client'
 
-// Many clients of one server, each with a session and its stream. It says when all are there; told that the server will be
+// Many clients of one server, each with a session and its stream. It says when all are there; notified that the server will be
 // gone, it says when all are back, and how that went. Run with --expose-gc and a channel.
 
 /** What it says when all are back. Times are milliseconds of the machine's clock. */

@@ -23,7 +23,7 @@ function start(program: string, args: readonly (string | number)[]): ChildProces
   return child
 }
 
-async function told<T>(child: ChildProcess): Promise<T> {
+async function nextMessage<T>(child: ChildProcess): Promise<T> {
   const [said]: T[] = await once(child, 'message')
   if (said === undefined) throw new Error('Nothing was said')
   return said
@@ -31,7 +31,7 @@ async function told<T>(child: ChildProcess): Promise<T> {
 
 async function heapOf(server: ChildProcess): Promise<number> {
   server.send('measure')
-  return told<number>(server)
+  return nextMessage<number>(server)
 }
 
 /** The most in any second. */
@@ -53,19 +53,19 @@ campaign(
     const outageMs = long ? 60_000 : 1_000
     const port = await freePort()
     const first = start('crowd-server.ts', [port, trials])
-    await told(first)
+    await nextMessage(first)
     const clients = Array.from({ length: processes }, () =>
       start('crowd-clients.ts', [`http://127.0.0.1:${port}/mcp`, trials / processes]),
     )
-    await Promise.all(clients.map((child) => told(child)))
+    await Promise.all(clients.map((child) => nextMessage(child)))
     const heapBefore = await heapOf(first)
-    const returned = clients.map((child) => told<Returned>(child))
+    const returned = clients.map((child) => nextMessage<Returned>(child))
     for (const child of clients) child.send('gone')
     const lostAt = Date.now()
     first.kill('SIGKILL')
     await pause(outageMs)
     const second = start('crowd-server.ts', [port, trials])
-    await told(second)
+    await nextMessage(second)
     const thereAt = Date.now()
     const all = await Promise.all(returned)
     const attempts = all.flatMap((one) => one.attempts)

@@ -8,7 +8,7 @@ import { Random } from '../random.ts'
 const parallel = 100
 const passing = [500, 502, 503, 504] as const
 
-/** A server that forgets its sessions when told to, and fails for a while when told to. */
+/** A server that forgets its sessions, or fails for a while, on request. */
 class Forgetful {
   runs = 0
   #session = 1

@@ -27,7 +27,7 @@ const news = JSON.stringify({
   params: { level: 'info', data: 1 },
 })
 
-/** What a server can do right away with whoever asks for its stream. */
+/** What a server can do immediately with a request for its stream. */
 const rude: Record<string, Answer> = {
   'ends the stream': () => streamed(''),
   'ends it and wants no wait': () => streamed('retry: 0\n\n'),

@@ -40,7 +40,7 @@ async function within<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** One attack: what Mallory sends, given whose handle stands in it. */
+/** One attack: what Mallory sends, given the handle in it. */
 type Attack = (handle: { session: string; event: string; task: string; state: string }) => Ask
 
 /** Everything of Alice's that has a name: a session with a broken-off stream, a question, a task and a state. */

@@ -13,7 +13,7 @@ import { initialize } from '../../../packages/sdk/test/serve/support.ts'
 import { faultyPeer } from '../../setup/faulty-peer.ts'
 import { campaign } from '../campaign.ts'
 
-/** What every object of the language has without anybody having put it there. */
+/** The members that every JavaScript object inherits. */
 const inherited = [
   ...new Set([
     ...Object.getOwnPropertyNames(Object.prototype),
@@ -26,8 +26,8 @@ const revisions = {
   change: ['2025-11-25', '2026-07-28'],
   long: ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'],
 }
-/** Requests in which a name stands, and the headers that repeat it. */
-const places: readonly Place[] = [
+/** Requests that contain a name, and the headers that repeat it. */
+const places: readonly NamedRequest[] = [
   (name) => ({ method: name }),
   (name) => ({ method: `things/${name}` }),
   (name) => ({ method: 'tools/call', params: { name, arguments: {} } }),
@@ -51,7 +51,7 @@ const places: readonly Place[] = [
   (name) => ({ method: 'tools/list', params: { cursor: name } }),
   (name) => ({ method: 'prompts/get', params: { name: `needs.${name}`, arguments: {} } }),
 ]
-/** Requests in which a name stands outside the messages of a session. */
+/** Requests that contain a name outside the messages of a session. */
 const outside: readonly ((name: string) => Ask)[] = [
   (name) => ({ body: initialize(name) }),
   (name) => ({ method: 'GET', headers: { 'mcp-session-id': name } }),
@@ -64,7 +64,7 @@ interface Said {
   status: number
   body: string
 }
-type Place = (name: string) => { method: string; params?: JsonObject }
+type NamedRequest = (name: string) => { method: string; params?: JsonObject }
 
 campaign(
   {
@@ -133,7 +133,7 @@ function server() {
 /** Sends requests of one revision, in a session where it has such. */
 async function speaker(mounted: Mounted, revision: string) {
   const own = revision === '2026-07-28' ? undefined : await session(mounted, revision)
-  return (place: Place, name: string): Promise<Said> => {
+  return (place: NamedRequest, name: string): Promise<Said> => {
     const { method, params = {} } = place(name)
     if (own === undefined) {
       const named = params['taskId']

@@ -129,7 +129,7 @@ function look(one: Open): void {
   if (answer.over() && one.endedAt === 0) one.endedAt = Date.now()
 }
 
-/** A server that always has news, for whoever shows a token that counts. */
+/** A server that always sends changes to requests with a valid token. */
 async function served(tokens: ReadonlyMap<string, Token>) {
   const server = defineServer({
     name: 'news',

@@ -4,7 +4,7 @@ import { serveStdio } from '@jackfield/sdk/stdio'
 import { z } from 'zod'
 import { inUse } from './heap.ts'
 
-// Serves what can be asked for over HTTP or on stdio, and tells its parent how many bytes of heap are in use.
+// Serves what can be asked for over HTTP or on stdio, and reports to its parent how many bytes of heap are in use.
 
 const echo = tool({
   description: 'Says it again',

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { everything, jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const timeout = 120_000
@@ -52,7 +52,7 @@ async function openServer(): Promise<string> {
 }
 
 onLinux('without a keychain a server that answers 401 leaves the others reachable', { timeout }, async () => {
-  const shop = await world()
+  const shop = await protectedServer()
   const open = await openServer()
   const [command, ...args] = everything
   const config = [

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
 
 /** Goes to a page as a person does who agrees to everything. */
@@ -19,7 +19,7 @@ function filesIn(folder: string): string[] {
 test('a user logs in once, every later command uses it, and a logout ends it', {
   timeout: 120_000,
 }, async () => {
-  const shop = await world()
+  const shop = await protectedServer()
   shop.as.metadata = { revocation_endpoint: `${shop.as.issuer}/revoke` }
   const config = ['--config', jsonFile({ mcpServers: { shop: { url: shop.url } } })]
   const data = tempFolder()
@@ -75,7 +75,7 @@ test('reports that no login is possible', { timeout: 60_000 }, async () => {
   const program = await run(['login', 'local', ...config])
   expect(program).toMatchObject({ code: 2, stderr: 'local is a program and has no sign-in.\n' })
   expect((await run(['login', ...config])).stderr).toContain('Which server?')
-  const shop = await world()
+  const shop = await protectedServer()
   const key = { JACKFIELD_KEY_FILE: join(tempFolder(), 'key'), XDG_DATA_HOME: tempFolder() }
   const header = await run(['logout', 'http://127.0.0.1:1/mcp', '--json'], { env: key })
   expect(header.code).toBe(0)

@@ -4,7 +4,7 @@ import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { choose } from '../../../../scripts/terminal/choose.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { run, tempFolder } from '../cli/jackfield.ts'
 import { type InProcess, inProcess } from './in-process.ts'
 import { missing, type Person, person, prompt } from './person.ts'
@@ -173,7 +173,7 @@ describe('an answer given in a command is applied before the command ends', { ti
     ['servers', ['servers']],
     ['call', ['call', 'shop', 'x']],
   ] as const)('%s: a login', async (_name, words) => {
-    const shop = await world()
+    const shop = await protectedServer()
     const ann = person()
     for (const name of ['xdg-open', 'open']) ann.program(name)
     ann.write('.config/jackfield/config.json', { mcpServers: { shop: { url: shop.url } } })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { choose } from '../../../../scripts/terminal/choose.ts'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { missing, person } from './person.ts'
 
 /** Goes to a page as a person does who agrees to everything. */
@@ -11,7 +11,7 @@ async function visit(page: string): Promise<void> {
 
 /** A person with a shop that wants them signed in, and a browser that notes the pages it is sent to. */
 async function withShop() {
-  const shop = await world()
+  const shop = await protectedServer()
   const ann = person()
   for (const name of ['xdg-open', 'open']) ann.program(name)
   const config = ann.write('shop.json', { mcpServers: { shop: { url: shop.url } } })

@@ -5,7 +5,10 @@ import { connect, http } from '@jackfield/sdk/client'
 import { memoryStore } from '@jackfield/sdk/client/auth'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { authority } from '../../../sdk/test/client-auth/support/authority.ts'
-import { type World, world } from '../../../sdk/test/client-auth/support/world.ts'
+import {
+  type ProtectedServer,
+  protectedServer,
+} from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { createLogin } from '../../src/servers/login/login.ts'
 import type { HostAnswers, HostOptions, HostQuestion } from '../../src/types/index.ts'
 import { folder, hostOf, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
@@ -44,7 +47,7 @@ function face(verdict: HostAnswers['login']['verdict'] | 'later') {
   }
 }
 
-async function signedIn(one: World, options: Partial<HostOptions> = {}): Promise<Watched> {
+async function signedIn(one: ProtectedServer, options: Partial<HostOptions> = {}): Promise<Watched> {
   const host = hostOf({ servers: { s: { url: one.url } }, rules, openPage: browser().openPage, ...options })
   await host.start()
   await host.logins.signIn('s')
@@ -53,7 +56,7 @@ async function signedIn(one: World, options: Partial<HostOptions> = {}): Promise
 
 describe('a server that requires a login', () => {
   it('reports it at once; the page is opened after consent, and then it is ready', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.challenge = 'Bearer scope="read write"'
     const { opened, openPage } = browser()
     const { asked, surface } = face('later')
@@ -85,7 +88,7 @@ describe('a server that requires a login', () => {
   it.each([
     [
       'at another authorization server',
-      async (one: World) => {
+      async (one: ProtectedServer) => {
         const other = await authority()
         onTestFinished(() => other.close())
         one.resource = { ...one.resource, authorization_servers: [other.issuer] }
@@ -94,13 +97,13 @@ describe('a server that requires a login', () => {
     ],
     [
       'for more scopes',
-      async (one: World) => {
+      async (one: ProtectedServer) => {
         one.challenge = 'Bearer scope="read admin"'
         return { scopes: ['read', 'admin'] }
       },
     ],
   ])('opens only the approved page, and asks again if it is meanwhile %s', async (_, changes) => {
-    const one = await world()
+    const one = await protectedServer()
     one.challenge = 'Bearer scope="read"'
     const { opened, openPage } = browser()
     const { asked, surface } = face('later')
@@ -120,7 +123,7 @@ describe('a server that requires a login', () => {
   })
 
   it('is not asked about any more after a login in another program, which opens the only page', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const shared = { store: join(folder(), 'store.db'), credentials: memoryStore() }
     const servers = { s: { url: one.url } }
     const here = browser()
@@ -137,7 +140,7 @@ describe('a server that requires a login', () => {
   })
 
   it("is asked about again if another program's tokens are not available here", async () => {
-    const one = await world()
+    const one = await protectedServer()
     const store = join(folder(), 'store.db')
     const here = browser()
     const { asked, surface } = face('later')
@@ -149,7 +152,7 @@ describe('a server that requires a login', () => {
   })
 
   it('is asked about once, and not after it is connected', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const credentials = memoryStore()
     const { asked, surface } = face('later')
     const host = await started({ servers: { s: { url: one.url } }, surface, credentials })
@@ -167,7 +170,7 @@ describe('a server that requires a login', () => {
   })
 
   it('is not asked about after a refusal, until the user reconnects', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { opened, openPage } = browser()
     const { asked, surface } = face('deny')
     const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
@@ -180,7 +183,7 @@ describe('a server that requires a login', () => {
   })
 
   it('is not asked about without a surface, and starts on request', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { opened, openPage } = browser()
     const host = await started({ servers: { s: { url: one.url } }, openPage, rules })
     expect(host.connections.get('s')).toMatchObject({
@@ -195,7 +198,7 @@ describe('a server that requires a login', () => {
   })
 
   it('reports an abandoned login, or an unreachable user', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.callback = { error: 'access_denied', code: undefined }
     const host = await started({ servers: { s: { url: one.url } }, openPage: browser().openPage })
     await expect(host.logins.signIn('s')).rejects.toThrow('access_denied')
@@ -204,7 +207,7 @@ describe('a server that requires a login', () => {
   })
 
   it('does not ask if the configuration has credentials, or disables the login', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { asked, surface } = face('allow')
     const host = await started({
       servers: {
@@ -227,7 +230,7 @@ describe('a server that requires a login', () => {
   })
 
   it('rejects a client id without its issuer', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const host = await started({ servers: { s: { url: one.url, auth: { clientId: 'mine' } } } })
     expect(host.connections.get('s')).toMatchObject({
       state: 'failed',
@@ -238,7 +241,7 @@ describe('a server that requires a login', () => {
 })
 
 it('consent to one login ends with it, whatever else starts and ends meanwhile', async () => {
-  const one = await world()
+  const one = await protectedServer()
   const asked: string[] = []
   const { opened, openPage } = browser()
   const login = createLogin({
@@ -264,7 +267,7 @@ it('consent to one login ends with it, whatever else starts and ends meanwhile',
 
 describe('a logout', () => {
   it("removes the tokens, the server's lists and the texts that were read there", async () => {
-    const one = await world()
+    const one = await protectedServer()
     const credentials = memoryStore()
     const store = join(folder(), 'store.db')
     const servers = { s: { url: one.url, lazy: true } }
@@ -286,7 +289,7 @@ describe('a logout', () => {
   })
 
   it('revokes the tokens, and continues if that fails, with a reported reason', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
     const host = await signedIn(one)
     expect(await host.logins.signOut('s')).toEqual({ outcome: 'revoked' })
@@ -312,7 +315,7 @@ describe('a logout', () => {
   })
 
   it("redacts the client's registration secret everywhere", async () => {
-    const one = await world()
+    const one = await protectedServer()
     const secret = 'registered-with-this-one'
     one.as.metadata = {
       revocation_endpoint: `${one.as.issuer}/revoke`,
@@ -359,7 +362,7 @@ describe('a logout', () => {
 
 describe('tokens', () => {
   it('are used by the next host on the same store without a login', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const credentials = memoryStore()
     await (await signedIn(one, { credentials })).close()
     const host = await started({ servers: { s: { url: one.url } }, credentials })
@@ -368,7 +371,7 @@ describe('tokens', () => {
   })
 
   it('that were revoked require a new login, and the call is not lost silently', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const host = await signedIn(one)
     one.as.expireAll()
     one.as.refreshable.clear()
@@ -382,7 +385,7 @@ describe('tokens', () => {
   })
 
   it('with too few scopes are replaced by ones with more after consent, and the call continues', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.challenge = 'Bearer scope="read"'
     one.allows = (token, { method }) => {
       const scopes = one.as.good.get(token)?.split(' ')
@@ -399,7 +402,7 @@ describe('tokens', () => {
   })
 
   it('are in no event, row or file of the store', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const store = join(folder(), 'store.db')
     const host = await signedIn(one, { store })
     const tokens: string[] = []

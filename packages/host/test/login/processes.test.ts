@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { encryptedFiles, passphrase } from '@jackfield/sdk/client/auth/node'
 import { expect, it } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { folder, started } from '../fixtures/hosts.ts'
 
 const program = programFile(new URL('../fixtures/login-caller.ts', import.meta.url))
@@ -13,7 +13,7 @@ const count = 10
 it('ten processes with a shared refresh token refresh once without a login', {
   timeout: 90_000,
 }, async () => {
-  const one = await world()
+  const one = await protectedServer()
   const directory = folder()
   const secret = 'correct horse battery'
   const host = await started({

@@ -528,9 +528,9 @@ function requireDefined<T>(value: T | undefined, what: string): T {
   return value
 }
 
-/** Repeats a check until it succeeds; its last error after 10 s. */
+/** Repeats a check until it succeeds; its last error after 30 s. */
 async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
-  const end = performance.now() + 10_000
+  const end = performance.now() + 30_000
   for (;;) {
     try {
       return await check()

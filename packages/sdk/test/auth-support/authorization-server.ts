@@ -16,7 +16,7 @@ import { memoryAdapter } from './memory-adapter.ts'
  *   await using as = await startAuthorizationServer()
  *   as.addResource(mcpUrl, { scopes: ['files:read', 'files:write'] })
  *
- * Whoever is sent to its authorization endpoint is signed in and consents at once, with no page and no cookie needed:
+ * A request to its authorization endpoint is signed in and consents at once, with no page and no cookie needed:
  * as the account that `login_hint` names, else as `as.account`. `as.denies = true` makes it refuse instead. Clients
  * register themselves at the registration endpoint, are given in `clients`, or have a document in `clientDocuments`.
  * Tokens are for one resource, named by the `resource` parameter. `as.grants` lists every token that was issued.

@@ -15,7 +15,7 @@ export interface ProvenRequest {
   readonly token?: string
 }
 
-/** Somebody with a key, who can prove to hold it (RFC 9449). */
+/** A client with a key that it proves to possess (RFC 9449). */
 export async function prover(alg = 'ES256'): Promise<Prover> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   const jwk = await exportJWK(publicKey)

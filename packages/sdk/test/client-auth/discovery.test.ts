@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
-import { open, person, type World, world } from './support/world.ts'
+import { open, type ProtectedServer, person, protectedServer } from './support/protected-server.ts'
 
 describe('the metadata URL of a resource', () => {
   it.each([
@@ -16,7 +16,7 @@ describe('the metadata URL of a resource', () => {
     ['before another challenge', (url: string) => `Bearer resource_metadata="${url}", Basic realm="y"`],
     ['in a header of its own', (url: string) => ['Basic realm="x"', `Bearer resource_metadata="${url}"`]],
   ])('is in the challenge: %s', async (_, challenge) => {
-    const one = await world()
+    const one = await protectedServer()
     one.resourcePath = '/elsewhere/about.json'
     one.challenge = challenge(`${one.origin}/elsewhere/about.json`)
     const { auth, opened } = person()
@@ -31,7 +31,7 @@ describe('the metadata URL of a resource', () => {
     ['the path', '/.well-known/oauth-protected-resource/mcp', 1],
     ['the root', '/.well-known/oauth-protected-resource', 2],
   ])('is the well-known URL of %s', async (_, place, tries) => {
-    const one = await world()
+    const one = await protectedServer()
     one.resourcePath = place
     await open(one, person().auth)
     const gets = one.seen.filter(({ method }) => method === 'GET').map(({ url }) => url.pathname)
@@ -41,7 +41,7 @@ describe('the metadata URL of a resource', () => {
   })
 
   it('is not guessed when the challenge has one', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.challenge = `Bearer resource_metadata="${one.origin}/gone"`
     await expect(open(one, person().auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
@@ -58,7 +58,7 @@ describe('the resource parameter', () => {
     ['its origin', ''],
     ['its origin with a slash', '/'],
   ])('may be %s, and is sent literally in both requests', async (_, path) => {
-    const one = await world()
+    const one = await protectedServer()
     const resource = `${one.origin}${path}`
     one.resource = { ...one.resource, resource }
     const { auth, opened } = person()
@@ -78,7 +78,7 @@ describe('the resource parameter', () => {
     ['a password', (origin: string) => `${origin.replace('//', '//a:b@')}/mcp`],
     ['nothing', () => undefined],
   ])('of %s ends the attempt before the user is asked', async (_, resource) => {
-    const one = await world()
+    const one = await protectedServer()
     one.resource = { ...one.resource, resource: resource(one.origin) }
     const { auth, opened } = person()
     await expect(open(one, auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
@@ -93,40 +93,40 @@ describe('server text about the login', () => {
     [
       'the resource',
       '\u009b2J\u202e',
-      (one: World, text: string) => {
+      (one: ProtectedServer, text: string) => {
         one.resource = { resource: text }
       },
     ],
     [
       'the resource',
       long,
-      (one: World, text: string) => {
+      (one: ProtectedServer, text: string) => {
         one.resource = { resource: text }
       },
     ],
     [
       'the issuer',
       '/\u001b[2J',
-      (one: World, text: string) => {
+      (one: ProtectedServer, text: string) => {
         one.resource = { ...one.resource, authorization_servers: [`${one.as.origin}${text}`] }
       },
     ],
     [
       'the issuer',
       `/${long}`,
-      (one: World, text: string) => {
+      (one: ProtectedServer, text: string) => {
         one.resource = { ...one.resource, authorization_servers: [`${one.as.origin}${text}`] }
       },
     ],
     [
       'the issuer of the metadata',
       '\u009b2J\u202e',
-      (one: World, text: string) => {
+      (one: ProtectedServer, text: string) => {
         one.as.metadata = { issuer: text }
       },
     ],
   ])('is one short line in an error: %s', async (_, text, says) => {
-    const one = await world()
+    const one = await protectedServer()
     says(one, text)
     const error: unknown = await open(one, person().auth).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
@@ -147,7 +147,7 @@ describe('the authorization server', () => {
     ['/tenant', `${oidc}/tenant`, [`${oauth2}/tenant`, `${oidc}/tenant`]],
     ['/tenant', `/tenant${oidc}`, [`${oauth2}/tenant`, `${oidc}/tenant`, `/tenant${oidc}`]],
   ])('with the issuer path "%s" has its metadata at %s', async (path, place, tried) => {
-    const one = await world(await authority(path))
+    const one = await protectedServer(await authority(path))
     one.as.metadataPath = place
     await open(one, person().auth)
     const asked = one.as.seen.map(({ url }) => url.pathname).filter((name) => name.includes('.well-known'))
@@ -159,7 +159,7 @@ describe('the authorization server', () => {
     ['a slash more', (issuer: string) => `${issuer}/`],
     ['another case', (issuer: string) => issuer.replace('http', 'HTTP')],
   ])('whose metadata names %s is not used', async (_, issuer) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { issuer: issuer(one.as.issuer) }
     const { auth, opened } = person()
     await expect(open(one, auth)).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe('the authorization server', () => {
   })
 
   it('without metadata is an error if the server names it', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadataPath = '/nowhere'
     await expect(open(one, person().auth)).rejects.toThrow(/which publishes no metadata/)
   })
@@ -179,7 +179,7 @@ describe('the authorization server', () => {
   it('is the server itself if there is no metadata at all (2025-03-26)', async () => {
     const as = await authority()
     as.metadataPath = '/nowhere'
-    const one = await world(as)
+    const one = await protectedServer(as)
     one.resource = undefined
     const handle = one.as
     // The presumed endpoints are on the server's own origin, so requests for them are handed over.
@@ -212,7 +212,7 @@ describe('the authorization server', () => {
   })
 
   it('is the one this client is registered with, of several', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.resource = { ...one.resource, authorization_servers: ['https://other.example', one.as.issuer] }
     const registered = { issuer: one.as.issuer, clientId: 'by-hand' }
     const { auth, opened } = person({ client: { name: 'test', registered } })

@@ -1,14 +1,14 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { expect, it, onTestFinished } from 'vitest'
 import { type AuthorizationServer, startAuthorizationServer } from '../auth-support/authorization-server.ts'
-import { open, person, type World, world } from './support/world.ts'
+import { open, type ProtectedServer, person, protectedServer } from './support/protected-server.ts'
 
-/** A world whose tokens come from an authorization server that others wrote. */
-async function realWorld(as: AuthorizationServer): Promise<World & { expire(): void }> {
+/** A protected server whose tokens come from an authorization server that others wrote. */
+async function protectedServerOf(as: AuthorizationServer): Promise<ProtectedServer & { expire(): void }> {
   onTestFinished(() => as.close())
   const seen = new Set<string>()
   const expired = new Set<string>()
-  const one = Object.assign(await world(), {
+  const one = Object.assign(await protectedServer(), {
     expire() {
       for (const token of seen) expired.add(token)
     },
@@ -31,7 +31,7 @@ async function realWorld(as: AuthorizationServer): Promise<World & { expire(): v
 
 it('logs in, refreshes and steps up at a third-party authorization server', async () => {
   const as = await startAuthorizationServer({ path: '/tenant' })
-  const one = await realWorld(as)
+  const one = await protectedServerOf(as)
   const { auth, opened } = person()
   const client = await open(one, auth)
   await Promise.all(Array.from({ length: 10 }, () => client.call('x')))
@@ -47,7 +47,7 @@ it('logs in, refreshes and steps up at a third-party authorization server', asyn
 
 it('binds tokens to a key, with a nonce, at a third-party authorization server', async () => {
   const as = await startAuthorizationServer({ dpopNonces: true })
-  const one = await realWorld(as)
+  const one = await protectedServerOf(as)
   const { auth, opened } = person({ dpop: true })
   const client = await open(one, auth)
   await client.call('x')
@@ -57,7 +57,7 @@ it('binds tokens to a key, with a nonce, at a third-party authorization server',
 
 it('gets the refusal of a user', async () => {
   const as = await startAuthorizationServer()
-  const one = await realWorld(as)
+  const one = await protectedServerOf(as)
   as.denies = true
   await expect(open(one, person().auth)).rejects.toMatchObject({
     code: 'UNAUTHORIZED',

@@ -1,12 +1,12 @@
 import { memoryStore, oauth } from '@jackfield/sdk/client/auth'
 import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
+import { open, person, protectedServer } from './support/protected-server.ts'
 import { json } from './support/server.ts'
-import { open, person, world } from './support/world.ts'
 
 describe('a login', () => {
   it('uses PKCE, state, resource and scopes, and the call succeeds', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.challenge = 'Bearer scope="read  write read"'
     const { auth, opened } = person()
     const client = await open(one, auth)
@@ -27,7 +27,7 @@ describe('a login', () => {
   })
 
   it('uses new secrets each time', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     await auth.forget(one.url)
@@ -40,19 +40,25 @@ describe('a login', () => {
   })
 
   it.each([
-    ['the challenge names', 'Bearer scope="a b"', ['c'], undefined, 'a b'],
-    ['the resource names, where the challenge names none', 'Bearer', ['c', 'd'], undefined, 'c d'],
-    ['nobody names', 'Bearer', undefined, undefined, null],
+    ['the scopes of the challenge', 'Bearer scope="a b"', ['c'], undefined, 'a b'],
+    ['the scopes of the resource if the challenge has none', 'Bearer', ['c', 'd'], undefined, 'c d'],
+    ['no scopes if neither has any', 'Bearer', undefined, undefined, null],
     [
-      'the challenge names, and lasting access where it can be had',
+      'the scopes of the challenge, and offline_access if the server supports it',
       'Bearer scope="a"',
       undefined,
       ['a', 'offline_access'],
       'a offline_access',
     ],
-    ['nobody names, though lasting access could be had', 'Bearer', undefined, ['offline_access'], null],
-  ])('requests the scopes %s', async (_, challenge, ofResource, ofServer, asked) => {
-    const one = await world()
+    [
+      'no scopes if neither has any, although the server supports offline_access',
+      'Bearer',
+      undefined,
+      ['offline_access'],
+      null,
+    ],
+  ])('requests %s', async (_, challenge, ofResource, ofServer, asked) => {
+    const one = await protectedServer()
     one.challenge = challenge
     one.resource = { ...one.resource, scopes_supported: ofResource }
     one.as.metadata = { scopes_supported: ofServer }
@@ -63,7 +69,7 @@ describe('a login', () => {
 
   it('does not start without PKCE support', async () => {
     for (const methods of [undefined, [], ['plain']]) {
-      const one = await world()
+      const one = await protectedServer()
       one.as.metadata = { code_challenge_methods_supported: methods }
       const { auth, opened } = person()
       await expect(open(one, auth)).rejects.toThrow(/PKCE/)
@@ -73,7 +79,7 @@ describe('a login', () => {
   })
 
   it('is not repeated for a call that was only denied', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     one.allows = (token, { method }) =>
@@ -83,7 +89,7 @@ describe('a login', () => {
   })
 
   it('is not repeated for a server that rejects the tokens of its own authorization server', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.allows = () => false
     const { auth, opened } = person()
     await expect(open(one, auth)).rejects.toThrow(
@@ -93,7 +99,7 @@ describe('a login', () => {
   })
 
   it('may take longer than connecting or a call may', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const slow = { connectTimeoutMs: 400, probeTimeoutMs: 200, timeoutMs: 400 }
     const opened: URL[] = []
     const patient = oauth({
@@ -119,7 +125,7 @@ describe('a login', () => {
   })
 
   it('ends when the only call that waits for it is cancelled', async () => {
-    const one = await world()
+    const one = await protectedServer()
     let gaveUp = false
     let closed = false
     const auth = oauth({
@@ -162,7 +168,7 @@ describe('the response to a login', () => {
     ['encoded', true, (issuer: string) => issuer.replace('1', '%31'), false],
     ['empty', false, () => '', false],
   ])('is checked for its issuer: %s', async (_, advertised, iss, good) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { authorization_response_iss_parameter_supported: advertised }
     one.as.callback = { iss: iss(one.as.issuer) }
     const opening = open(one, person().auth)
@@ -172,7 +178,7 @@ describe('the response to a login', () => {
   })
 
   it('of another issuer reveals nothing of its error', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.callback = { iss: foreign, code: undefined, error: 'access_denied', error_description: 'CANARY' }
     const error = await open(one, person().auth).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
@@ -185,14 +191,14 @@ describe('the response to a login', () => {
     ['no code', { code: undefined }, /contains no authorization code/],
     ['an empty code', { code: '' }, /contains no authorization code/],
   ])('with %s is not used', async (_, callback, words) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.callback = callback
     await expect(open(one, person().auth)).rejects.toThrow(words)
     expect(one.as.at('/token')).toEqual([])
   })
 
   it('that is a refusal has a message with advice', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.callback = { code: undefined, error: 'access_denied', error_description: 'not\u0007today' }
     await expect(open(one, person().auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
@@ -206,7 +212,7 @@ describe('the response to a login', () => {
 
 describe('the client id', () => {
   it('is the metadata document if that is supported', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { client_id_metadata_document_supported: true }
     const metadataUrl = 'https://client.example/me.json'
     const { auth, opened } = person({ client: { name: 'test', metadataUrl } })
@@ -224,7 +230,7 @@ describe('the client id', () => {
   )
 
   it('is from a registration with its properties, once for each issuer and redirect URI', async () => {
-    const [one, two] = [await world(), await world()]
+    const [one, two] = [await protectedServer(), await protectedServer()]
     two.as.close()
     two.resource = { resource: two.url, authorization_servers: [one.as.issuer] }
     two.allows = (token) => one.as.good.has(token)
@@ -244,7 +250,7 @@ describe('the client id', () => {
   })
 
   it('reports why the authorization server rejects its registration', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.onRegister = ({ res }) => {
       json(res, { error: 'invalid_redirect_uri', error_description: 'no loopback here' }, 400)
       return true
@@ -255,7 +261,7 @@ describe('the client id', () => {
   })
 
   it('is requested in an error if neither registration nor a metadata document is possible', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { registration_endpoint: undefined }
     await expect(open(one, person().auth)).rejects.toThrow(
       /does not support dynamic client registration.*client\.registered/,
@@ -263,7 +269,7 @@ describe('the client id', () => {
   })
 
   it('registered by hand is used only at its issuer', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const registered = { issuer: 'https://other.example', clientId: 'by-hand', clientSecret: 'CANARY' }
     const { auth, opened } = person({ client: { name: 'test', registered } })
     await expect(open(one, auth)).rejects.toThrow(one.as.issuer)
@@ -278,7 +284,7 @@ describe('the client id', () => {
     ['client_secret_post', ['client_secret_post'], false],
     ['client_secret_basic', undefined, true],
   ])('is authenticated by %s if %j is supported', async (_, supported, basic) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { token_endpoint_auth_methods_supported: supported }
     const registered = { issuer: one.as.issuer, clientId: 'by-hand', clientSecret: 'a:b%c' }
     await open(one, person({ client: { name: 'test', registered } }).auth)
@@ -289,7 +295,7 @@ describe('the client id', () => {
   })
 
   it('is not sent to a new authorization server', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const second = await authority()
     const { auth, opened } = person()
     const client = await open(one, auth)

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { manual, oauth, type Redirect } from '@jackfield/sdk/client/auth'
 import { loopback, openBrowser } from '@jackfield/sdk/client/auth/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { open, world } from './support/world.ts'
+import { open, protectedServer } from './support/protected-server.ts'
 
 /** A browser that follows every redirect. */
 const browser = async (url: URL): Promise<void> => {
@@ -24,7 +24,7 @@ async function begun(redirect: Redirect, last?: string) {
 
 describe('the loopback listener', () => {
   it('completes a login of a user', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }) })
     const client = await open(one, auth)
     await client.call('x')
@@ -34,7 +34,7 @@ describe('the loopback listener', () => {
   })
 
   it('uses the port of the last registration, and registers again if it is in use', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }) })
     const client = await open(one, auth)
     await auth.forget(one.url)
@@ -182,7 +182,7 @@ describe.skipIf(process.platform !== 'linux')('opening the browser', () => {
 
 describe('a manual login', () => {
   it('accepts the URL the user ended on', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const redirect = manual({
       redirectUri: 'http://127.0.0.1:1/callback',
       ask: async (url) => `  ${(await fetch(url, { redirect: 'manual' })).headers.get('location')}\n`,
@@ -196,7 +196,7 @@ describe('a manual login', () => {
     ['nonsense', 'code=123'],
     ['the address of another page', 'https://elsewhere.example/callback?code=1&state=2'],
   ])('explains what is wrong with %s', async (_, answer) => {
-    const one = await world()
+    const one = await protectedServer()
     const redirect = manual({ redirectUri: 'http://127.0.0.1:1/callback', ask: async () => answer })
     await expect(open(one, oauth({ client: { name: 'test' }, redirect }))).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
@@ -207,7 +207,7 @@ describe('a manual login', () => {
   it.each(['http://example.com/callback', 'javascript:alert(1)', 'nonsense'])(
     'is impossible at %s',
     async (redirectUri) => {
-      const one = await world()
+      const one = await protectedServer()
       const redirect = manual({ redirectUri, ask: async () => '' })
       await expect(open(one, oauth({ client: { name: 'test' }, redirect }))).rejects.toMatchObject({
         code: 'INVALID',

@@ -7,14 +7,14 @@ import {
 import { decodeJwt, exportJWK, exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
+import { open, protectedServer } from './support/protected-server.ts'
 import { json } from './support/server.ts'
-import { open, world } from './support/world.ts'
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 describe('client credentials', () => {
   it('get a token for the resource, and another when it is refused', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post'] }
     one.challenge = 'Bearer scope="a b"'
     const client = { issuer: one.as.issuer, clientId: 'robot', clientSecret: 'hush' }
@@ -33,7 +33,7 @@ describe('client credentials', () => {
   })
 
   it.each(['PEM', 'JWK', 'CryptoKey'])('authenticate with a signing key given as %s', async (form) => {
-    const one = await world()
+    const one = await protectedServer()
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     const keys = {
       PEM: await exportPKCS8(privateKey),
@@ -50,7 +50,7 @@ describe('client credentials', () => {
   })
 
   it('do not reveal an unreadable key', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const client = { issuer: one.as.issuer, clientId: 'robot', signingKey: { privateKey: 'CANARY' } }
     const error = await open(one, clientCredentials({ client })).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'INVALID' })
@@ -58,7 +58,7 @@ describe('client credentials', () => {
   })
 
   it('are used only at their issuer', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const client = { issuer: 'https://other.example', clientId: 'robot', clientSecret: 'CANARY' }
     await expect(open(one, clientCredentials({ client }))).rejects.toThrow(
       /belong to https:\/\/other\.example/,
@@ -67,7 +67,7 @@ describe('client credentials', () => {
   })
 
   it('are not retried endlessly on a server that rejects them', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.allows = () => false
     const client = { issuer: one.as.issuer, clientId: 'robot', clientSecret: 'hush' }
     await expect(open(one, clientCredentials({ client }))).rejects.toThrow(/has just issued/)
@@ -77,7 +77,7 @@ describe('client credentials', () => {
 
 describe('a workload identity', () => {
   it("gets a token for the platform's assertion", async () => {
-    const one = await world()
+    const one = await protectedServer()
     let count = 0
     const auth = workloadIdentity({ issuer: one.as.issuer, assertion: async () => `jwt-${++count}` })
     const connection = await open(one, auth)
@@ -92,7 +92,7 @@ describe('a workload identity', () => {
   it.each(['invalid_grant', 'invalid_scope', 'unauthorized_client', 'invalid_client'])(
     'accepts %s as a response',
     async (error) => {
-      const one = await world()
+      const one = await protectedServer()
       one.as.onToken = ({ res }) => {
         json(res, { error }, 400)
         return true
@@ -106,7 +106,7 @@ describe('a workload identity', () => {
 
 describe('enterprise-managed authorization', () => {
   it("exchanges the organisation's login for a token of the server", async () => {
-    const one = await world()
+    const one = await protectedServer()
     const idp = await authority()
     idp.token = {
       access_token: 'the-id-jag',
@@ -142,7 +142,7 @@ describe('enterprise-managed authorization', () => {
   })
 
   it('fails if the organisation returns something else', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const idp = await authority()
     const auth = enterpriseManaged({
       client: { issuer: one.as.issuer, clientId: 'app', clientSecret: 'hush' },
@@ -159,7 +159,7 @@ describe('tokens that are bound to a key', () => {
   const robot = (issuer: string) => ({ issuer, clientId: 'robot', clientSecret: 'hush' })
 
   it('are sent with a fresh proof at every use, for 20 concurrent calls that all need a nonce', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = bound
     one.as.token = { token_type: 'DPoP' }
     let nonce = ''
@@ -190,7 +190,7 @@ describe('tokens that are bound to a key', () => {
   })
 
   it('use the nonce of the authorization server', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = bound
     one.as.token = { token_type: 'DPoP' }
     one.as.onToken = ({ headers, res }) => {
@@ -206,7 +206,7 @@ describe('tokens that are bound to a key', () => {
     ['that offers none', {}, { token_type: 'DPoP' }, /does not declare ES256/],
     ['that issues others', bound, { token_type: 'Bearer' }, /did not bind its token/],
   ])('are not replaced by others at an authorization server %s', async (_, metadata, token, words) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = metadata
     one.as.token = token
     const auth = clientCredentials({ client: robot(one.as.issuer), dpop: true })
@@ -215,7 +215,7 @@ describe('tokens that are bound to a key', () => {
   })
 
   it('are used if the resource requires it', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = bound
     one.as.token = { token_type: 'DPoP' }
     one.resource = { ...one.resource, dpop_bound_access_tokens_required: true }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
-import { open, person, world } from './support/world.ts'
+import { open, person, protectedServer } from './support/protected-server.ts'
 
 const oauth2 = '/.well-known/oauth-authorization-server'
 const oidc = '/.well-known/openid-configuration'
@@ -14,7 +14,7 @@ describe('an authorization server', () => {
     ['/tenant', `/tenant${oidc}`],
   ])('with the issuer path "%s" must say at %s that it supports PKCE', async (path, place) => {
     for (const methods of [undefined, ['plain']]) {
-      const one = await world(await authority(path))
+      const one = await protectedServer(await authority(path))
       one.as.metadataPath = place
       one.as.metadata = { code_challenge_methods_supported: methods }
       const { auth, opened } = person()
@@ -38,7 +38,7 @@ describe('an authorization server', () => {
     'https://a:b@as.example/authorize',
     'no URL at all',
   ])('sends no user to %s', async (page) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { authorization_endpoint: page }
     const { auth, opened } = person()
     await expect(open(one, auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
@@ -48,7 +48,7 @@ describe('an authorization server', () => {
 
 describe('a resource identifier', () => {
   it('may be in upper case in its case-insensitive parts', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const resource = one.url.replace('http:', 'HTTP:')
     one.resource = { ...one.resource, resource }
     const { auth, opened } = person()
@@ -57,7 +57,7 @@ describe('a resource identifier', () => {
   })
 
   it('may not differ in the case of its path', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.resource = { ...one.resource, resource: one.url.replace('/mcp', '/MCP') }
     const { auth, opened } = person()
     await expect(open(one, auth)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })

@@ -4,8 +4,8 @@ import { connect, http } from '@jackfield/sdk/client'
 import { oauth } from '@jackfield/sdk/client/auth'
 import { pinnedFetch } from '@jackfield/sdk/client/auth/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { agreeing, open, person, protectedServer } from './support/protected-server.ts'
 import { json } from './support/server.ts'
-import { agreeing, open, person, world } from './support/world.ts'
 
 interface Web {
   /** Documents by URL; a text is where a URL redirects to. */
@@ -17,7 +17,7 @@ interface Web {
   challenge?: string
 }
 
-/** Connects to a server on a web that exists only here, and tells which URLs were asked for besides it. */
+/** Connects to a server on a web that exists only here, and returns which other URLs were requested. */
 async function visit({ pages, names = {}, server = 'https://mcp.example/mcp', challenge = 'Bearer' }: Web) {
   const asked: string[] = []
   const redirect = agreeing()
@@ -152,7 +152,7 @@ describe('a server on the Internet cannot make the client request', () => {
 
 describe("a name that resolves to another owner's address", () => {
   const inner = 'https://inner.corp.example/x'
-  /** Addresses as its owner gives them; nobody at a private one has a certificate for the name. */
+  /** Addresses as its owner gives them; no private address has a certificate for the name. */
   async function rebound(names: Record<string, string[]>, certified: boolean) {
     const asked: string[] = []
     const auth = oauth({
@@ -268,7 +268,7 @@ describe('the metadata of a server', () => {
   })
 
   it('is read up to 64 kB', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.resource = { ...one.resource, more: 'x'.repeat(70_000) }
     await expect(open(one, person().auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
@@ -295,8 +295,8 @@ describe('the metadata of a server', () => {
 
 describe('credentials', () => {
   it('are not sent to another origin', async () => {
-    const one = await world()
-    const two = await world()
+    const one = await protectedServer()
+    const two = await protectedServer()
     const { auth } = person()
     await open(one, auth)
     await expect(open(two, auth)).rejects.toThrow(/are not sent to/)
@@ -304,8 +304,8 @@ describe('credentials', () => {
   })
 
   it('are not sent along a redirect of the token endpoint', async () => {
-    const one = await world()
-    const other = await world()
+    const one = await protectedServer()
+    const other = await protectedServer()
     one.as.onToken = ({ res }) => {
       res.writeHead(307, { location: `${other.as.issuer}/token` }).end()
       return true
@@ -339,7 +339,7 @@ describe('the pinned fetch', () => {
     ['resets a form', 205, /registered this client without an id/],
     ['is of no known kind', 999, /Try again later/],
   ])('fails with a response that %s', async (_, status, why) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.onRegister = ({ res }) => {
       res.writeHead(status, { connection: 'upgrade', upgrade: 'x' }).end()
       return true
@@ -354,7 +354,7 @@ describe('the pinned fetch', () => {
   })
 
   it('completes a whole login', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const client = await open(one, person({ fetch: pinnedFetch }).auth)
     await client.call('x')
     expect(one.calls).toHaveLength(1)

@@ -7,8 +7,8 @@ import { encryptedFiles, passphrase } from '@jackfield/sdk/client/auth/node'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import type { Authority } from './support/authority.ts'
+import { open, person, protectedServer } from './support/protected-server.ts'
 import { json } from './support/server.ts'
-import { open, person, world } from './support/world.ts'
 
 const refreshes = (as: Authority): number =>
   as.at('/token').filter(({ params }) => params.get('grant_type') === 'refresh_token').length
@@ -40,7 +40,7 @@ function outOfOrder(as: Authority): () => void {
 
 describe('an access token', () => {
   it('that expired is refreshed once for 50 concurrent calls, before any is sent', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     later(3_600)
@@ -54,7 +54,7 @@ describe('an access token', () => {
   })
 
   it('that was revoked is refreshed once for 50 concurrent calls', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     one.as.expireAll()
@@ -65,19 +65,19 @@ describe('an access token', () => {
   })
 
   it('is refreshed once for all clients that share a store', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const store = memoryStore()
-    const people = Array.from({ length: 5 }, () => person({ store }))
-    const clients = await Promise.all(people.map(({ auth }) => open(one, auth)))
-    expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
+    const logins = Array.from({ length: 5 }, () => person({ store }))
+    const clients = await Promise.all(logins.map(({ auth }) => open(one, auth)))
+    expect(logins.flatMap(({ opened }) => opened)).toHaveLength(1)
     one.as.expireAll()
     await Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, () => client.call('x'))))
     expect(refreshes(one.as)).toBe(1)
-    expect(people.flatMap(({ opened }) => opened)).toHaveLength(1)
+    expect(logins.flatMap(({ opened }) => opened)).toHaveLength(1)
   })
 
   it('that is still valid is used if refreshing fails for now', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth } = person()
     const client = await open(one, auth)
     const restore = outOfOrder(one.as)
@@ -94,7 +94,7 @@ describe('an access token', () => {
   })
 
   it('that expired is kept for later if refreshing fails for now', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     const restore = outOfOrder(one.as)
@@ -110,7 +110,7 @@ describe('an access token', () => {
   })
 
   it('that cannot be refreshed any more leads to one login for 50 calls', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     one.as.expireAll()
@@ -121,7 +121,7 @@ describe('an access token', () => {
   })
 
   it('of a client unknown to the authorization server leads to a new registration', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     one.as.expireAll()
@@ -136,7 +136,7 @@ describe('an access token', () => {
   })
 
   it('refreshed for a cancelled call is available for the next', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const { auth, opened } = person()
     const client = await open(one, auth)
     one.as.expireAll()
@@ -158,7 +158,7 @@ describe('an access token', () => {
   })
 
   it('is not lost when a refresh fails that another process completed', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const values = new Map<string, string>()
     // A store without a lock: what the lock prevents happens.
     const store = { ...memoryStore(), get: async (key: string) => values.get(key) }
@@ -197,7 +197,7 @@ describe('an access token', () => {
 
 describe('processes that share a store', () => {
   it('refresh once between them, without a login', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const directory = await mkdtemp(join(tmpdir(), 'jackfield-auth-'))
     onTestFinished(() => rm(directory, { recursive: true }))
     const secret = 'correct horse battery'

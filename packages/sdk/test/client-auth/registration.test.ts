@@ -2,8 +2,8 @@ import { memoryStore, oauth } from '@jackfield/sdk/client/auth'
 import { loopback } from '@jackfield/sdk/client/auth/node'
 import { describe, expect, it } from 'vitest'
 import { authority } from './support/authority.ts'
+import { agreeing, open, type ProtectedServer, person, protectedServer } from './support/protected-server.ts'
 import { json } from './support/server.ts'
-import { agreeing, open, person, type World, world } from './support/world.ts'
 
 const metadataUrl = 'https://client.example/me.json'
 
@@ -14,7 +14,7 @@ describe('a client with several possible ids', () => {
     ['registers where documents are not said to be looked up', false, undefined, 'client-1', 1],
     ['registers where documents are said not to be looked up', false, false, 'client-1', 1],
   ])('%s', async (_, byHand, documents, clientId, registrations) => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { client_id_metadata_document_supported: documents }
     const registered = { issuer: one.as.issuer, clientId: 'by-hand' }
     const { auth, opened } = person({
@@ -35,7 +35,7 @@ describe('a registration', () => {
     ['native', 'https://localhost:3456/callback'],
     ['web', 'https://app.example/callback'],
   ])('is for a %s application with redirect to %s, and only there', async (type, uri) => {
-    const one = await world()
+    const one = await protectedServer()
     const redirect = agreeing(uri)
     await open(one, person({ redirect }).auth)
     const [asked] = one.as.at('/register')
@@ -52,7 +52,7 @@ describe('a registration', () => {
     'http://192.168.1.2/callback',
     'data:text/html,x',
   ])('is never made for %s, where others could be listening', async (uri) => {
-    const one = await world()
+    const one = await protectedServer()
     const redirect = agreeing(uri)
     await expect(open(one, person({ redirect }).auth)).rejects.toMatchObject({ code: 'INVALID' })
     expect(redirect.opened).toEqual([])
@@ -60,7 +60,7 @@ describe('a registration', () => {
   })
 
   it('that is rejected ends the attempt before the user is asked, and is not stored', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.onRegister = ({ res }) => {
       json(res, { error: 'invalid_redirect_uri', error_description: 'no loopback here' }, 400)
       return true
@@ -86,23 +86,23 @@ describe('logins at one authorization server', () => {
     as.metadata = { revocation_endpoint: `${as.issuer}/revoke` }
     const store = memoryStore()
     const arrived: (() => void)[] = []
-    // Nobody comes back before both are there.
+    // No login returns before both have started.
     const browser = async (url: URL): Promise<void> => {
       arrived.push(() => void fetch(url).then((response) => response.text()))
       if (arrived.length === 2) for (const go of arrived) go()
     }
-    const worlds = [await world(as), await world(as)]
-    const people = worlds.map((one) => {
+    const servers = [await protectedServer(as), await protectedServer(as)]
+    const logins = servers.map((one) => {
       const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }), store })
       return { one, auth, opening: open(one, auth) }
     })
-    const clients = await Promise.all(people.map(({ opening }) => opening))
+    const clients = await Promise.all(logins.map(({ opening }) => opening))
     const ids = as.at('/authorize').map(({ params }) => params.get('client_id'))
     expect(new Set(ids).size).toBe(2)
     as.expireAll()
     for (const client of clients) await client.call('x')
     expect(as.at('/authorize')).toHaveLength(2)
-    for (const { one, auth } of people) expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
+    for (const { one, auth } of logins) expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
     const revokers = as.at('/revoke').map(({ params }) => params.get('client_id'))
     expect(new Set(revokers)).toEqual(new Set(ids))
   })
@@ -110,13 +110,13 @@ describe('logins at one authorization server', () => {
 
 describe('credentials of one authorization server', () => {
   /** Everything that was said to a server and to the authorization server behind it. */
-  const saidTo = ({ seen, as }: World): string =>
+  const saidTo = ({ seen, as }: ProtectedServer): string =>
     [...seen, ...as.seen]
       .map(({ url, headers, body }) => `${url.search} ${headers.authorization} ${body}`)
       .join('\n')
 
   it('are never sent to another, though one store has all of them', async () => {
-    const [one, two] = [await world(), await world()]
+    const [one, two] = [await protectedServer(), await protectedServer()]
     // The ids of the second are numbered differently, so that the two can be distinguished.
     const register = { method: 'POST', body: '{}' }
     await Promise.all(Array.from({ length: 20 }, () => fetch(`${two.as.issuer}/register`, register)))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Authority } from './support/authority.ts'
-import { open, person, world } from './support/world.ts'
+import { open, person, protectedServer } from './support/protected-server.ts'
 
 let began = 0
 beforeEach(() => {
@@ -16,7 +16,7 @@ const grantsOf = (as: Authority): (string | null)[] =>
   as.at('/token').map(({ params }) => params.get('grant_type'))
 
 it('without a refresh token, a login replaces a refresh', async () => {
-  const one = await world()
+  const one = await protectedServer()
   one.as.token = { refresh_token: undefined }
   const { auth, opened } = person()
   const client = await open(one, auth)
@@ -29,7 +29,7 @@ it('without a refresh token, a login replaces a refresh', async () => {
 })
 
 it('a refresh token is used once, and then the new one from the response', async () => {
-  const one = await world()
+  const one = await protectedServer()
   const { auth, opened } = person()
   const client = await open(one, auth)
   const [first] = one.as.refreshable
@@ -44,7 +44,7 @@ it('a refresh token is used once, and then the new one from the response', async
 })
 
 it('a refresh token is sent to the token endpoint in the body, and nowhere else', async () => {
-  const one = await world()
+  const one = await protectedServer()
   const { auth } = person()
   const client = await open(one, auth)
   const tokens = [...one.as.refreshable]

@@ -2,19 +2,19 @@ import { McpError } from '@jackfield/sdk'
 import { clientCredentials, memoryStore, oauth } from '@jackfield/sdk/client/auth'
 import { describe, expect, it, vi } from 'vitest'
 import { authority } from './support/authority.ts'
+import { open, type ProtectedServer, person, protectedServer } from './support/protected-server.ts'
 import { json } from './support/server.ts'
-import { open, person, type World, world } from './support/world.ts'
 
 /** An authorization server that revokes tokens, with a resource server and a client that is logged in. */
 async function loggedIn(metadata: Record<string, unknown> = {}, store = memoryStore()) {
-  const one = await world()
+  const one = await protectedServer()
   one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke`, ...metadata }
   const { auth, opened } = person({ store })
   const client = await open(one, auth)
   return { one, auth, opened, client }
 }
 
-function received({ as }: World): (string | null)[][] {
+function received({ as }: ProtectedServer): (string | null)[][] {
   return as.at('/revoke').map(({ params }) => [params.get('token'), params.get('token_type_hint')])
 }
 
@@ -36,7 +36,7 @@ describe('tokens that are revoked', () => {
   })
 
   it('are revoked with client authentication', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
     const client = { issuer: one.as.issuer, clientId: 'robot', clientSecret: 'hush' }
     one.as.token = { refresh_token: undefined }
@@ -67,7 +67,7 @@ describe('tokens that are revoked', () => {
   it.each([
     [
       'refuses',
-      (one: World) => {
+      (one: ProtectedServer) => {
         one.as.onRevoke = ({ res }) => {
           json(res, { error: 'invalid_client', error_description: 'who are you' }, 401)
           return true
@@ -78,7 +78,7 @@ describe('tokens that are revoked', () => {
     ],
     [
       'is out of order, where the second token is tried all the same',
-      (one: World) => {
+      (one: ProtectedServer) => {
         one.as.onRevoke = ({ res }) => {
           json(res, {}, 503)
           return true
@@ -89,7 +89,7 @@ describe('tokens that are revoked', () => {
     ],
     [
       'names an endpoint in a network it must not lead to',
-      (one: World) => {
+      (one: ProtectedServer) => {
         one.as.metadata = { ...one.as.metadata, revocation_endpoint: 'https://169.254.169.254/revoke' }
       },
       /169\.254\.169\.254 is a reserved address/,
@@ -97,13 +97,13 @@ describe('tokens that are revoked', () => {
     ],
     [
       'names an endpoint that is not encrypted',
-      (one: World) => {
+      (one: ProtectedServer) => {
         one.as.metadata = { ...one.as.metadata, revocation_endpoint: 'http://as.example/revoke' }
       },
       /is not an https: URL/,
       0,
     ],
-    ['is gone', (one: World) => one.as.close(), /Try again later/, 0],
+    ['is gone', (one: ProtectedServer) => one.as.close(), /Try again later/, 0],
   ])(
     'are removed if the server %s, and the reason is reported without a token',
     async (_, breaks, why, asked) => {
@@ -151,7 +151,7 @@ describe('tokens that are revoked', () => {
   })
 
   it('of one authorization server are never sent to it with the secret of another', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { revocation_endpoint: `${one.as.issuer}/revoke` }
     const store = memoryStore()
     const client = { issuer: one.as.issuer, clientId: 'before', clientSecret: 'first' }
@@ -168,7 +168,7 @@ describe('tokens that are revoked', () => {
     ['is given up', 'CANCELLED'],
     ['is waited for as long as it may be', 'TIMEOUT'],
   ])('are kept if a login runs until their revocation %s', async (_, code) => {
-    const one = await world()
+    const one = await protectedServer()
     const clock = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(clock.signal)
     try {
@@ -202,7 +202,7 @@ describe('tokens that are revoked', () => {
   })
 
   it('do not prevent a login if the server names an invalid revocation endpoint', async () => {
-    const one = await world(await authority())
+    const one = await protectedServer(await authority())
     one.as.metadata = { revocation_endpoint: 'https://169.254.169.254/revoke' }
     const { auth, opened } = person()
     await (await open(one, auth)).call('x')

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
 import type { McpError } from '@jackfield/sdk'
 import { expect, it } from 'vitest'
+import { open, person, protectedServer } from './support/protected-server.ts'
 import { json, type Seen } from './support/server.ts'
-import { open, person, world } from './support/world.ts'
 
 /** Everything a log might show of an error. */
 function shown(error: unknown): string {
@@ -36,7 +36,7 @@ const answers: [string, (seen: Seen) => void][] = [
 ]
 
 it.each(answers)('an error reveals nothing of a token response %s', async (_, answer) => {
-  const one = await world()
+  const one = await protectedServer()
   one.as.onToken = (seen) => {
     answer(seen)
     return true
@@ -51,7 +51,7 @@ it.each(answers)('an error reveals nothing of a token response %s', async (_, an
 })
 
 it('an error reveals nothing of the stored tokens', async () => {
-  const one = await world()
+  const one = await protectedServer()
   const { auth } = person()
   const client = await open(one, auth)
   const traced: string[] = []

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { inTurns } from '../client/support/turns.ts'
+import { open, person, protectedServer } from './support/protected-server.ts'
 import type { Hand, Seen } from './support/server.ts'
-import { open, person, world } from './support/world.ts'
 
 const oauth2 = '/.well-known/oauth-authorization-server'
 const oidc = '/.well-known/openid-configuration'
@@ -26,7 +26,7 @@ const silentAt =
 
 describe('an authorization server that accepts connections and never responds', () => {
   it('ends the attempt after 5 seconds, for any number of URLs', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.onMetadata = () => true
     const { auth, opened } = person()
     const ended = expect(open(one, auth)).rejects.toMatchObject({
@@ -41,7 +41,7 @@ describe('an authorization server that accepts connections and never responds', 
   })
 
   it('at the first URL only is found at the second within 5 seconds', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadataPath = oidc
     one.as.onMetadata = silentAt(oauth2)
     const opening = open(one, person().auth)
@@ -58,7 +58,7 @@ it('a name that never resolves ends the attempt after 10 seconds', async () => {
     return control.signal
   })
   try {
-    const one = await world()
+    const one = await protectedServer()
     one.as.metadata = { registration_endpoint: 'https://silent.example/register' }
     let looked = (): void => {}
     const looking = new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ it('a name that never resolves ends the attempt after 10 seconds', async () => {
 
 describe('a slow authorization server', () => {
   const slow = async (ms: number) => {
-    const one = await world()
+    const one = await protectedServer()
     const page = `${one.as.issuer}/authorize?first`
     one.as.onMetadata = ({ url, res }) => {
       const isFirst = url.pathname === oauth2
@@ -124,7 +124,7 @@ describe('a server without metadata', () => {
     ['at any place', [own, root]],
     ['where that would be, and has nothing at its root', [own]],
   ])('%s ends the attempt after 5 seconds, without assumptions', async (_, silent) => {
-    const one = await world()
+    const one = await protectedServer()
     one.resource = undefined
     one.onResource = silentAt(...silent)
     const { auth, opened } = person()
@@ -140,7 +140,7 @@ describe('a server without metadata', () => {
   })
 
   it('at the first URL only is found at its root within 5 seconds', async () => {
-    const one = await world()
+    const one = await protectedServer()
     one.resourcePath = root
     one.onResource = silentAt(own)
     const opening = open(one, person().auth)
@@ -150,7 +150,7 @@ describe('a server without metadata', () => {
   })
 
   it('at the URL of its challenge ends the attempt after 5 seconds', async () => {
-    const one = await world()
+    const one = await protectedServer()
     const named = '/.well-known/about'
     one.challenge = `Bearer resource_metadata="${one.origin}${named}"`
     one.onResource = silentAt(named)

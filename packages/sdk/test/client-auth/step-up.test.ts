@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { open, person, type World, world } from './support/world.ts'
+import { open, type ProtectedServer, person, protectedServer } from './support/protected-server.ts'
 
 const scopesOf = (page: URL | undefined): string[] => page?.searchParams.get('scope')?.split(' ') ?? []
 
 /** Wants `base` for everything and `more` for tool calls. */
-async function stepping(more: string): Promise<World> {
-  const one = await world()
+async function stepping(more: string): Promise<ProtectedServer> {
+  const one = await protectedServer()
   one.challenge = 'Bearer scope="base"'
   one.allows = (token, { method }) => {
     const granted = one.as.good.get(token)?.split(' ')
@@ -67,7 +67,7 @@ describe('a call that needs more scopes', () => {
   })
 
   it('makes at most three logins if a server keeps requiring more', async () => {
-    const one = await world()
+    const one = await protectedServer()
     let count = 0
     one.allows = (token) => one.as.good.has(token) && `Bearer error="insufficient_scope", scope="s${++count}"`
     const { auth, opened } = person()

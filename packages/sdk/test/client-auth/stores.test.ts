@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { type CredentialStore, memoryStore } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, keychain, keyFile, passphrase, type StoreKey } from '@jackfield/sdk/client/auth/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { open, person, world } from './support/world.ts'
+import { open, person, protectedServer } from './support/protected-server.ts'
 
 const secret = 'correct horse battery'
 
@@ -82,7 +82,7 @@ describe.each([
 describe('encrypted files', () => {
   it('are readable by their owner only and contain no plain text', async () => {
     const { store, directory } = await files()
-    const one = await world()
+    const one = await protectedServer()
     await open(one, person({ store }).auth)
     const names = await readdir(directory)
     expect(names.length).toBeGreaterThanOrEqual(3)
@@ -97,7 +97,7 @@ describe('encrypted files', () => {
 
   it('can be read by another process with the passphrase, without a login', async () => {
     const { store, directory } = await files()
-    const one = await world()
+    const one = await protectedServer()
     await open(one, person({ store }).auth)
     const again = person({ store: encryptedFiles({ directory, key: passphrase(secret) }) })
     await (await open(one, again.auth)).call('x')

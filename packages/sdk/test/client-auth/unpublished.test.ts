@@ -6,7 +6,7 @@ const redirectUri = 'http://127.0.0.1:3456/callback'
 const wellKnown = 'https://mcp.example/.well-known'
 const token = 'the-token'
 
-/** What a server of revision 2025-03-26 answers whoever shows the token. */
+/** The response of a server of revision 2025-03-26 to a request with the token. */
 function answerOf(init: RequestInit): Response {
   const headers = new Headers(init.headers)
   if (headers.get('authorization') !== `Bearer ${token}`) return new Response('', { status: 401 })

@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from 'vitest'
+import { connectionOver, text } from './support/connection.ts'
 import { tick, until } from './support/http.ts'
-import { place, text } from './support/place.ts'
 import { inTurns, withOwnTime } from './support/turns.ts'
 
 const places = [
-  place('memory', '2026-07-28'),
-  place('memory', '2025-11-25'),
-  place('memory', '2025-06-18'),
-  place('http', '2026-07-28'),
-  place('http', '2025-11-25'),
+  connectionOver('memory', '2026-07-28'),
+  connectionOver('memory', '2025-11-25'),
+  connectionOver('memory', '2025-06-18'),
+  connectionOver('http', '2026-07-28'),
+  connectionOver('http', '2025-11-25'),
 ]
 
 describe.each(places)('a client over $name', ({ open, era }) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { place, text } from './support/place.ts'
+import { connectionOver, text } from './support/connection.ts'
 
 describe('on 2026-07-28', () => {
-  const { open } = place('memory', '2026-07-28')
+  const { open } = connectionOver('memory', '2026-07-28')
 
   it('a retry has a new id, the unchanged state, and the responses of that round only', async () => {
     const sent: { id?: unknown; params?: Record<string, unknown> }[] = []
@@ -102,7 +102,7 @@ describe('on 2026-07-28', () => {
 })
 
 describe('on a session', () => {
-  const { open } = place('memory', '2025-11-25')
+  const { open } = connectionOver('memory', '2025-11-25')
 
   it('a request without a handler is rejected, and the tool gets the error', async () => {
     const { client } = await open()
@@ -152,7 +152,7 @@ it('callbacks that throw are reported and have no effect', async () => {
   const bad = (): never => {
     throw new Error('oops')
   }
-  const { client } = await place('memory', '2026-07-28').open({
+  const { client } = await connectionOver('memory', '2026-07-28').open({
     onMessage: bad,
     onLog: bad,
     logLevel: 'debug',

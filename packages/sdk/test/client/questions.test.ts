@@ -119,7 +119,7 @@ describe('an elicitation', () => {
     ['a field that is required but not there', form({ a: { type: 'string' } }, ['b'])],
     ['an unknown mode', { mode: 'telepathy', message: 'Please' }, 'a mode that there is not'],
     [
-      'a URL nobody declared',
+      'a URL elicitation that was not declared',
       { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' },
     ],
   ])('with %s is rejected as invalid, without asking the user', async (_, params, fault) => {

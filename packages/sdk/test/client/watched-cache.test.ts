@@ -13,7 +13,7 @@ interface Shop {
   hold: boolean
 }
 
-/** A server whose lists stay fresh for a day, and that agrees to tell of what `acknowledged` names. */
+/** A server whose lists stay fresh for a day, and that acknowledges the subscriptions in `acknowledged`. */
 async function shop(acknowledged: object): Promise<Shop> {
   const held: Seen[] = []
   const answer = (one: Seen): void => {

@@ -251,7 +251,7 @@ it('many users are asked concurrently by a server with sessions, and each sees o
   })
   const through = await proxied(server, { connect: { revisions: [legacy] } })
   const asking = edge()
-  const people = Array.from({ length: 12 }, (_, i) => `p${i}`)
+  const principals = Array.from({ length: 12 }, (_, i) => `p${i}`)
   const one = async (who: string, principal: string | null): Promise<unknown> => {
     const call = { name: 'secret', arguments: { who } }
     const first = await asked(send(through, asking, call, { principal }))
@@ -264,9 +264,9 @@ it('many users are asked concurrently by a server with sessions, and each sees o
     )
     return send(through, asking, call, { principal, state: first.state, answers })
   }
-  const ends = await Promise.all(people.map((who, i) => one(who, i % 2 === 0 ? null : who)))
+  const ends = await Promise.all(principals.map((who, i) => one(who, i % 2 === 0 ? null : who)))
   expect(ends).toMatchObject(
-    people.map((who) => ({ result: { content: [{ text: `${who} said word of ${who}` }] } })),
+    principals.map((who) => ({ result: { content: [{ text: `${who} said word of ${who}` }] } })),
   )
 })
 

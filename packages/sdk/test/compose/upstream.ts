@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const sure = z.object({ ok: z.boolean() })
 
-/** A server with one of everything a proxy has to pass on. `log` tells what its handlers did. */
+/** A server with one of everything a proxy has to pass on. `log` contains what its handlers did. */
 export function createUpstream(): { server: Server; log: string[] } {
   const log: string[] = []
   let stock = 1

@@ -22,13 +22,13 @@ export interface Said {
   readonly answers: string | undefined
 }
 
-export interface Place {
+export interface Setting {
   readonly transport: 'memory' | 'http'
   readonly revision: ProtocolVersion
 }
 
 /** Every revision over every transport that has it. */
-export const places: readonly Place[] = (['memory', 'http'] as const).flatMap((transport) =>
+export const places: readonly Setting[] = (['memory', 'http'] as const).flatMap((transport) =>
   protocolVersions
     .filter((revision) => transport === 'memory' || revision > '2024-11-05')
     .map((revision) => ({ transport, revision })),
@@ -133,14 +133,14 @@ function everything(): Server {
 const held = new Map<string, Promise<Said[]>>()
 
 /** All that a client and a server have to say to each other, in order; held once for each place. */
-export function conversation(place: Place): Promise<Said[]> {
+export function conversation(place: Setting): Promise<Said[]> {
   const name = `${place.transport} ${place.revision}`
   const saying = held.get(name) ?? converse(place)
   held.set(name, saying)
   return saying
 }
 
-async function converse({ transport, revision }: Place): Promise<Said[]> {
+async function converse({ transport, revision }: Setting): Promise<Said[]> {
   const said: Said[] = []
   const asked = new Map<string, string>()
   const keep: ConnectOptions['onMessage'] = (direction, message) => {

@@ -16,7 +16,7 @@ function churn(entries: {
   delete(key: number): unknown
 }): number {
   for (let key = -32; key < 0; key++) entries.set(key, [])
-  // What it stands on is old from here on.
+  // The object below is in the old generation from here on.
   gc()
   const before = kept()
   for (let key = 0; key < 20_000; key++) {

@@ -86,7 +86,7 @@ describe('a server that keeps ending the stream of a call, without a retry time,
     ['progress of something else', (_, nth) => progress('other', nth)],
     ['log messages', () => log],
     ['news of its lists', () => news],
-    ['questions whether anybody is there', (_, nth) => ({ jsonrpc: '2.0', id: nth, method: 'ping' })],
+    ['pings', (_, nth) => ({ jsonrpc: '2.0', id: nth, method: 'ping' })],
   ]
 
   it.each(vain)('gets at most 20 requests a minute when it returns %s', async (_, opening) => {

@@ -1,6 +1,6 @@
 import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
-import type { Feature, Place } from './feature.ts'
+import type { Feature, FeatureRun } from './feature.ts'
 
 const person = { name: 'Ada', age: 36, score: 9.5, agreed: true, size: 's' }
 const accepting: ConnectOptions = { onElicit: () => ({ action: 'accept', content: person }) }
@@ -103,7 +103,7 @@ export const asked: readonly Feature[] = [
   },
 ]
 
-async function text({ open }: Place, tool: string, options: ConnectOptions): Promise<string> {
+async function text({ open }: FeatureRun, tool: string, options: ConnectOptions): Promise<string> {
   return textFrom(await open(options), tool)
 }
 

@@ -2,7 +2,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 
 /** Where one run of a feature happens. */
-export interface Place {
+export interface FeatureRun {
   readonly version: ProtocolVersion
   readonly transport: string
   /** Connects to the matrix server, at this revision, over this transport. */
@@ -16,7 +16,7 @@ export interface Feature {
   readonly since?: ProtocolVersion
   readonly until?: ProtocolVersion
   /** What must be so; where the revision lacks the feature, that it is absent. */
-  run(place: Place): Promise<void>
+  run(place: FeatureRun): Promise<void>
 }
 
 /** Whether a revision has a feature. */

@@ -12,7 +12,7 @@ import { sessionRules } from './rules/sessions.ts'
 import { statelessRules } from './rules/stateless.ts'
 import { newerTaskRules } from './rules/tasks-newer.ts'
 import { olderTaskRules } from './rules/tasks-older.ts'
-import { visitRules } from './rules/visits.ts'
+import { urlElicitationRules } from './rules/url-elicitation.ts'
 
 /** Every rule that is held everywhere. */
 export const rules: readonly Rule[] = [
@@ -25,7 +25,7 @@ export const rules: readonly Rule[] = [
   ...contentRules,
   ...definitionRules,
   ...questionRules,
-  ...visitRules,
+  ...urlElicitationRules,
   ...roundRules,
   ...keepingRules,
   ...olderTaskRules,

@@ -73,7 +73,7 @@ describe('mounted in another server', () => {
   })
 })
 
-/** A socket that sends what it is given and reads only when told to. */
+/** A socket that sends what it is given and reads only on request. */
 const dial = async (port: number): Promise<{ socket: Socket; got: () => string }> => {
   const socket = connect(port, '127.0.0.1')
   let text = ''

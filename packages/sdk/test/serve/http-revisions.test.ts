@@ -6,7 +6,7 @@ import { checkWire } from '../schema/wire.ts'
 import { type Answer, adapters, type Mounted, modern, session } from './http-support.ts'
 import { ask, echo, hang, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
 
-/** Tells its name as progress three times, under the caller's token. */
+/** Sends its name as progress three times, with the caller's token. */
 const progress: Tool = async (_args, { notify, params }) => {
   const { progressToken } = (params['_meta'] ?? {}) as { progressToken?: string }
   for (const step of [1, 2, 3]) {

@@ -134,7 +134,7 @@ export const nodeAdapter: Adapter = async (server, options) => {
   return { handler, url, close, send: sendingTo(port) }
 }
 
-/** Sends to whoever listens on a port of this machine. */
+/** Sends to a port of this machine. */
 export function sendingTo(port: number): Mounted['send'] {
   return (ask = {}) => {
     const { method, path, headers, bytes } = prepare(ask)

@@ -19,7 +19,7 @@ import { checkWire } from '../schema/wire.ts'
 import { type Adapter, adapters, type Mounted, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 
-const visits = ['https://shop.example/sign-in', 'not a url', '/relative', '']
+const urls = ['https://shop.example/sign-in', 'not a url', '/relative', '']
 const user = (content: SamplingMessage['content']): SamplingMessage => ({ role: 'user', content })
 const use = { type: 'tool_use' as const, id: 'u1', name: 't', input: {} }
 const used = { type: 'tool_result' as const, toolUseId: 'u1', content: [] }
@@ -65,7 +65,7 @@ function shop(): Server {
     tools: {
       form: tool({ run: async (_, ctx) => (await ctx.elicit({ message: 'Seat?', schema: form })).action }),
       ...Object.fromEntries(
-        visits.map((url, n) => [
+        urls.map((url, n) => [
           `visit${n}`,
           tool({
             run: async (_, ctx) => (await ctx.elicitUrl({ message: 'Sign in', url, id: `v${n}` })).action,
@@ -192,7 +192,7 @@ describe.each(withVisits)('a URL elicitation, on %s', (version) => {
     expect(params).toEqual({
       mode: 'url',
       message: 'Sign in',
-      url: visits[0],
+      url: urls[0],
       ...(version === '2025-11-25' ? { elicitationId: 'v0' } : {}),
     })
     expect(faults).toEqual([])
@@ -289,7 +289,7 @@ describe.each(adapters)('input requests over the %s adapter', (_, mount: Adapter
       }
       await mounted.send({ headers, body: initialized })
       const stream = await mounted.send({ method: 'GET', headers })
-      const visit = async (): Promise<void> => {
+      const elicitUrl = async (): Promise<void> => {
         const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'visit0' } }
         const call = await mounted.send({ headers, body })
         await until(() => call.messages().length === 1)
@@ -301,11 +301,11 @@ describe.each(adapters)('input requests over the %s adapter', (_, mount: Adapter
         })
         await call.text()
       }
-      return { stream, visit }
+      return { stream, elicitUrl }
     }
     const asked = await open()
     const bystander = await open()
-    await asked.visit()
+    await asked.elicitUrl()
     server.elicitationComplete('v0')
     server.elicitationComplete('v1')
     await until(() => asked.stream.messages().length > 0)

@@ -4,8 +4,8 @@ import { PassThrough, Writable } from 'node:stream'
 import { type JsonObject, MetaKey } from '@jackfield/sdk'
 import { type ServeStdioOptions, serveStdio } from '@jackfield/sdk/stdio'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { FarServer } from '../../../../test/setup/far-server.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
+import { RemoteMessages } from '../../../../test/setup/remote-messages.ts'
 import {
   echo,
   hang,
@@ -282,12 +282,12 @@ describe('a server process', () => {
     })
     const lines = (): string[] => out.split('\n').slice(0, -1)
     const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
-    return { child, far: new FarServer(), lines, err: () => err, exited }
+    return { child, far: new RemoteMessages(), lines, err: () => err, exited }
   }
 
   it('reserves stdout for messages, whatever its code prints', async () => {
     const { child, far, lines, err, exited } = start('noisy')
-    child.stdin.write(far.said(line(callTool(1, 'noisy'))))
+    child.stdin.write(far.sent(line(callTool(1, 'noisy'))))
     await until(() => lines().length === 1)
     child.stdin.end()
     expect(await exited).toEqual({ code: 0, signal: null })
@@ -299,7 +299,7 @@ describe('a server process', () => {
     const { child, far, lines, exited } = start('noisy')
     child.stderr.destroy()
     for (let id = 1; id <= 3; id++) {
-      child.stdin.write(far.said(line(callTool(id, 'noisy'))))
+      child.stdin.write(far.sent(line(callTool(id, 'noisy'))))
       await until(() => lines().length === id)
     }
     child.stdin.end()
@@ -308,7 +308,7 @@ describe('a server process', () => {
 
   it('answers a whole script from a pipe', async () => {
     const { child, far, lines, exited } = start()
-    child.stdin.end(far.said(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))
+    child.stdin.end(far.sent(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))
     expect(await exited).toEqual({ code: 0, signal: null })
     expect(lines()).toHaveLength(2)
   })
@@ -317,9 +317,9 @@ describe('a server process', () => {
     'exits about a second after its input ended, with a %s tool',
     async (tool) => {
       const { child, far, exited } = start()
-      child.stdin.write(far.said(line(initialize())))
+      child.stdin.write(far.sent(line(initialize())))
       await once(child.stdout, 'data')
-      child.stdin.write(far.said(line(callTool(1, tool))))
+      child.stdin.write(far.sent(line(callTool(1, tool))))
       await settle(50)
       const began = Date.now()
       child.stdin.end()
@@ -330,7 +330,7 @@ describe('a server process', () => {
 
   it('exits soon after its client disconnected, even with an active timer', async () => {
     const { child, far, exited } = start('timer')
-    child.stdin.write(far.said(line(initialize())))
+    child.stdin.write(far.sent(line(initialize())))
     await once(child.stdout, 'data')
     child.stdin.end()
     expect(await exited).toEqual({ code: 0, signal: null })
@@ -338,7 +338,7 @@ describe('a server process', () => {
 
   it('continues without its client if configured', async () => {
     const { child, far, exited } = start('timer', 'outlives')
-    child.stdin.write(far.said(line(initialize())))
+    child.stdin.write(far.sent(line(initialize())))
     await once(child.stdout, 'data')
     child.stdin.end()
     expect(await Promise.race([exited, settle(2_000).then(() => 'goes on')])).toBe('goes on')
@@ -347,13 +347,13 @@ describe('a server process', () => {
   it('exits when its client is connected but reads nothing', async () => {
     const { child, far, exited } = start('impatient')
     child.stdout.pause()
-    child.stdin.write(far.said(line(callTool(1, 'large'))))
+    child.stdin.write(far.sent(line(callTool(1, 'large'))))
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
   it('exits soon when both its pipes break while it writes', async () => {
     const { child, far, exited } = start()
-    child.stdin.write(far.said(line(callTool(1, 'chatty'))))
+    child.stdin.write(far.sent(line(callTool(1, 'chatty'))))
     await once(child.stdout, 'data')
     const began = Date.now()
     child.stdin.destroy()

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** What a tool's run tells the caller, in order, up to its answer. */
+/** The messages of a tool's run to the caller, in order, up to its response. */
 async function received(
   run: (ctx: Context, sent: readonly ServerNotification[]) => unknown,
   options: { token?: unknown; logLevel?: LoggingLevel } = { token: 'p1' },

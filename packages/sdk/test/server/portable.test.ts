@@ -60,9 +60,9 @@ test('the root of the package runs anywhere: no built-in modules, no globals of 
   )
   expect(external).toEqual([])
   const web = { AbortController, atob, btoa, clearTimeout, crypto, setTimeout, TextDecoder, TextEncoder, URL }
-  const world = createContext({ ...web })
-  runInContext(outputFiles.map(({ text }) => text).join(''), world)
-  const answers: unknown = await runInContext('answers().then(JSON.stringify)', world)
+  const context = createContext({ ...web })
+  runInContext(outputFiles.map(({ text }) => text).join(''), context)
+  const answers: unknown = await runInContext('answers().then(JSON.stringify)', context)
   expect(JSON.parse(String(answers))).toEqual([
     { content: [{ type: 'text', text: '2' }] },
     expect.any(String),

@@ -102,7 +102,7 @@ describe('getting a prompt', () => {
     ['an argument out of range', 'plan', { city: 'x', days: '10' }, 'arguments of prompt "plan": days: '],
     ['an argument that is no string', 'plan', { city: 1 }, '"arguments" must be an object of strings'],
     ['arguments as a list', 'plan', ['x'], '"arguments" must be an object of strings'],
-    ['arguments nobody wants', 'plain', { a: 'x' }, 'takes no arguments, so leave out "a"'],
+    ['arguments of a prompt without arguments', 'plain', { a: 'x' }, 'takes no arguments, so leave out "a"'],
   ])('%s is refused', async (_, name, args, message) => {
     await expect(get(name, args)).rejects.toMatchObject({
       code: -32602,

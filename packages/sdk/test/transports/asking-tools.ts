@@ -17,7 +17,7 @@ const conversations: Readonly<Record<string, SamplingMessage[]>> = {
   mixed: [called, user([used, question])],
 }
 
-/** Tools that ask the client without looking at what it can answer; `finished` tells that a visit is over. */
+/** Tools that ask the client without looking at what it can answer; `finished` reports that a URL elicitation is complete. */
 export function askingTools(finished: (id: string) => void): Record<string, AnyTool> {
   let effects = 0
   return {

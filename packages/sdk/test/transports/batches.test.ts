@@ -8,9 +8,9 @@ import type { JsonObject } from '@jackfield/sdk'
 import { connect, type Target } from '@jackfield/sdk/client'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FarServer } from '../../../../test/setup/far-server.ts'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
+import { RemoteMessages } from '../../../../test/setup/remote-messages.ts'
 import { child } from '../client/support/child.ts'
 import { begun, json, scripted, sse } from '../client/support/http.ts'
 import { nodeAdapter, session } from '../serve/http-support.ts'
@@ -59,8 +59,8 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
       onTestFinished(() => {
         server.kill('SIGKILL')
       })
-      const far = new FarServer()
-      return onLines(server.stdout, (text) => server.stdin.write(far.said(text)), version)
+      const far = new RemoteMessages()
+      return onLines(server.stdout, (text) => server.stdin.write(far.sent(text)), version)
     },
   ],
   [

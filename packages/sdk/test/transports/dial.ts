@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect as dialSocket, type NetConnectOpts } from 'node:net'
 import type { Readable } from 'node:stream'
 import { MetaKey, type RequestId, type Server } from '@jackfield/sdk'
-import { FarServer } from '../../../../test/setup/far-server.ts'
 import { isObject } from '../../../../test/setup/json.ts'
+import { RemoteMessages } from '../../../../test/setup/remote-messages.ts'
 import { LineReader } from '../../src/jsonrpc/line-reader.ts'
 import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
@@ -58,14 +58,14 @@ export async function dialLines(to: NetConnectOpts, hear: Hear): Promise<Dialled
 export async function dialProcess(args: readonly string[], hear: Hear): Promise<Dialled> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
   child.stderr.resume()
-  const far = new FarServer()
+  const far = new RemoteMessages()
   readLines(child.stdout, (value, ...more) => {
-    far.heard(value)
+    far.received(value)
     hear(value, ...more)
   })
   return {
     send: async (value) => {
-      child.stdin.write(far.said(`${JSON.stringify(value)}\n`))
+      child.stdin.write(far.sent(`${JSON.stringify(value)}\n`))
     },
     async end() {
       child.stdin.end()

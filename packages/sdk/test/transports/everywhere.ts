@@ -55,7 +55,7 @@ const relay = `
   process.stdin.pipe(far).pipe(process.stdout)
   far.on('close', () => process.exit())`
 
-/** Tasks are for their owner, whom HTTP alone tells apart. */
+/** Tasks are for their owner, whom only HTTP identifies. */
 const authenticate: ServeHttpOptions['authenticate'] = async () => ({ principal: 'ada' })
 const optionsFor = (name: ServerName): ServeHttpOptions =>
   name === 'tasks' ? { keys, authenticate } : { keys }
@@ -79,7 +79,7 @@ const inMemory: Transport = {
   play: async (part) => playMemory(part),
 }
 
-/** Where programs keep their compiled code for the next start; no server is told of it by itself. */
+/** Where programs keep their compiled code for the next start; servers do not inherit it. */
 const { NODE_COMPILE_CACHE } = process.env
 const env = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 

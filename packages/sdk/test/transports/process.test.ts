@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FarServer } from '../../../../test/setup/far-server.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
+import { RemoteMessages } from '../../../../test/setup/remote-messages.ts'
 import { child, isAlive } from '../client/support/child.ts'
 import { until } from '../client/support/http.ts'
 
@@ -223,9 +223,9 @@ describe('a server process', () => {
       const params = { name: 'noisy', _meta: meta }
       return `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`
     }
-    const far = new FarServer()
+    const far = new RemoteMessages()
     for (const id of [1, 2, 3]) {
-      server.stdin.write(far.said(call(id)))
+      server.stdin.write(far.sent(call(id)))
       await until(() => out.includes(`"id":${id}`))
     }
     server.stdin.end()

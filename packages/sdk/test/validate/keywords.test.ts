@@ -267,7 +267,7 @@ const rows: Record<string, Row> = {
     schema: { additionalProperties: { type: 'string' } },
     bad: [[{ 'a/b~c': 1 }, '/a~1b~0c must be string']],
   },
-  'keywords of nobody are ignored': { schema: { 'x-mcp-header': 'Region', colour: 4 }, good: [1] },
+  'unknown keywords are ignored': { schema: { 'x-mcp-header': 'Region', colour: 4 }, good: [1] },
   'draft-07: items may be an array, additionalItems the rest': {
     schema: { $schema: draft07, items: [{ type: 'string' }], additionalItems: false },
     good: [['a'], []],

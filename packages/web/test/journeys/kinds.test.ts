@@ -7,7 +7,7 @@ import {
   type ServerConfig,
 } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { asking, type Served, scriptedModel, serveHost, weather } from '../fixtures/harness.ts'
 import { tempFolder, until } from '../server/rig.ts'
 import { missing, openTab, type Tab } from './journey.ts'
@@ -57,7 +57,7 @@ const fill =
 /** A host on which every kind of question is asked, and the answers to each. */
 async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> {
   const folder = tempFolder()
-  const login = await world()
+  const login = await protectedServer()
   login.challenge = 'Bearer scope="read"'
   login.allows = (token, { method }) => {
     const scopes = login.as.good.get(token)?.split(' ')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { world } from '../../../sdk/test/client-auth/support/world.ts'
+import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { serveHost } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
@@ -11,7 +11,7 @@ describe.skipIf(missing !== undefined)(
   { timeout: 90_000 },
   () => {
     test('a page is opened by a click, for more scopes by another one; the user logs out; no token is in the page, its frames or the log', async () => {
-      const one = await world()
+      const one = await protectedServer()
       one.challenge = 'Bearer scope="read"'
       one.allows = (token, { method }) => {
         const scopes = one.as.good.get(token)?.split(' ')

@@ -35,7 +35,7 @@ const secretBytes = 47_111
 const secretSize = new RegExp(`(?<![0-9a-f])${secretBytes}(?![0-9a-f])`)
 
 /** A boundary in which a directory, a parent, a file and two links change all the time between inside and outside. */
-function place() {
+function makeBoundary() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'jackfield-swaps-')))
   const [inside, outside] = [join(base, 'inside'), join(base, 'outside')]
   for (const folder of ['folder', 'parent/child', 'target']) {
@@ -144,7 +144,7 @@ describe.runIf(process.platform === 'linux')('the files of the filesystem server
     },
     async ({ trials, seed, measured, made }) => {
       const random = new Random(seed)
-      const { base, inside, outside, swaps } = place()
+      const { base, inside, outside, swaps } = makeBoundary()
       const before = contentOf(outside)
       const server = await createFilesystemServer({ directories: [inside], confirm: 'never' })
       const client = await connect(server)

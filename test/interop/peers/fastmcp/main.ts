@@ -7,7 +7,7 @@ const [how] = process.argv.slice(2)
 const server = createFixture()
 
 if (how === 'http') {
-  // It does not tell which port it was given, so a free one is looked for.
+  // It does not report its port, so a free one is chosen before.
   const port = await freePort()
   await server.start({
     transportType: 'httpStream',

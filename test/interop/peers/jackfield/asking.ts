@@ -91,7 +91,7 @@ export const askingPrompts = {
   }),
 }
 
-/** A tool that tells when the visit it asked for is over. */
+/** A tool that reports when its URL elicitation is complete. */
 export function addVisit(server: Server): void {
   server.add({
     tools: {

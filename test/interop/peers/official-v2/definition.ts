@@ -27,7 +27,7 @@ const none = { inputSchema: z.object({}) }
 /** What only the host of these servers can do. */
 export interface Host {
   forget(): void
-  /** Tells open subscriptions of the modern era, where the server's own notices do not reach them. */
+  /** Notifies open subscriptions of the modern era, which the server's own notifications do not reach. */
   tell(what: 'tools' | 'prompts' | 'resources' | { uri: string }): void
 }
 

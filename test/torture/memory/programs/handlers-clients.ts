@@ -275,7 +275,7 @@ async function course(
   if (after.unhandled.length > 0) throw new Error(`Nobody handled ${after.unhandled.join(', ')}`)
   caller.close()
   far.end()
-  // Engines go on compiling for a while, so the first half tells less.
+  // Engines go on compiling for a while, so the first half is less significant.
   const { best, upper } = slopeOf(heaps.slice(samples / 2))
   return {
     answered: made,

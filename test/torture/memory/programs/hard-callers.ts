@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { createInterface } from 'node:readline'
 
-// Clients by hand, one for each transport, which say nothing but what they are told to.
+// Clients by hand, one for each transport, which send only what the test passes.
 
 export type Message = Record<string, unknown>
 
@@ -225,7 +225,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
   }
 }
 
-/** What stands in the questions of one call, which on standard streams do not say whose they are. */
+/** A mark in the server requests of one call, which on standard streams do not name their call. */
 export function markOf(params: Message): string {
   return /"mark":"([^"]*)"/.exec(JSON.stringify(params))?.[1] ?? 'no mark'
 }

@@ -1,13 +1,13 @@
 import { type Context, RpcError, ToolError, tool } from '@jackfield/sdk'
 
-// Handlers as nobody should write them.
+// Handlers with the mistakes that a server must survive.
 
-/** How a handler ends when nobody interferes. */
+/** How a handler ends without a cancellation. */
 export type Ending = 'answers' | 'fails' | 'hangs' | 'asks'
 
 interface Way {
   readonly ending: Ending
-  /** @param mark tells the call's questions from those of others */
+  /** @param mark distinguishes the call's server requests from those of others */
   run(ctx: Context, mark: string): unknown
 }
 

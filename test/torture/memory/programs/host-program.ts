@@ -116,7 +116,7 @@ await host.close()
 const kept = sizeOf(store)
 await collected()
 const atEnd = held()
-// Engines go on compiling for a while, so the first half tells less.
+// Engines go on compiling for a while, so the first half is less significant.
 const { best, upper } = slopeOf(heaps.slice(samples / 2))
 far?.child.disconnect()
 rmSync(folder, { recursive: true, force: true })

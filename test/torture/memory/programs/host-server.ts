@@ -2,7 +2,7 @@ import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { serveStdio } from '@jackfield/sdk/stdio'
 
-// A server for a host: on its standard streams, or over HTTP where it is told so, on a port it tells on a channel.
+// A server for a host: on its standard streams, or over HTTP if requested, on a port that it reports on a channel.
 
 const input = {
   type: 'object' as const,

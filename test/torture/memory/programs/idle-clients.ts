@@ -40,7 +40,7 @@ server.once('exit', (code) => {
   throw new Error(`The server ended with ${code}`)
 })
 
-function told<T extends Report['type']>(type: T): Promise<Extract<Report, { type: T }>> {
+function reported<T extends Report['type']>(type: T): Promise<Extract<Report, { type: T }>> {
   return new Promise((resolve) => {
     const take = (report: Report): void => {
       if (!isOf(report, type)) return
@@ -60,12 +60,12 @@ function order(what: Order): void {
 }
 
 async function measure(): Promise<Held> {
-  const held = told('held')
+  const held = reported('held')
   order('measure')
   return held
 }
 
-const { port } = await told('listening')
+const { port } = await reported('listening')
 const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
 
 function send(method: string, headers: Record<string, string>, body?: object): Promise<string | undefined> {
@@ -230,7 +230,7 @@ let expected = 0
 if (kind !== 'bare') {
   order('change')
   expected++
-  // A session without a stream is told once it opens one.
+  // A session without a stream is notified when it opens one.
   if (kind === 'sessions') streams = await each(crowd.sessions, openSession)
   await all(streams, ({ changes }) => changes > 0)
   order('change')

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { defineServer, prompt, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// Serves sessions and subscriptions, and says when it is told to how much it holds. Run with --expose-gc and a channel.
+// Serves sessions and subscriptions, and reports on request how much memory it uses. Run with --expose-gc and a channel.
 
 /** What its parent says: how much it holds, a change of its tools, or one of its prompts that ends them. */
 export type Order = 'measure' | 'change' | 'last change'

@@ -11,7 +11,7 @@ import { planIn, soak } from './soak.ts'
 import { enter } from './visits.ts'
 import { wares } from './wares.ts'
 
-// Streams of changes that are opened, told of one and dropped: subscriptions of the stateless era, streams of sessions,
+// Streams of changes that are opened, notified of a change and dropped: subscriptions of the stateless era, streams of sessions,
 // and what a client watches; and the server and the client that must not keep them.
 
 const plan = planIn(process.argv[2])

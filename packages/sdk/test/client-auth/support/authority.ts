@@ -21,7 +21,7 @@ export interface Authority extends Hand {
   metadata: Record<string, unknown>
   /** Where its metadata is; undefined for the place of RFC 8414. */
   metadataPath: string | undefined
-  /** The parameters people come back with that differ from the usual ones; undefined leaves one out. */
+  /** The parameters of the redirect that differ from the usual ones; undefined leaves one out. */
   callback: Params
   /** What its token endpoint answers that differs from the usual. */
   token: Record<string, unknown>

@@ -1,4 +1,4 @@
-/** A result of 2026-07-28 that is a list, or may be kept like one: for no time, and by one client, unless told else. */
+/** A result of 2026-07-28 that is a list, or may be kept like one: by default for no time, and by one client. */
 export const listed = (value: object): object => ({
   resultType: 'complete',
   ttlMs: 0,
@@ -6,5 +6,5 @@ export const listed = (value: object): object => ({
   ...value,
 })
 
-/** What a tool gives on 2026-07-28: nothing, unless told else. */
+/** A tool result of 2026-07-28, by default without content. */
 export const called = (value: object = {}): object => ({ resultType: 'complete', content: [], ...value })

@@ -146,8 +146,8 @@ describe('a server with skills', () => {
       version: '1',
       extensions: [skills([pdf], { scopes: ['docs'] })],
     })
-    const stranger = modern(server, { caller: caller('eve') })
-    const friend = modern(server, { caller: caller('ann', ['docs']) })
+    const unauthorized = modern(server, { caller: caller('eve') })
+    const authorized = modern(server, { caller: caller('ann', ['docs']) })
     const uri = 'skill://pdf-processing/SKILL.md'
     for (const [method, params] of [
       ['skills/list', {}],
@@ -155,11 +155,11 @@ describe('a server with skills', () => {
       ['resources/directory/read', { uri: 'skill://pdf-processing' }],
       ['resources/read', { uri }],
     ] as const) {
-      expect(await stranger.send(method, params), method).toHaveProperty('error')
-      expect(await friend.send(method, params), method).toHaveProperty('result')
+      expect(await unauthorized.send(method, params), method).toHaveProperty('error')
+      expect(await authorized.send(method, params), method).toHaveProperty('result')
     }
-    expect(await stranger.ask('resources/list')).toMatchObject({ resources: [] })
-    await Promise.all([stranger.close(), friend.close()])
+    expect(await unauthorized.ask('resources/list')).toMatchObject({ resources: [] })
+    await Promise.all([unauthorized.close(), authorized.close()])
   })
 })
 

@@ -11,7 +11,7 @@ import { interview, type Question, questionsIn } from '../interview.ts'
 import { textOf } from '../raw.ts'
 import { type Ground, type Rule, revisionsOf, sessions } from '../rule.ts'
 import { at, notices, part, requests } from '../transcript.ts'
-import { visit } from './visits.ts'
+import { urlQuestion } from './url-elicitation.ts'
 
 const sampled = {
   role: 'assistant' as const,
@@ -108,10 +108,10 @@ export const questionRules: readonly Rule[] = [
         else expect(URL.canParse(String(params['url']))).toBe(true)
         if (ground.version >= '2025-11-25') expect(['form', 'url']).toContain(params['mode'])
       }
-      const visits = elicited.filter(({ mode }) => mode === 'url')
-      expect(visits).toHaveLength(ground.version >= '2025-11-25' ? 1 : 0)
-      for (const visit of visits) {
-        expect(visit['elicitationId']).toBe(ground.version === '2025-11-25' ? 'visit' : undefined)
+      const byUrl = elicited.filter(({ mode }) => mode === 'url')
+      expect(byUrl).toHaveLength(ground.version >= '2025-11-25' ? 1 : 0)
+      for (const one of byUrl) {
+        expect(one['elicitationId']).toBe(ground.version === '2025-11-25' ? 'visit' : undefined)
       }
     },
   },
@@ -156,7 +156,7 @@ export const questionRules: readonly Rule[] = [
       if (ground.version >= '2025-11-25') {
         const withTools = { ...sample, params: { ...prompt, tools: [] } }
         await refuses({ onElicit, onSample }, [
-          [visit('https://example.com'), -32602],
+          [urlQuestion('https://example.com'), -32602],
           [withTools, -32602],
         ])
         await refuses({ onElicit, elicitation: { url: true } }, [[form, -32602]])

@@ -200,7 +200,7 @@ export const olderTaskRules: readonly Rule[] = [
     },
   },
   {
-    title: 'tasks are listed page by page for their owner, and for nobody without identified callers',
+    title: 'tasks are listed page by page for their owner, and not at all if callers are not identified',
     ...older,
     async holds(ground) {
       const raw = await ground.raw({}, 'tasks')

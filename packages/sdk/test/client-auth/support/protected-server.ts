@@ -6,7 +6,7 @@ import { type Authority, authority } from './authority.ts'
 import { type Hand, json, listen, type Seen } from './server.ts'
 
 /** A protected MCP server of the stateless era, written by hand, with the authorization server it names. */
-export interface World extends Hand {
+export interface ProtectedServer extends Hand {
   readonly url: string
   readonly as: Authority
   /** Its protected resource metadata; undefined for none. */
@@ -23,7 +23,7 @@ export interface World extends Hand {
   readonly calls: Seen[]
 }
 
-export async function world(as?: Authority): Promise<World> {
+export async function protectedServer(as?: Authority): Promise<ProtectedServer> {
   const own = as ?? (await authority())
   const hand = await listen((seen) => {
     if (seen.url.pathname.startsWith('/.well-known/') && self.onResource(seen)) return
@@ -57,7 +57,7 @@ export async function world(as?: Authority): Promise<World> {
 
   const calls: Seen[] = []
   const url = `${hand.origin}/mcp`
-  const self: World = {
+  const self: ProtectedServer = {
     ...hand,
     url,
     as: own,
@@ -103,7 +103,7 @@ export function person(more: Partial<OAuthOptions> = {}): { auth: Authorization;
   return { auth: oauth({ client: { name: 'test' }, redirect, ...more }), opened: redirect.opened }
 }
 
-/** A client of a world, gone when the test is over. */
+/** A client of a protected server, gone when the test is over. */
 export async function open(
   { url }: { url: string },
   auth: Authorization,

@@ -5,16 +5,16 @@ import { shop } from './shop.ts'
 
 export const text = (value: string) => [{ type: 'text', text: value }]
 
-interface Place {
+interface Connection {
   name: string
   era: 'session' | 'stateless'
   open(options?: ConnectOptions): Promise<{ client: Client; log: string[]; shop: ReturnType<typeof shop> }>
 }
 
-export function place(
+export function connectionOver(
   transport: 'memory' | 'http',
   revision: '2026-07-28' | '2025-11-25' | '2025-06-18',
-): Place {
+): Connection {
   return {
     name: `${transport}, ${revision}`,
     era: revision === '2026-07-28' ? 'stateless' : 'session',

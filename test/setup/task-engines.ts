@@ -1,8 +1,7 @@
 import { afterAll } from 'vitest'
 import { TaskEngine } from '../../packages/sdk/src/extensions/tasks/engine.ts'
 
-// Files may share a process: an engine of tasks looks after them for as long as it is open, on whatever clock a later
-// file has then. Each ends with the file that made it.
+// Files may share a process: an open task engine continues to run on the clock of later files. Each is closed with its file.
 
 const engines = new Set<TaskEngine>()
 

@@ -11,38 +11,44 @@ import { type HttpSession, Sessions } from '../../packages/sdk/src/transports/se
 import { Session } from '../../packages/sdk/src/transports/server/session.ts'
 import type { SessionOutlet } from '../../packages/sdk/src/transports/server/session-requester.ts'
 import { isObject } from './json.ts'
-import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
+import {
+  coreResultMethod,
+  isCoreMethod,
+  published,
+  validateReceived,
+  versionIn,
+} from './schema-validation.ts'
 
-/** Judges one parsed value; `spoken` is what its session agreed on. Answers are judged where sessions take them. */
-export function take(value: unknown, spoken: ProtocolVersion | undefined): void {
-  if (Array.isArray(value) && spoken === '2025-03-26') {
-    for (const message of value) take(message, spoken)
+/** Validates one parsed message. Responses are validated where sessions receive them. `revision`: that of the session. */
+export function checkMessage(value: unknown, revision: ProtocolVersion | undefined): void {
+  if (Array.isArray(value) && revision === '2025-03-26') {
+    for (const message of value) checkMessage(message, revision)
     return
   }
   if (!isObject(value)) {
-    holdReceived(spoken ?? latestLegacy, 'client', value)
+    validateReceived(revision ?? latestLegacy, 'client', value)
     return
   }
   const { method, params } = value
   const isAnswer = method === undefined && ('result' in value || 'error' in value)
-  if (isAnswer || (typeof method === 'string' && !mayBeOfCore(method))) return
-  holdReceived(revisionOf(method, params) ?? spoken ?? latestLegacy, 'client', value)
+  if (isAnswer || (typeof method === 'string' && !isCoreMethod(method))) return
+  validateReceived(revisionOf(method, params) ?? revision ?? latestLegacy, 'client', value)
 }
 
-/** The revision a message names; a greeting that names none with sessions is one of the newest that has them. */
+/** The revision that a message names; for an `initialize` without one with sessions, the newest that has them. */
 function revisionOf(method: unknown, params: unknown): ProtocolVersion | undefined {
   const named = versionIn(params)
   return method === 'initialize' && (named === undefined || named > latestLegacy) ? latestLegacy : named
 }
 
 const receive = DuplexConnection.prototype.receive
-/** The revision a client asked for, until its session has one: it may go on before it was answered. */
+/** The revision that a client requested, until it is negotiated: clients may continue before the response. */
 const greeted = new WeakMap<DuplexConnection, ProtocolVersion>()
 DuplexConnection.prototype.receive = function (value, bytes, caller) {
   if (isObject(value) && value['method'] === 'initialize') {
     greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
   }
-  take(value, this.peer?.revision.version ?? greeted.get(this))
+  checkMessage(value, this.peer?.revision.version ?? greeted.get(this))
   return receive.call(this, value, bytes, caller)
 }
 
@@ -59,23 +65,23 @@ Router.prototype.handle = function (request, reply) {
   const read = request.read.bind(request)
   request.read = async (maxBytes, memory) => {
     const body = await read(maxBytes, memory)
-    // What is posted to HTTP+SSE is taken in by its connection.
-    if (sessionIdIn(request) === undefined) takeBody(request, body)
+    // The connection of HTTP+SSE validates what is posted to it.
+    if (sessionIdIn(request) === undefined) checkBody(request, body)
     return body
   }
   return handle.call(this, request, reply)
 }
 
-function takeBody(request: HttpRequest, body: Body): void {
+function checkBody(request: HttpRequest, body: Body): void {
   const value = valueIn(body)
   const owner = owners.get(request.header('mcp-session-id') ?? '')
-  const spoken = owner?.session.peer?.revision.version ?? published(request.header('mcp-protocol-version'))
-  if (value !== undefined) take(value, spoken)
+  const revision = owner?.session.peer?.revision.version ?? published(request.header('mcp-protocol-version'))
+  if (value !== undefined) checkMessage(value, revision)
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The JSON value of a body; undefined for what is none, which no schema can judge. */
+/** The JSON value of a body; undefined if it is not JSON. */
 function valueIn(body: Body): unknown {
   if (body.type === 'value') return body.value
   if (body.type !== 'bytes') return undefined
@@ -86,7 +92,7 @@ function valueIn(body: Body): unknown {
   }
 }
 
-/** The questions every session put, by id. */
+/** The requests of every session to its client, by id. */
 const questions = new WeakMap<Session, Map<unknown, string>>()
 
 const request = Session.prototype.request
@@ -115,6 +121,6 @@ Session.prototype.response = function (message: JsonRpcResponse) {
   const version = this.peer?.revision.version
   const asked = 'id' in message ? questions.get(this)?.get(message.id) : undefined
   const result = 'result' in message ? message.result : undefined
-  if (version !== undefined) holdReceived(version, 'client', message, resultOfCore(asked, result))
+  if (version !== undefined) validateReceived(version, 'client', message, coreResultMethod(asked, result))
   return response.call(this, message)
 }

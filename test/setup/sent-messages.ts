@@ -2,9 +2,16 @@ import type { JsonRpcMessage, ProtocolVersion } from '@jackfield/sdk'
 import type { ClientTransportEvents } from '@jackfield/sdk/client'
 import { ClientConnection } from '../../packages/sdk/src/client/client-connection.ts'
 import { revisions } from '../../packages/sdk/src/protocol/revisions.ts'
-import { holdReceived, holdSent, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
+import {
+  coreResultMethod,
+  isCoreMethod,
+  published,
+  validateReceived,
+  validateSent,
+  versionIn,
+} from './schema-validation.ts'
 
-// Holds whatever a server of ours encodes, and whatever one of our clients sends or receives.
+// Validates the messages that our servers encode, and those that our clients send or receive.
 
 for (const revision of Object.values(revisions)) {
   const { version, result, inputRequired, error, notification, question } = revision
@@ -12,30 +19,31 @@ for (const revision of Object.values(revisions)) {
   Object.assign(revision, {
     result: (...args: Parameters<typeof result>) => {
       const wire = result(...args)
-      if (mayBeOfCore(args[0])) holdSent(version, 'server', { jsonrpc: '2.0', id, result: wire }, args[0])
+      if (isCoreMethod(args[0]))
+        validateSent(version, 'server', { jsonrpc: '2.0', id, result: wire }, args[0])
       return wire
     },
     inputRequired: (...args: Parameters<typeof inputRequired>) => {
       const wire = inputRequired(...args)
-      holdSent(version, 'server', { jsonrpc: '2.0', id, result: wire }, 'tools/call')
+      validateSent(version, 'server', { jsonrpc: '2.0', id, result: wire }, 'tools/call')
       return wire
     },
     error: (...args: Parameters<typeof error>) => {
       const wire = error(...args)
-      holdSent(version, 'server', { jsonrpc: '2.0', id, error: wire })
+      validateSent(version, 'server', { jsonrpc: '2.0', id, error: wire })
       return wire
     },
     notification: (...args: Parameters<typeof notification>) => {
       const wire = notification(...args)
-      if (wire !== undefined && mayBeOfCore(wire.method)) {
-        holdSent(version, 'server', { jsonrpc: '2.0', ...wire })
+      if (wire !== undefined && isCoreMethod(wire.method)) {
+        validateSent(version, 'server', { jsonrpc: '2.0', ...wire })
       }
       return wire
     },
     question: (...args: Parameters<typeof question>) => {
       const params = question(...args)
       if (revision.era === 'session') {
-        holdSent(version, 'server', { jsonrpc: '2.0', id, method: args[0].method, params })
+        validateSent(version, 'server', { jsonrpc: '2.0', id, method: args[0].method, params })
       }
       return params
     },
@@ -59,7 +67,7 @@ ClientConnection.prototype.start = function (events) {
   return start.call(this, events)
 }
 
-/** One connection of a client: which revision it speaks, and what its answers answer. */
+/** The revision of a client's connection, and the requests of its responses. */
 class Conversation {
   readonly #asked = new Map<unknown, string>()
   readonly #sentAs = new Map<unknown, { method: string; version: ProtocolVersion | undefined }>()
@@ -73,8 +81,8 @@ class Conversation {
   #received(message: JsonRpcMessage): void {
     if ('method' in message) {
       if ('id' in message) this.#asked.set(message.id, message.method)
-      if (this.#version !== undefined && mayBeOfCore(message.method)) {
-        holdReceived(this.#version, 'server', message)
+      if (this.#version !== undefined && isCoreMethod(message.method)) {
+        validateReceived(this.#version, 'server', message)
       }
       return
     }
@@ -85,7 +93,7 @@ class Conversation {
     }
     const version = asked?.version ?? this.#version
     if (version === undefined || asked === undefined) return
-    holdReceived(version, 'server', message, resultOfCore(asked.method, result))
+    validateReceived(version, 'server', message, coreResultMethod(asked.method, result))
   }
 
   #sent(message: JsonRpcMessage): void {
@@ -93,9 +101,14 @@ class Conversation {
       const version = versionIn(message.params) ?? this.#version
       if ('id' in message) this.#sentAs.set(message.id, { method: message.method, version })
       if (message.method === 'initialize') this.#version = undefined
-      if (version !== undefined && mayBeOfCore(message.method)) holdSent(version, 'client', message)
+      if (version !== undefined && isCoreMethod(message.method)) validateSent(version, 'client', message)
     } else if (this.#version !== undefined) {
-      holdSent(this.#version, 'client', message, 'id' in message ? this.#asked.get(message.id) : undefined)
+      validateSent(
+        this.#version,
+        'client',
+        message,
+        'id' in message ? this.#asked.get(message.id) : undefined,
+      )
     }
   }
 }

@@ -4,16 +4,16 @@ import { expect } from 'vitest'
 import { interview, type Question } from '../interview.ts'
 import type { Rule } from '../rule.ts'
 
-const visiting: ConnectOptions = { elicitation: { url: true }, onElicit: () => ({ action: 'accept' }) }
+const acceptingUrls: ConnectOptions = { elicitation: { url: true }, onElicit: () => ({ action: 'accept' }) }
 
-/** The question whether the person would visit a URL. */
-export const visit = (url: string): Question => ({
+/** A URL elicitation. */
+export const urlQuestion = (url: string): Question => ({
   method: 'elicitation/create',
   params: { mode: 'url', message: 'Go', url, elicitationId: 'v' },
 })
 
-/** Visits of URLs: what is asked, and how word of their end travels. */
-export const visitRules: readonly Rule[] = [
+/** URL elicitations and their completion. */
+export const urlElicitationRules: readonly Rule[] = [
   {
     title: 'a URL elicitation has a web URL, on both sides',
     since: '2025-11-25',
@@ -23,11 +23,11 @@ export const visitRules: readonly Rule[] = [
         expect(await raw.call('visit', { url })).toContain('failed unexpectedly')
         expect(raw.asked).toEqual([])
       }
-      const { ask } = await interview(ground, visiting)
+      const { ask } = await interview(ground, acceptingUrls)
       for (const url of ['javascript:alert(1)', 'file:///etc/passwd']) {
-        expect((await ask(visit(url))).result).toBeUndefined()
+        expect((await ask(urlQuestion(url))).result).toBeUndefined()
       }
-      expect((await ask(visit('https://example.com/in'))).result).toEqual({ action: 'accept' })
+      expect((await ask(urlQuestion('https://example.com/in'))).result).toEqual({ action: 'accept' })
     },
   },
   {
@@ -36,18 +36,18 @@ export const visitRules: readonly Rule[] = [
     until: '2025-11-25',
     async holds(ground) {
       const complete = 'notifications/elicitation/complete'
-      const id = `visit over ${ground.transport}`
-      const visiting = await ground.raw({ onRequest: () => ({ result: { action: 'accept' } }) })
+      const id = `URL elicitation over ${ground.transport}`
+      const asked = await ground.raw({ onRequest: () => ({ result: { action: 'accept' } }) })
       const other = await ground.raw()
-      expect(await visiting.call('visit', { id })).toBe('accept')
-      expect(visiting.asked).toMatchObject([{ params: { elicitationId: id } }])
-      // Where each client has a process of its own, only its own can be told.
-      await visiting.call('finish', { id })
-      await visiting.call('finish', { id: 'of nobody' })
-      await visiting.until(() => visiting.notices(complete).length > 0)
-      await visiting.settle()
+      expect(await asked.call('visit', { id })).toBe('accept')
+      expect(asked.asked).toMatchObject([{ params: { elicitationId: id } }])
+      // Where each client has a process of its own, only its own can be notified.
+      await asked.call('finish', { id })
+      await asked.call('finish', { id: 'unknown' })
+      await asked.until(() => asked.notices(complete).length > 0)
+      await asked.settle()
       await other.settle()
-      expect(visiting.notices(complete)).toMatchObject([{ params: { elicitationId: id } }])
+      expect(asked.notices(complete)).toMatchObject([{ params: { elicitationId: id } }])
       expect(other.notices(complete)).toEqual([])
     },
   },
@@ -57,16 +57,16 @@ export const visitRules: readonly Rule[] = [
     until: '2025-11-25',
     async holds(ground) {
       const over: string[] = []
-      const { params } = visit('https://example.com/in')
+      const { params } = urlQuestion('https://example.com/in')
       const tell = (say: (message: JsonObject) => void, elicitationId: string): void =>
         say({ method: 'notifications/elicitation/complete', params: { elicitationId } })
       const { client } = await ground.meet(
         {
           methods: {
             'tools/call': ({ say }) => {
-              for (const id of ['v', 'of nobody']) tell(say, id)
+              for (const id of ['v', 'unknown']) tell(say, id)
               say({ id: 'question', method: 'elicitation/create', params })
-              for (const id of ['v', 'v', 'of nobody']) tell(say, id)
+              for (const id of ['v', 'v', 'unknown']) tell(say, id)
               return { content: [] }
             },
           },

@@ -10,31 +10,31 @@ interface Fault {
   message: string
 }
 
-/** Where peers are packages of others, whose faults are told by the tests there. */
+/** Tests with peers of other projects, which report the faults of those peers themselves. */
 const peersOfOthers: readonly string[] = ['test/features/', 'test/interop/']
 
 const core: ReadonlySet<string> = new Set(Object.keys(methods))
-/** Notices of extensions, which the schema of the core does not know. */
+/** Notifications of extensions, which the core schema does not define. */
 const added: ReadonlySet<string> = new Set(['notifications/tasks'])
 
-/** A flood of messages is judged by its first ones. */
-const heldPerTest = 500
-let held = 0
+/** Of more messages only the first ones are validated. */
+const validatedPerTest = 500
+let validated = 0
 const sent: Fault[] = []
 const received: Fault[] = []
 
-/** Holds a message that ours send to the schema of its revision; a result also to the request it answers. */
-export function holdSent(
+/** Validates a message of our code by the schema of its revision; a result by that of its request. */
+export function validateSent(
   revision: ProtocolVersion,
   sender: Sender,
   message: unknown,
   answers?: string,
 ): void {
-  hold(sent, revision, sender, message, answers)
+  validate(sent, revision, sender, message, answers)
 }
 
-/** Holds a message that ours receive to the schema of its revision; a result also to the request it answers. */
-export function holdReceived(
+/** Validates a message to our code by the schema of its revision; a result by that of its request. */
+export function validateReceived(
   revision: ProtocolVersion,
   sender: Sender,
   message: unknown,
@@ -42,17 +42,17 @@ export function holdReceived(
 ): void {
   const path = expect.getState().testPath ?? ''
   if (peersOfOthers.some((place) => path.includes(`/${place}`))) return
-  hold(received, revision, sender, message, answers)
+  validate(received, revision, sender, message, answers)
 }
 
-function hold(
+function validate(
   faults: Fault[],
   revision: ProtocolVersion,
   sender: Sender,
   message: unknown,
   answers: string | undefined,
 ): void {
-  if (++held > heldPerTest) return
+  if (++validated > validatedPerTest) return
   const text = written(message)
   if (text === undefined) return
   for (const fault of checkWire(revision, sender, JSON.parse(text), answers)) {
@@ -60,7 +60,7 @@ function hold(
   }
 }
 
-/** The text that crosses the wire; undefined for what cannot be written, and so never does. */
+/** The message as JSON; undefined if it cannot be encoded. */
 function written(message: unknown): string | undefined {
   try {
     return JSON.stringify(message)
@@ -69,27 +69,29 @@ function written(message: unknown): string | undefined {
   }
 }
 
-/** Gives the verdict on one test, and forgets what it saw. */
-export function verdict(): void {
-  held = 0
+/** Fails the test if a message was invalid, and resets for the next test. */
+export function expectValid(): void {
+  validated = 0
   const reason = faultsDeclared()
-  const ofOurs = sent.splice(0)
-  const ofPeers = received.splice(0)
-  expect(ofOurs, 'every message sent fits the official schema of its revision').toEqual([])
+  const sentFaults = sent.splice(0)
+  const receivedFaults = received.splice(0)
+  expect(sentFaults, 'every message sent fits the official schema of its revision').toEqual([])
   if (reason === undefined) {
-    expect(ofPeers, 'every message received fits the official schema of its revision').toEqual([])
+    expect(receivedFaults, 'every message received fits the official schema of its revision').toEqual([])
   } else {
-    expect(ofPeers, `the peer was declared faulty ("${reason}"), but sent nothing wrong`).not.toEqual([])
+    expect(receivedFaults, `the peer was declared faulty ("${reason}"), but sent nothing wrong`).not.toEqual(
+      [],
+    )
   }
 }
 
 /** Whether the official schemas may know a method: extensions and programs have methods of their own. */
-export function mayBeOfCore(method: string): boolean {
+export function isCoreMethod(method: string): boolean {
   return core.has(method) || (method.startsWith('notifications/') && !added.has(method))
 }
 
 /** The method whose result a schema defines; undefined for a result of an extension. */
-export function resultOfCore(method: string | undefined, result: unknown): string | undefined {
+export function coreResultMethod(method: string | undefined, result: unknown): string | undefined {
   if (method === undefined || !core.has(method)) return undefined
   const { resultType = 'complete', task } = isObject(result) ? result : {}
   const plain = (resultType === 'complete' || resultType === 'input_required') && task === undefined

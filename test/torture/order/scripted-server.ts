@@ -16,7 +16,7 @@ export interface Arrived {
 }
 
 /** The scripted peer of a client. */
-export interface FarEnd {
+export interface ScriptedServer {
   readonly link: ClientTransport | ClientTransportFactory
   /** Calls in the order they came. */
   readonly calls: Arrived[]
@@ -61,7 +61,7 @@ const notice = (call: Arrived, progress: number): object => ({
 })
 
 /** The scripted peer for one channel for everything. */
-export function channelEnd(revision: ProtocolVersion): FarEnd {
+export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
   const calls: Arrived[] = []
   const cancelled: RequestId[] = []
   const stray: string[] = []
@@ -102,7 +102,7 @@ export function channelEnd(revision: ProtocolVersion): FarEnd {
 }
 
 /** The scripted peer for HTTP, where each call is answered on a stream of its own. */
-export function httpEnd(revision: ProtocolVersion): FarEnd {
+export function scriptedHttp(revision: ProtocolVersion): ScriptedServer {
   const calls: Arrived[] = []
   const cancelled: RequestId[] = []
   const streams = new Map<RequestId, ReadableStreamDefaultController<Uint8Array>>()

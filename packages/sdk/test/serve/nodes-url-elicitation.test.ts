@@ -3,7 +3,7 @@ import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { adapters } from './http-support.ts'
 import { settle, until } from './support.ts'
-import { visitor } from './visiting.ts'
+import { urlElicitationClient } from './url-elicitation-client.ts'
 
 const complete = 'notifications/elicitation/complete'
 
@@ -38,11 +38,11 @@ it.each(adapters)(
     })
     const [home, , far] = nodes
     if (home === undefined || far === undefined) throw new Error('No nodes')
-    const asked = await visitor(home)
-    const others = [await visitor(home), await visitor(far)]
-    const first = await asked.visit('pay')
-    const second = await asked.visit('pay')
-    for (const one of others) await one.visit('pay')
+    const asked = await urlElicitationClient(home)
+    const others = [await urlElicitationClient(home), await urlElicitationClient(far)]
+    const first = await asked.elicit('pay')
+    const second = await asked.elicit('pay')
+    for (const one of others) await one.elicit('pay')
     servers[2]?.elicitationComplete('of nobody')
     servers[2]?.elicitationComplete(String(first))
     await until(() => asked.stream.messages().length === 1)
