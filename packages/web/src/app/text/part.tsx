@@ -21,7 +21,7 @@ export class Part extends Component<{ name: string; children: ReactNode }, Failu
   }
 
   static getDerivedStateFromProps({ name }: { name: string }, state: Failure): Failure | null {
-    return name === state.name ? null : { name }
+    return name === state.name ? null : { name, error: undefined }
   }
 
   override render(): ReactNode {
