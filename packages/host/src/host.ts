@@ -20,7 +20,7 @@ import { Requests } from './host/requests.ts'
 import { defaults, Events, Running } from './host/running.ts'
 import { createRecorder } from './log/store/activity-log.ts'
 import { openStore } from './log/store/store.ts'
-import { advice, asStoreError } from './log/store/store-error.ts'
+import { advice, faultOf } from './log/store/store-error.ts'
 import { createTrace, type Trace } from './log/trace/trace.ts'
 import { createCode } from './models/code/code.ts'
 import { createConversationStore } from './models/conversation-store.ts'
@@ -118,7 +118,7 @@ class LiveHost implements Host {
       },
       failed: (error) =>
         process.emitWarning(
-          `The ends of activities cannot be recorded: ${reasonOf(error)}. ${advice[asStoreError(error)?.fault ?? 'other']}`,
+          `The ends of activities cannot be recorded: ${reasonOf(error)}. ${advice[faultOf(error)]}`,
         ),
     })
     this.#texts = new ResourceTexts({

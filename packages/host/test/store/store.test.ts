@@ -146,10 +146,13 @@ describe('the store file', () => {
       first.activity.begin(start)
       const all = (await readdir(folder)).map((name) => join(folder, name))
       expect(all).toEqual(expect.arrayContaining([file, `${file}-wal`]))
-      for (const path of all) await chmod(path, 0o644)
+      for (const path of all) await chmod(path, path.endsWith('.running') ? 0o755 : 0o644)
       const second = openStore(file)
       second.activity.begin(start)
-      for (const path of all) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, 0o600])
+      for (const path of all) {
+        const found = await stat(path)
+        expect([path, found.mode & 0o777]).toEqual([path, found.isDirectory() ? 0o700 : 0o600])
+      }
       second.close()
       first.close()
     },
