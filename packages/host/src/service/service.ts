@@ -181,7 +181,7 @@ export class HostService {
   }
 
   get #canAskForApproval(): boolean {
-    return this.surfaces.attached.some(({ kinds }) => kinds.includes('install'))
+    return this.surfaces.attached.some(({ kinds }) => kinds.includes('start'))
   }
 
   #needsApproval(name: string): boolean {

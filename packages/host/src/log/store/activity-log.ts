@@ -213,6 +213,7 @@ export const activityKinds: readonly Activity['kind'][] = [
   'change',
   'result',
   'install',
+  'start',
   'input',
   'drift',
   'login',

@@ -6,7 +6,7 @@ import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
 import { rollBack } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
-import { sealedMigration } from './inbox-tables.ts'
+import { sealedMigration, startMigration } from './inbox-tables.ts'
 import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
 import { runningFolder } from './owners.ts'
 import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
@@ -164,6 +164,7 @@ const migrations: readonly string[] = [
   logQueueMigration,
   appMigration,
   rowIdsMigration,
+  startMigration,
 ]
 
 /**
