@@ -28,16 +28,21 @@ const withStores = [
   'test/torture/nodes/**/*.test.ts',
 ]
 
-/** Files that run the packages against other implementations and in other runtimes. */
+/** Files that run the packages against other implementations, in other runtimes, and as installed tarballs. */
 const withPeers = [
   'test/interop/**/*.test.ts',
   'test/runtimes/**/*.test.ts',
   'test/features/peers.test.ts',
   'packages/create-jackfield/test/first-hour.test.ts',
+  'test/release/container.test.ts',
 ]
 
 /** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. */
-const inBrowser = ['packages/web/test/journeys/**/*.test.ts']
+const inBrowser = [
+  'packages/web/test/journeys/**/*.test.ts',
+  'packages/web/test/server/browser.test.ts',
+  'test/torture/browsers/pages.test.ts',
+]
 
 /** Every entry of every package of the workspace, by its source file. */
 function packageEntries(): { find: RegExp; replacement: string }[] {

@@ -13,7 +13,7 @@ const groups = [
   group('base', `jsonrpc/(?!line-source)|protocol/|request/(?!${handlers})|json-schema/places`),
   group('edges', 'request/|transports/server/(?!line-)|server/visibility'),
   group('lines', 'jsonrpc/line-source|transports/(?:client|server)/line-'),
-  group('server', 'server/|json-schema/(?!schema\\.ts|linear-)'),
+  group('server', 'server/|json-schema/(?!schema(?:-index)?\\.ts|linear-)'),
   group('schema', 'json-schema/'),
   // What imports modules of Node stays out of what runs in browsers.
   group('processes', 'transports/client/(?:inherited-|process-)'),

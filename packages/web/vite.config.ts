@@ -7,7 +7,7 @@ import { readCatalog } from './locales/catalog.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** Imports of `locales/<language>.po` as compiled messages by id. */
+/** Imports of `locales/<language>.po` as compiled messages by id, and of `host.<language>.po` as sentences by those of the host. */
 function catalogs(): Plugin {
   return {
     name: 'catalogs',
@@ -15,7 +15,7 @@ function catalogs(): Plugin {
       if (!id.endsWith('.po')) return undefined
       const messages = Object.entries(readCatalog(text)).map(([key, message]) => [
         key,
-        compileMessage(message),
+        basename(id).startsWith('host.') ? message : compileMessage(message),
       ])
       return {
         code: `export default ${JSON.stringify(Object.fromEntries(messages))}`,
@@ -62,6 +62,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: {
+      // A module of the host is then in the chunks that use it, and not wherever the entry of the host is imported.
+      treeshake: { moduleSideEffects: [{ test: /packages\/host\/src\//, sideEffects: false }] },
+    },
     license: { fileName: 'licenses.md' },
   },
 })

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { entries } from '../../scripts/reference/entries.ts'
 import { root } from '../../scripts/run.ts'
-import { exportedFrom } from './exported.ts'
+import { exportedFrom, undocumentedMembers } from './exported.ts'
 
 describe('every way into a package', () => {
   it.each(entries())('$name is in the README of its package', ({ name, folder }) => {
@@ -19,4 +19,37 @@ describe('every name that can be imported', () => {
     const silent = names.filter(({ comment }) => comment === undefined || comment.length < 10)
     expect(silent.map((one) => `${relative(root, one.file)}: ${one.name}`)).toEqual([])
   })
+})
+
+it('every member of a type that an entry of the SDK or a store exports has a doc comment', () => {
+  const namesIn = new Map<string, Set<string>>()
+  for (const { name: entry, file } of entries()) {
+    if (!/^@jackfield\/(?:sdk|redis|postgres)/.test(entry)) continue
+    for (const { name, file: origin } of exportedFrom(file)) {
+      namesIn.set(origin, (namesIn.get(origin) ?? new Set()).add(name))
+    }
+  }
+  expect(namesIn.size).toBeGreaterThan(40)
+  const silent = [...namesIn].flatMap(([file, names]) =>
+    undocumentedMembers(file, names).map((member) => `${relative(root, file)}: ${member}`),
+  )
+  expect(silent).toEqual([])
+})
+
+it('links of doc comments name pages of the specification that exist', () => {
+  const rows = globSync(join(root, 'test/requirements/*.tsv')).map((file) => readFileSync(file, 'utf8'))
+  const pages = new Set(
+    rows.flatMap((text) => Array.from(text.matchAll(/2607-\d+ ([a-z/-]+)#/g), ([, page]) => page)),
+  )
+  expect(pages.size).toBeGreaterThan(20)
+  const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
+  const wrong = sources.flatMap((file) =>
+    Array.from(
+      readFileSync(join(root, file), 'utf8').matchAll(/io\/specification\/2026-07-28\/([a-z/-]+)/g),
+      ([, page = '']) => page,
+    )
+      .filter((page) => !pages.has(page) && !pages.has(`${page}/index`))
+      .map((page) => `${file}: ${page}`),
+  )
+  expect(wrong).toEqual([])
 })

@@ -41,6 +41,31 @@ export function exportedFrom(file: string): Exported[] {
   return [...found.values()]
 }
 
+const typeWithMembers = /^export (?:(?:interface|class) (\w+)[^{]*|type (\w+)[^\n]*)\{\n([\s\S]*?)^\}/gm
+const memberStart =
+  /^ {2}(?:(?:readonly|static|get) )*(?!constructor|override)(?:'([^']+)'|(\[[\w.]+\]|[\w$]+))\??[(<:](.*)$/
+/** The member that says which form of a union an object has, or that the specification gives the same meaning everywhere. */
+const selfEvident = /^(?:(?:type|kind|mode|jsonrpc)\??: '.*|_meta\?: JsonObject)$/
+
+/** The members of the exported interfaces and classes of a source file that have no doc comment, as `Type.member`. */
+export function undocumentedMembers(file: string, names: ReadonlySet<string>): string[] {
+  const source = readFileSync(file, 'utf8')
+  return [...source.matchAll(typeWithMembers)].flatMap(({ 1: named, 2: alias, 3: body = '' }) => {
+    const owner = named ?? alias ?? ''
+    if (!names.has(owner)) return []
+    const documented = new Set<string>()
+    const lines = body.split('\n')
+    return lines.flatMap((line, at) => {
+      const [, quoted, plain = ''] = memberStart.exec(line) ?? []
+      const name = quoted ?? plain
+      if (name === '' || selfEvident.test(line.trim().replace(/^readonly /, ''))) return []
+      if (documented.has(name)) return []
+      documented.add(name)
+      return lines[at - 1]?.endsWith('*/') ? [] : [`${owner}.${name}`]
+    })
+  })
+}
+
 function chosen(others: readonly Exported[], inner: string, outer: string, file: string): Exported {
   const one = others.find(({ name }) => name === inner)
   return { file: one?.file ?? file, comment: one?.comment, name: outer }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { ErrorCode, type ProtocolVersion, protocolVersions, RpcError } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { methods } from '../../packages/sdk/src/protocol/methods.ts'
@@ -33,6 +33,16 @@ const marks = (has: (version: ProtocolVersion) => boolean): string[] =>
 const data = { supported: [], requested: 'x', requiredCapabilities: {}, elicitations: [] }
 
 describe('docs/names.md', () => {
+  it('names files and folders that exist, for every term of the code', () => {
+    const paths = table('Terms in the code').flatMap(([, , cell = '']) => cell.split(', ').map(bare))
+    expect(paths.length).toBeGreaterThan(40)
+    const places = ['../../', '../../packages/sdk/src/']
+    const missing = paths.filter(
+      (path) => !places.some((place) => existsSync(new URL(place + path, import.meta.url))),
+    )
+    expect(missing).toEqual([])
+  })
+
   it('names every request method, with the revisions that have it', () => {
     const rows = table('Requests').map(([name, from, ...cells]) => [bare(name), from, ...cells])
     const known = Object.entries(methods).map(([name, { from, since, until }]) => [

@@ -8,7 +8,8 @@ import {
 } from '../../packages/sdk/src/transports/server/http/http-adapter.ts'
 import { Router } from '../../packages/sdk/src/transports/server/http/router.ts'
 import { type HttpSession, Sessions } from '../../packages/sdk/src/transports/server/http/sessions.ts'
-import { Session, type SessionOutlet } from '../../packages/sdk/src/transports/server/session.ts'
+import { Session } from '../../packages/sdk/src/transports/server/session.ts'
+import type { SessionOutlet } from '../../packages/sdk/src/transports/server/session-requester.ts'
 import { isObject } from './json.ts'
 import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
 

@@ -85,7 +85,7 @@ function textsOf(result: object): unknown {
 }
 
 /**
- * The revisions at which one of the servers is tried: all of the first, and of each other one the newest and two that change
+ * The revisions at which one of the servers is tried: all of the first, and of each other one the newest and one that changes
  * from server to server. What a revision does to results is the same code for all servers. `JACKFIELD_MATRIX=full`, which
  * `npm run test:all` sets, tries all of each.
  */
@@ -93,7 +93,9 @@ function revisionsFor(server: OfficialServer): readonly ProtocolVersion[] {
   const index = officialServers.indexOf(server)
   if (index === 0 || process.env['JACKFIELD_MATRIX'] === 'full') return protocolVersions
   const older = protocolVersions.slice(0, -1)
-  return protocolVersions.filter((version, at) => !older.includes(version) || (at + index) % older.length < 2)
+  return protocolVersions.filter(
+    (version, at) => !older.includes(version) || (at + index) % older.length === 0,
+  )
 }
 
 describe.for(officialServers)('$name, unchanged', (server) => {

@@ -12,7 +12,9 @@ export {
   readTyped,
   reviewForm,
 } from './core/forms/form.ts'
+export { defaultResultCharacters, fitResult } from './models/fitted-result.ts'
 export { estimateTokens } from './models/tool-search/meter.ts'
+export { forModel } from './shared/audience.ts'
 export { codeName, makeVisible, type Unseen, unseenIn } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'
 export type * from './types/index.ts'

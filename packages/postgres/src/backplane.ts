@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Backplane, McpError } from '@jackfield/sdk'
+import { ReadBatches } from '@jackfield/sdk/internal/stores'
 import { Database } from './database.ts'
 import type { PostgresOptions } from './options.ts'
 import { now } from './schema.ts'
@@ -18,6 +19,8 @@ const mostKeyBytes = 512
 /** A hundred years. */
 const longestMs = 3_155_760_000_000
 const expireEveryMs = 30_000
+/** Most records that one statement reads. */
+const mostKeys = 100
 
 /**
  * A backplane on PostgreSQL 13 or later, for about ten nodes: used states and sessions are as durable as the database. Each node
@@ -38,13 +41,20 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
     database.repeat('expiry', `SELECT ${s}.expire()`).catch(() => {})
   }, expireEveryMs).unref()
   let closing: Promise<void> | undefined
+  const reads = new ReadBatches(async (names) => {
+    const keys = names.map(keyOf)
+    const text = `SELECT key, value FROM ${s}.records WHERE key = ANY($1) AND expires_at > ${now}`
+    const rows = await database.repeat('get', text, [keys])
+    const values = new Map(rows.map((row) => [hexOf(row['key']), row['value']]))
+    return keys.map((key) => values.get(hexOf(key)))
+  }, mostKeys)
 
   return {
     spansProcesses: true,
     get: async (key) => {
-      const text = `SELECT value FROM ${s}.records WHERE key = $1 AND expires_at > ${now}`
-      const [found] = await database.repeat('get', text, [keyOf(key)])
-      return textOf(found?.['value'])
+      requireText(key)
+      if (closing !== undefined) throw database.errors.closed()
+      return textOf(await reads.get(key))
     },
     set: async (key, value, ttlMs) => {
       const ttl = lifetime(ttlMs)
@@ -116,6 +126,7 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
     },
     close: () => {
       clearInterval(expiry)
+      reads.flush()
       closing ??= topics.close().then(() => database.close())
       return closing
     },
@@ -159,6 +170,10 @@ function bytesOf(value: string): Buffer {
     'LIMIT',
     `A value has more than ${mostBytes} bytes: keep it elsewhere, and its name here`,
   )
+}
+
+function hexOf(value: unknown): string {
+  return Buffer.isBuffer(value) ? value.toString('hex') : ''
 }
 
 function textOf(value: unknown): string | undefined {

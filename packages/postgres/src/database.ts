@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { retryPause, TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
+import { retryDelay, TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import pg from 'pg'
 import { PostgresErrors } from './errors.ts'
 import type { PostgresOptions, PostgresPool } from './options.ts'
@@ -8,6 +8,7 @@ import { createSchema, type Schema, schemaOf } from './schema.ts'
 /** A row of a result, by column. */
 export type Row = Readonly<Record<string, unknown>>
 
+const firstPauseMs = 50
 const longestPauseMs = 500
 
 /** The database of a backplane or a task store: runs statements, each for a bounded time. */
@@ -131,7 +132,7 @@ export class Database {
         const failure = wasUnsent ? this.errors.away(error) : this.errors.failed(what, error)
         const isRepeated =
           wasUnsent || this.errors.wasConflict(error) || (mayRepeat && failure.code === 'CONNECTION_CLOSED')
-        const pause = retryPause(tries, longestPauseMs)
+        const pause = retryDelay(tries, firstPauseMs, longestPauseMs)
         if (!isRepeated || performance.now() + pause >= deadline) throw failure
         await new Promise((resolve) => setTimeout(resolve, pause))
       } finally {

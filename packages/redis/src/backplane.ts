@@ -31,8 +31,7 @@ export async function redisBackplane(options: RedisOptions): Promise<RedisBackpl
   return {
     spansProcesses: true,
     get: async (key) => {
-      const at = valueAt(key)
-      const value = await commands.repeat(at, ['GET', at])
+      const value = await commands.read(valueAt(key))
       return typeof value === 'string' ? value : undefined
     },
     set: async (key, value, ttlMs) => {

@@ -2,6 +2,8 @@
 export interface RedisCommandOptions {
   /** The mapping of reply types; an empty one yields text. */
   readonly typeMapping?: object
+  /** Milliseconds until the client rejects a command; undefined for no limit. */
+  readonly timeout?: number | undefined
 }
 
 /** The part of every client that is used. */

@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
+import { ReadBatches, TimeoutError, withTimeout } from '@jackfield/sdk/internal/stores'
 import type { CommandSender } from './client.ts'
 import type { RedisErrors } from './errors.ts'
 import type { ReconnectingClient } from './reconnecting-client.ts'
@@ -7,22 +7,37 @@ import type { Script } from './scripts.ts'
 
 /** Most pending commands. */
 const mostPending = 10_000
+/** Most keys of one MGET. */
+const mostKeys = 100
 /** Error replies of a server that cannot serve now: it is loading its data, or has become a replica. */
 const useless = /^(LOADING|READONLY|MASTERDOWN)\b/
 
-/** Sends commands with one key each, and bounds their duration. */
+/** Error replies for an MGET whose keys could be read one by one. */
+const indivisible = /^(CROSSSLOT|NOPERM)\b/
+
+/** Sends commands, and bounds their duration. */
 export class Commands {
   readonly #line: ReconnectingClient<CommandSender>
   readonly #faults: RedisErrors
   readonly #timeoutMs: number
   readonly #idle: (() => void)[] = []
+  readonly #reads = new ReadBatches((keys) => this.#readAll(keys), mostKeys)
+  /** Whether one command may have keys of several slots. */
+  #mayCombine: boolean
   #pending = 0
   #closed = false
 
-  constructor(line: ReconnectingClient<CommandSender>, faults: RedisErrors, timeoutMs: number) {
+  /** @param mayCombine whether one command may have several keys: not in a cluster */
+  constructor(
+    line: ReconnectingClient<CommandSender>,
+    faults: RedisErrors,
+    timeoutMs: number,
+    mayCombine: boolean,
+  ) {
     this.#line = line
     this.#faults = faults
     this.#timeoutMs = timeoutMs
+    this.#mayCombine = mayCombine
   }
 
   /** Runs a command. Rejects with an McpError if Redis is unavailable, times out, or returns an error. */
@@ -35,6 +50,11 @@ export class Commands {
   repeat(key: string, args: string[]): Promise<unknown> {
     const [name = ''] = args
     return this.#count(() => this.#sendAgain((deadline) => this.#send(name, key, args, deadline)))
+  }
+
+  /** Reads a value, together with others that are read in this turn of the event loop. */
+  read(key: string): Promise<unknown> {
+    return this.#mayCombine ? this.#count(() => this.#reads.get(key)) : this.repeat(key, ['GET', key])
   }
 
   /** Runs a script by its digest, or by its text if Redis does not know it. */
@@ -68,6 +88,24 @@ export class Commands {
     }
   }
 
+  async #readAll(keys: string[]): Promise<readonly unknown[]> {
+    const [first = '', ...more] = keys
+    if (this.#mayCombine && more.length > 0) {
+      try {
+        const values = await this.#sendAgain((deadline) =>
+          this.#send('MGET', first, ['MGET', ...keys], deadline),
+        )
+        return Array.isArray(values) ? values : []
+      } catch (error) {
+        if (!(error instanceof MustSplit)) throw error
+        this.#mayCombine = false
+      }
+    }
+    return Promise.all(
+      keys.map((key) => this.#sendAgain((deadline) => this.#send('GET', key, ['GET', key], deadline))),
+    )
+  }
+
   async #sendAgain(send: (deadline: number) => Promise<unknown>): Promise<unknown> {
     const deadline = this.#deadline()
     for (;;) {
@@ -80,16 +118,17 @@ export class Commands {
     }
   }
 
-  async #count<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw this.#faults.closed()
-    if (this.#pending >= mostPending) throw this.#faults.full(this.#pending)
+  #count(work: () => Promise<unknown>): Promise<unknown> {
+    if (this.#closed) return Promise.reject(this.#faults.closed())
+    if (this.#pending >= mostPending) return Promise.reject(this.#faults.full(this.#pending))
     this.#pending++
-    try {
-      return await work()
-    } finally {
+    const settled = (): void => {
       this.#pending--
       if (this.#pending === 0) for (const resolve of this.#idle.splice(0)) resolve()
     }
+    const result = work()
+    result.then(settled, settled)
+    return result
   }
 
   /** Waits during a short outage; rejects at once during a longer one. */
@@ -116,6 +155,7 @@ export class Commands {
     }
     const reason = this.#faults.reason(error)
     if (reason.startsWith('NOSCRIPT')) return new UnknownScript()
+    if (name === 'MGET' && indivisible.test(reason)) return new MustSplit()
     // Error replies of Redis start with a word in capitals.
     const isRefusal = /^[A-Z]{2,}\b/.test(reason)
     if (!isRefusal || useless.test(reason)) this.#line.drop(client, error, 0)
@@ -125,3 +165,6 @@ export class Commands {
 
 /** Redis does not have the script, because it is new or Redis was restarted. */
 class UnknownScript extends Error {}
+
+/** The keys of an MGET have to be read one by one: they are on several servers, or the user has no right to MGET. */
+class MustSplit extends Error {}

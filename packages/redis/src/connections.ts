@@ -41,7 +41,7 @@ export async function connectRedis(options: RedisOptions): Promise<RedisConnecti
     errorsEnd: true,
     ready: (client, again) => topics.renew(client, again),
   })
-  const commands = new Commands(line, faults, timeoutMs)
+  const commands = new Commands(line, faults, timeoutMs, !('subscriber' in options))
   try {
     await Promise.all([line.start(), messages.start()])
   } catch (error) {
@@ -101,8 +101,8 @@ function targetOf(options: RedisOptions): RedisTarget {
   return { faults, carrier: () => withTextReplies(make()), subscriber: make, errorsEnd: true }
 }
 
-/** Replies as text, whatever the type mapping of the given client. */
-const asText = { typeMapping: {} }
+/** Replies as text, whatever the type mapping of the given client; and no timer for each command, as `Commands` has one. */
+const asText = { typeMapping: {}, timeout: undefined }
 
 function withTextReplies(client: RedisClient): CommandSender {
   return {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { protocolVersions } from '@jackfield/sdk'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 
 /*
  * The requests of the introductory documents of the protocol, literally, as lines to the server's process, on each revision. Where
@@ -36,10 +36,11 @@ class Lines {
     const child = this.#child
     if (child.stdout === null) throw new Error('no output')
     createInterface({ input: child.stdout }).on('line', (line) => this.received.push(JSON.parse(line)))
-    onTestFinished(async () => {
-      child.stdin?.end()
-      if (child.exitCode === null) await once(child, 'exit')
-    })
+  }
+
+  async close(): Promise<void> {
+    this.#child.stdin?.end()
+    if (this.#child.exitCode === null) await once(this.#child, 'exit')
   }
 
   send(message: object): void {
@@ -72,7 +73,9 @@ class Lines {
     params: Record<string, unknown>,
   ): Promise<{ asked: Record<string, unknown>; answer(result: object): Promise<Message> }> {
     const id = this.start('tools/call', params)
-    const message = await this.until((one) => one.id === id || one.method === method)
+    const message = await this.until(
+      (one) => (one.id === id && one.method === undefined) || one.method === method,
+    )
     if (message.method === method) {
       const answer = (result: object): Promise<Message> => {
         this.send({ id: message.id, result })
@@ -102,8 +105,21 @@ function isStateless(revision: Revision): boolean {
   return revision === '2026-07-28'
 }
 
+/** The processes that the tests of each revision share. No test depends on what another one stored. */
+const processes = new Map<Revision, Promise<Lines>>()
+
+afterAll(async () => {
+  for (const lines of processes.values()) await (await lines).close()
+})
+
 /** A process that is ready for requests of a revision. */
-async function open(revision: Revision): Promise<Lines> {
+function open(revision: Revision): Promise<Lines> {
+  const lines = processes.get(revision) ?? start(revision)
+  processes.set(revision, lines)
+  return lines
+}
+
+async function start(revision: Revision): Promise<Lines> {
   const lines = new Lines(revision)
   if (isStateless(revision)) return lines
   const response = await lines.request('initialize', {
@@ -395,7 +411,7 @@ describe.each(protocolVersions.filter((revision) => revision >= '2025-06-18'))(
 
 describe('the documents on 2026-07-28', () => {
   test('server/discover and subscriptions/listen', async () => {
-    const lines = new Lines('2026-07-28')
+    const lines = await open('2026-07-28')
     const { result } = await lines.request('server/discover')
     expect(result).toMatchObject({
       resultType: 'complete',

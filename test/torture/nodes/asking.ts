@@ -14,7 +14,7 @@ export interface Payment {
 
 const _meta = meta({ [MetaKey.clientCapabilities]: { elicitation: { form: {} } } })
 
-/** Begins a payment, as Alice, and says yes to what is asked. */
+/** Begins a payment, as Alice, and accepts what is asked. */
 export async function asked(
   node: Sending,
   tool: Payment['tool'],

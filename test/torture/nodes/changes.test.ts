@@ -39,9 +39,9 @@ describe.skipIf(!isThere)(`changes on three nodes over Redis${left}`, () => {
       for (let trial = 0; trial < trials; trial++) {
         const started = performance.now()
         await random.pick(nodes).order({ changed: uri })
-        const told = (): boolean =>
+        const areNotified = (): boolean =>
           streams.every(({ answer, before }) => answer.messages().length > before + trial)
-        await until(told, watchdogMs)
+        await until(areNotified, watchdogMs)
         took.push(performance.now() - started)
       }
       for (const { answer, before } of streams) {
@@ -53,7 +53,11 @@ describe.skipIf(!isThere)(`changes on three nodes over Redis${left}`, () => {
         answer.drop()
       }
       took.sort((a, b) => a - b)
-      measured('until all six streams were told, half of the time', Math.round(took[trials >> 1] ?? 0), 'ms')
+      measured(
+        'until all six streams were notified, half of the time',
+        Math.round(took[trials >> 1] ?? 0),
+        'ms',
+      )
     },
   )
 })

@@ -9,8 +9,8 @@ import { z } from 'zod'
 import { authenticate, wordOf } from '../sessions/callers.ts'
 import { vault } from '../sessions/vault.ts'
 
-// One node of a vault on Redis. It says its port once it hears the others, takes orders a line at a time, and says each when it is done. What
-// its handlers did for good stands in the ledger.
+// One node of a vault on Redis. It prints its port once it receives the messages of the others, takes one order a line, and prints a line when
+// each is done. The effects of its handlers are in the ledger.
 
 interface Input {
   redis: string

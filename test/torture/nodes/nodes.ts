@@ -43,7 +43,7 @@ export class Node {
   async order(order: object): Promise<void> {
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`)
     const { value } = await this.#lines.next()
-    if (value !== 'done') throw new Error(`A node said ${value}`)
+    if (value !== 'done') throw new Error(`A node printed ${value}`)
   }
 }
 

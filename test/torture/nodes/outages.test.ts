@@ -111,10 +111,10 @@ describe.skipIf(!isThere)(`three nodes whose Redis goes away${left}`, () => {
         }
         expect(new Set(ledger()).size, where).toBe(ledger().length)
 
-        const heard = streams.map((one) => one.messages().length)
+        const received = streams.map((one) => one.messages().length)
         await nodes[1].order({ changed: uri })
         for (const [at, one] of streams.entries()) {
-          await until(() => one.messages().length > (heard[at] ?? 0), watchdogMs)
+          await until(() => one.messages().length > (received[at] ?? 0), watchdogMs)
           one.drop()
         }
       }

@@ -34,9 +34,9 @@ describe.skipIf(!isThere)(`requestState on three nodes over Redis${left}`, () =>
       const random = new Random(seed)
       const { nodes, ledger } = await service(steps(0)[0])
       let refused = 0
-      const refuse = async (said: JsonObject, where: string): Promise<void> => {
+      const refuse = async (response: JsonObject, where: string): Promise<void> => {
         refused++
-        expect(said['error'], where).toEqual({
+        expect(response['error'], where).toEqual({
           code: -32602,
           message: 'The requestState is not valid here. Start the request over.',
         })

@@ -30,7 +30,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       }
       for (let trial = 0; trial < trials; trial++) {
         const mine = visitors[random.between(0, visitors.length - 1)]
-        if (mine === undefined) throw new Error('Nobody visits')
+        if (mine === undefined) throw new Error('No client visits')
         const id = String(await mine.visit('visit'))
         mine.due.push(id)
         await random.pick(nodes).order({ visited: id })
@@ -38,7 +38,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
         await random.pick(nodes).order({ visited: id })
         await random.pick(nodes).order({ visited: `${id} of nobody` })
       }
-      // What each node says last comes after whatever it said before.
+      // The last message of each node comes after all of its earlier ones.
       for (const node of nodes) {
         for (const one of visitors) {
           const id = String(await one.visit('visit'))

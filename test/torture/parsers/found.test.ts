@@ -8,7 +8,7 @@ import { planForm } from '../../../packages/host/src/core/forms/form.ts'
 import type { FromProgram } from '../../../packages/host/src/models/code/process.ts'
 import { runInSandbox } from '../../../packages/host/src/models/code/sandbox.ts'
 import { entryFrom, entryText } from '../../../packages/host/src/models/conversation-store.ts'
-import { fit as shortened } from '../../../packages/host/src/models/results.ts'
+import { fitResult } from '../../../packages/host/src/models/fitted-result.ts'
 import { readManifest } from '../../../packages/host/src/servers/install/bundle.ts'
 import { planFrom } from '../../../packages/host/src/servers/install/plan.ts'
 import { bundleIn } from '../../../packages/host/src/servers/install/registry.ts'
@@ -86,7 +86,7 @@ describe('a long name before texts that are too long', () => {
       { type: 'resource' as const, resource },
       { type: 'text' as const, text: 'c' },
     ]
-    const [last] = shortened({ content }, 5_000, () => 'kept')
+    const [last] = fitResult({ content }, 5_000, () => 'kept')
     expect(last).toMatchObject({ type: 'text', text: expect.stringContaining('[cut: 0 of 9001') })
   })
 })

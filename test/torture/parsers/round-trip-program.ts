@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, JsonRpcMessage } from '@jackfield/sdk'
-import { cacheJson, responseBody, responseText } from '../../../packages/sdk/src/jsonrpc/cached-json.ts'
+import {
+  cacheJson,
+  responseBody,
+  responseText,
+  textOfBody,
+} from '../../../packages/sdk/src/jsonrpc/cached-json.ts'
 import { asLine, LineReader } from '../../../packages/sdk/src/jsonrpc/line-reader.ts'
 import { classify, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader, encodeEvent } from '../../../packages/sdk/src/jsonrpc/sse.ts'
@@ -41,9 +46,7 @@ function problemWith(message: JsonRpcMessage, text: string): string | undefined 
   stream.push(Buffer.from(encodeEvent({ id: 's_1', event: 'message', data: text })))
   if (!isDeepStrictEqual(events, [message])) return 'As an event it is another message'
   if ('method' in message) return undefined
-  const body = responseBody(message)
-  const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body)
-  return isDeepStrictEqual(found(bytes.toString('utf8')), message)
+  return isDeepStrictEqual(found(textOfBody(responseBody(message))), message)
     ? undefined
     : 'As a body it is another message'
 }

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Backplane } from '@jackfield/sdk'
 import { usageError } from './exit.ts'
 import { whyUnreadable } from './unreadable.ts'
@@ -50,9 +53,28 @@ async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (error) {
-    if (Object(error).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    const { code, message } = Object(error)
+    if (code !== 'ERR_MODULE_NOT_FOUND' || !String(message).includes(`'${name}'`)) throw error
+    const own = dirname(fileURLToPath(import.meta.resolve('jackfield/package.json')))
     throw usageError(
-      `This backplane needs the package ${name}, and it is not installed beside jackfield. If jackfield is installed globally: npm install --global ${name}. If it is installed in a project: npm install ${name}, in its folder.`,
+      `This backplane needs the package ${name}, which is not installed. ${installHint(name, own)}`,
     )
   }
+}
+
+/** How to install a package so that the `jackfield` in a folder finds it. */
+export function installHint(name: string, own: string): string {
+  const modules = dirname(own)
+  const place = dirname(modules)
+  const parts = own.split(/[\\/]/)
+  if (existsSync(join(place, 'start.cjs')))
+    return `The single executable file loads no further packages. Install jackfield by npm: npm install --global jackfield ${name}`
+  if (parts.includes('_npx'))
+    return `npx installs it for a command that names both packages: npx --package jackfield --package ${name} jackfield gateway`
+  if (parts.includes('.pnpm'))
+    return `Install it where jackfield is installed: pnpm add ${name}, or for a global jackfield: pnpm add --global ${name}`
+  if (parts.includes('.bun')) return `Install it beside the global jackfield: bun add --global ${name}`
+  if (basename(modules) === 'node_modules' && !existsSync(join(place, 'package.json')))
+    return `Install it beside the global jackfield: npm install --global ${name}`
+  return `Install it in ${basename(modules) === 'node_modules' ? place : own}: npm install ${name}`
 }

@@ -17,7 +17,15 @@ export const examples: Readonly<Record<string, Examples>> = {
       'chat --resume',
     ],
   },
-  web: { runnable: [], others: ['web', 'web --no-open', 'web --port 8080'] },
+  web: {
+    runnable: [],
+    others: [
+      'web',
+      'web --no-open',
+      'web --port 8080',
+      'web --public https://jackfield.example.org --oidc https://login.example.org --client-id jackfield --allow @example.org --listen /run/jackfield/web.sock',
+    ],
+  },
   start: { runnable: [], others: ['start', 'start --script', 'start --web'] },
   completion: { runnable: ['completion bash', 'completion zsh', 'completion fish'] },
   daemon: { runnable: ['daemon status', 'daemon status --all --json', 'daemon stop'] },

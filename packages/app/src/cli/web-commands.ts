@@ -24,10 +24,61 @@ export function addWebCommands(
     )
     .addOption(storeOption())
     .option('--json', 'print the login link as one line of JSON: {"url":"…"}')
+    .option(
+      '--public <origin>',
+      'serve several people at this https origin of a proxy, such as https://jackfield.example.org',
+    )
+    .option('--oidc <issuer>', 'with --public: the OpenID issuer where they sign in')
+    .option(
+      '--client-id <id>',
+      'the client that the issuer knows, with the redirect URI <origin>/oidc/callback',
+    )
+    .option(
+      '--client-secret-file <file>',
+      'file with the secret of that client; without it, it is a public one',
+    )
+    .addOption(
+      new Option(
+        '--allow <who>',
+        'who may sign in: ann@example.org, @example.org, sub:<subject> or everyone; repeatable',
+      ).argParser((who: string, before: string[] = []) => [...before, who]),
+    )
+    .addOption(
+      new Option(
+        '--listen <address>',
+        'where the proxy connects: the path of a Unix socket (mode 0660), or a port of 127.0.0.1',
+      ).argParser(listenAddress),
+    )
+    .option('--apps-domain <domain>', 'domain below which apps of servers have names of their own')
+    .addOption(
+      new Option('--session <hours>', 'how long a sign-in lasts; default 8').argParser(wholeNumber(720)),
+    )
+    .addOption(
+      new Option('--max-users <number>', 'users with a running host; default 100').argParser(
+        wholeNumber(10_000),
+      ),
+    )
     .action(async (options: WebOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await import('../commands/web.ts')).web(options, io, output))
     })
+}
+
+function listenAddress(text: string): string | number {
+  if (text.includes('/')) return text
+  const [, number = ''] = /^(?:127\.0\.0\.1:)?(\d+)$/.exec(text) ?? []
+  if (number !== '' && Number(number) <= 65_535) return Number(number)
+  throw new InvalidArgumentError(
+    'It must be the path of a socket, such as /run/jackfield/web.sock, or a port of 127.0.0.1.',
+  )
+}
+
+function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value > 0 && value <= most) return value
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`)
+  }
 }
 
 function port(text: string): number {

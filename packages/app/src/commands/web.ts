@@ -16,13 +16,54 @@ export interface WebOptions extends HostChoice {
   /** False: only prints the link. */
   open?: boolean
   port?: number
+  /** The origin that browsers see, for several people behind a proxy; with `oidc`. */
+  public?: string
+  /** The OpenID issuer where they sign in. */
+  oidc?: string
+  clientId?: string
+  clientSecretFile?: string
+  allow?: string[]
+  /** A Unix socket, or a port of 127.0.0.1. */
+  listen?: string | number
+  appsDomain?: string
+  /** Hours of a session. */
+  session?: number
+  maxUsers?: number
 }
+
+/** Options that only make sense for several people. */
+const forUsers = [
+  'clientId',
+  'clientSecretFile',
+  'allow',
+  'listen',
+  'appsDomain',
+  'session',
+  'maxUsers',
+] as const
 
 /**
  * `jackfield web`: serves the web app of this folder until a signal. The web server runs in the host process, so that the page
  * shows the same state as every terminal; several commands share it.
  */
 export async function web(options: WebOptions, io: Io, output: Output): Promise<ExitCode> {
+  const { public: origin, oidc } = options
+  if (origin !== undefined && oidc !== undefined) {
+    if (options.port !== undefined)
+      throw usageError('--port goes without --public: --listen says where the proxy connects.')
+    const { webForUsers } = await import('./web-users.ts')
+    await webForUsers({ ...options, public: origin, oidc }, io, output)
+    return ExitCode.done
+  }
+  if (origin !== undefined || oidc !== undefined)
+    throw usageError(
+      'Without a login at an issuer, only 127.0.0.1 is served. For several people behind a proxy, give both --public and --oidc.',
+    )
+  const stray = forUsers.find((name) => options[name] !== undefined)
+  if (stray !== undefined)
+    throw usageError(
+      `--${stray.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} goes with --public and --oidc.`,
+    )
   await using host = await openHost(options, 'jackfield web', io)
   if (host.service === undefined) await useShared(options, io, output)
   else await serveOwn(host.service, options, io, output)

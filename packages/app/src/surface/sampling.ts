@@ -10,7 +10,7 @@ import { editRequest, editResult } from './sampling-edit.ts'
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 type Remembering = 'allow-conversation' | 'allow-always'
 type RequestChoice = 'later' | 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
-type ResultChoice = 'later' | 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
+type ResultChoice = 'later' | 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'earlier' | 'show' | Remembering
 
 /** Shows a sampling request in full before it is sent to the model. Undefined, as for Esc, defers it. */
 export async function reviewRequest(
@@ -103,6 +103,8 @@ export async function reviewResult(
   env: NodeJS.ProcessEnv,
 ): Promise<HostAnswers['sampling-result'] | undefined> {
   const server = oneLine(question.cause.server, 40)
+  const answers = [...(question.earlier ?? []).map((one) => one.result), question.result]
+  let chosen = answers.length - 1
   let { result } = question
   prompter.say(resultHeading(question, palette))
   let { all } = showText(resultText(result, palette), prompter)
@@ -118,6 +120,9 @@ export async function reviewResult(
         ...(question.choice.ranking.length > 1
           ? [{ value: 'model' as const, label: 'Ask another model', key: 'm' }]
           : []),
+        ...(answers.length > 1
+          ? [{ value: 'earlier' as const, label: `Compare the ${answers.length} answers`, key: 'c' }]
+          : []),
         ...lasting(`Give it, and let answers to ${server} pass`),
         later(question.id, prompter),
       ],
@@ -127,7 +132,12 @@ export async function reviewResult(
       case 'allow':
       case 'allow-conversation':
       case 'allow-always':
-        return { verdict: 'allow', ...(result !== question.result && { result }), ...remember(choice) }
+        return {
+          verdict: 'allow',
+          ...(chosen < answers.length - 1 && { chosen }),
+          ...(result !== answers[chosen] && { result }),
+          ...remember(choice),
+        }
       case 'show':
         prompter.say(resultText(result, palette).split('\n'))
         all = true
@@ -137,6 +147,26 @@ export async function reviewResult(
         if (edited === cancelled) break
         result = edited
         ;({ all } = showText(resultText(result, palette), prompter))
+        break
+      }
+      case 'earlier': {
+        for (const [n, one] of answers.entries())
+          prompter.say([
+            palette.bold(`Answer ${n + 1}, of ${oneLine(one.model)}`),
+            ...resultText(one, palette).split('\n'),
+          ])
+        const n = await prompter.select({
+          message: 'Which one is the answer?',
+          options: answers.map((one, at) => ({
+            value: String(at),
+            label: `Answer ${at + 1}`,
+            hint: oneLine(one.model),
+          })),
+          initial: String(chosen),
+        })
+        if (n === cancelled) break
+        chosen = Number(n)
+        result = answers[chosen] ?? question.result
         break
       }
       case 'again':

@@ -1,16 +1,24 @@
+import { EventEmitter, once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
-import { everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
+import { type Ended, everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
 
 const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const asking = programFile(new URL('./asking-server.ts', import.meta.url))
 
-/** The URL of a server that lists a tool, and answers neither its calls nor requests for prompts. */
-async function silent(): Promise<string> {
+/** A server that lists a tool, and answers neither calls nor requests for prompts. */
+interface SilentServer {
+  readonly url: string
+  /** Resolves when the server has received the next request that it does not answer. */
+  unanswered(): Promise<unknown>
+}
+
+async function startSilentServer(): Promise<SilentServer> {
+  const events = new EventEmitter()
   const server = await listen(({ res, body }) => {
     const { id, method } = JSON.parse(body === '' ? '{}' : body)
     const initialize = {
@@ -25,9 +33,10 @@ async function silent(): Promise<string> {
     else if (id === undefined) res.writeHead(method === undefined ? 405 : 202).end()
     else if (method === 'server/discover')
       json(res, { jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } })
+    else events.emit('unanswered')
   })
   onTestFinished(() => server.close())
-  return server.origin
+  return { url: server.origin, unanswered: () => once(events, 'unanswered') }
 }
 
 function folder(files: Record<string, unknown>): string {
@@ -92,24 +101,6 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
     const unknown = await run(['tools', 'other'], { cwd })
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toContain('.mcp.json')
-  })
-
-  test('a timeout is 124, and the message has the seconds and the option that changes them', async () => {
-    const url = await silent()
-    const called = await run(['call', url, 'wait', '--timeout', '1.2'])
-    expect(called).toEqual({
-      ...{ code: 124, stdout: '' },
-      stderr: 'No response to tools/call "wait" for 1.2 s. --timeout <seconds> changes this limit.\n',
-    })
-    const inJson = await run(['call', url, 'wait', '--json', '--timeout', '1'])
-    expect([inJson.code, JSON.parse(inJson.stderr)]).toMatchObject([124, { error: { code: 'TIMEOUT' } }])
-    const listed = await run(['prompts', url, '--timeout', '1.4'])
-    expect(listed).toMatchObject({
-      code: 124,
-      stderr: 'No response to prompts/list within 1.4 s. --timeout <seconds> changes this limit.\n',
-    })
-    const started = await run(['tools', '--timeout', '1', '--', 'sleep', '30'])
-    expect(started).toMatchObject({ code: 3, stderr: expect.stringContaining('within 1 s') })
   })
 
   test('with --json every line of stderr is a JSON object: notes, warnings, and the failure last', async () => {
@@ -236,5 +227,35 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
       expect({ words, code }).toEqual({ words, code: 5 })
       expect(stderr).toContain('jackfield trust accept shop')
     }
+  })
+})
+
+// Not concurrent: it stops the clock of the process.
+describe('timeouts', { timeout: 60_000 }, () => {
+  test('a timeout is 124, and the message has the seconds and the option that changes them', async () => {
+    const started = await run(['tools', '--timeout', '1', '--', 'sleep', '30'])
+    expect(started).toMatchObject({ code: 3, stderr: expect.stringContaining('within 1 s') })
+
+    const server = await startSilentServer()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    /** Runs a command, and lets 40 s pass when the server has received the request that it does not answer. */
+    const runLate = async (command: string, ...words: string[]): Promise<Ended> => {
+      const unanswered = server.unanswered()
+      const ended = run([command, server.url, ...words])
+      await unanswered
+      await vi.advanceTimersByTimeAsync(40_000)
+      return ended
+    }
+    expect(await runLate('call', 'wait', '--timeout', '31.2')).toEqual({
+      ...{ code: 124, stdout: '' },
+      stderr: 'No response to tools/call "wait" for 31.2 s. --timeout <seconds> changes this limit.\n',
+    })
+    const inJson = await runLate('call', 'wait', '--json', '--timeout', '30')
+    expect([inJson.code, JSON.parse(inJson.stderr)]).toMatchObject([124, { error: { code: 'TIMEOUT' } }])
+    expect(await runLate('prompts', '--timeout', '31.4')).toMatchObject({
+      code: 124,
+      stderr: 'No response to prompts/list within 31.4 s. --timeout <seconds> changes this limit.\n',
+    })
   })
 })

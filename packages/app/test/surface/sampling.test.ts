@@ -130,7 +130,9 @@ describe('the review of a sampling request', () => {
   })
 
   test('adds context only on request, after showing it in full', async () => {
-    const texts = [{ server: 'shop', label: 'buy {}', text: 'buy {} of shop gave:\nthree teas' }]
+    const texts = [
+      { id: '9', server: 'shop', label: 'buy {}', text: 'buy {} of shop gave:\nthree teas', tokens: 9 },
+    ]
     const question = { ...request, context: { wanted: 'thisServer' as const, texts } }
     const silent = scripted('allow')
     expect(await reviewRequest(question, silent, palette, {})).toEqual({ verdict: 'allow' })
@@ -199,6 +201,25 @@ describe('the review of a sampling result', () => {
     expect(await reviewResult(question, person, palette, {})).toEqual({
       verdict: 'allow',
       result: { ...result.result, content: [{ ...content[0], input: { a: 1 } }] },
+    })
+  })
+
+  test('compares it with the earlier ones, of which one can be chosen and changed', async () => {
+    const first = { ...result.result, content: { type: 'text' as const, text: 'You win.' } }
+    const usage = { inputTokens: 12, outputTokens: 3 }
+    const question = { ...result, earlier: [{ model: 'ollama/llama', result: first, usage }] }
+    const person = scripted('earlier', '0', 'allow')
+    expect(await reviewResult(question, person, palette, {})).toEqual({ verdict: 'allow', chosen: 0 })
+    expect(person.said.join('\n')).toMatch(/Answer 1.*You win\..*Answer 2.*I win\./s)
+    expect(
+      await reviewResult(question, scripted('earlier', '0', 'edit', 'Both.', 'allow'), palette, {}),
+    ).toEqual({
+      verdict: 'allow',
+      chosen: 0,
+      result: { ...first, content: { type: 'text', text: 'Both.' } },
+    })
+    expect(await reviewResult(question, scripted('earlier', cancelled, 'allow'), palette, {})).toEqual({
+      verdict: 'allow',
     })
   })
 

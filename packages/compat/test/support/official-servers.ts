@@ -181,6 +181,10 @@ export interface Launch {
   readonly cwd: string
 }
 
+const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+/** What every server inherits: its compiled code is kept for the next start. */
+const common = { PATH, NODE_COMPILE_CACHE }
+
 /** Prepares an empty folder and says how to start a server in it. */
 export function launch(server: OfficialServer, sdk: 'official' | 'compat', folder: string): Launch {
   rmSync(folder, { recursive: true, force: true })
@@ -190,7 +194,7 @@ export function launch(server: OfficialServer, sdk: 'official' | 'compat', folde
   return {
     command: process.execPath,
     args: [...hook, join(modules, server.program), ...server.args(folder)],
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, ...server.env(folder) },
+    env: { ...common, HOME: folder, ...server.env(folder) },
     cwd: folder,
   }
 }

@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { linkSignals } from '../shared/signals.ts'
+import type { MethodName } from './contract.ts'
 import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
 import type { Channel, ClientFrame, HostFrame } from './frames.ts'
@@ -31,30 +32,37 @@ interface ClientRecord {
   leaving: NodeJS.Timeout | undefined
 }
 
-/**
- * Serves the methods and topics of a host to any number of clients. `isTrusted`: they are in this process, so their parameters
- * are not validated; default false.
- */
+/** What the clients of a host may do. */
+export interface PeerServerOptions {
+  /** They are in this process, so their parameters are not validated. Default false. */
+  isTrusted?: boolean
+  /** Methods that only the operator of the machine may use; calls of them are refused. Default: none. */
+  refused?: readonly MethodName[]
+}
+
+/** Serves the methods and topics of a host to any number of clients. */
 export async function createPeerServer(
   service: HostService,
-  { isTrusted = false }: { isTrusted?: boolean } = {},
+  { isTrusted = false, refused = [] }: PeerServerOptions = {},
 ): Promise<PeerServer> {
   // Loaded on demand: the schemas take time to load.
   const checks = isTrusted ? noChecks : (await import('./params.ts')).checks
-  return new PeerServer(service, checks)
+  return new PeerServer(service, checks, new Set(refused))
 }
 
 /** Serves the clients of a host; created by `createPeerServer`. */
 export class PeerServer {
   readonly #service: HostService
   readonly #checks: Checks
+  readonly #refused: ReadonlySet<string>
   readonly #clients = new Map<string, ClientRecord>()
   readonly #peers = new Set<Peer>()
   readonly #listeners = new Set<() => void>()
 
-  constructor(service: HostService, checks: Checks) {
+  constructor(service: HostService, checks: Checks, refused: ReadonlySet<string> = new Set()) {
     this.#service = service
     this.#checks = checks
+    this.#refused = refused
     service.clients = () => [...this.#clients.values()].map(({ name }) => name)
   }
 
@@ -76,6 +84,7 @@ export class PeerServer {
   /** Serves one connection. `name`: the client's name, overriding the one it sends. */
   serve(channel: Channel, name?: string): void {
     const peer: Peer = new Peer(this.#service, this.#checks, channel, {
+      isRefused: (method) => this.#refused.has(method),
       hello: (hello) => this.#record(hello.client, name ?? hello.name, peer),
       closed: () => this.#closed(peer),
     })
@@ -126,6 +135,7 @@ export class PeerServer {
 }
 
 interface PeerEvents {
+  isRefused(method: string): boolean
   hello(hello: { client: string; name: string; build: string }): { record: ClientRecord; isKnown: boolean }
   closed(): void
 }
@@ -202,6 +212,11 @@ class Peer {
     if (this.#calls.has(call)) return
     if (this.#calls.size >= maxCalls) {
       this.#send({ call, fault: { code: 'LIMIT', message: `${maxCalls} calls wait already.` } })
+      return
+    }
+    if (this.#events.isRefused(method)) {
+      const message = `Only the operator of this host may use ${method}.`
+      this.#send({ call, fault: { code: 'REFUSED', message } })
       return
     }
     const stop = new AbortController()

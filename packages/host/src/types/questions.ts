@@ -16,7 +16,13 @@ import type { Visit } from './forms.ts'
 import type { ArgumentTest, Caller, Decision, GrantScope, Remember } from './policy.ts'
 import type { InstallPlan } from './registry.ts'
 import type { FolderPreview } from './roots.ts'
-import type { ModelChoice, Redaction, SamplingContext, SamplingEstimate } from './sampling.ts'
+import type {
+  ModelChoice,
+  Redaction,
+  SamplingCandidate,
+  SamplingContext,
+  SamplingEstimate,
+} from './sampling.ts'
 import type { ServerConfig } from './server.ts'
 import type { DefinitionChange, TrustFinding } from './trust.ts'
 
@@ -95,7 +101,9 @@ export interface Questions {
     result: CreateMessageResult
     choice: ModelChoice
     usage?: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
-    /** Why the previous answer was rejected; absent at first. */
+    /** The responses before this one, oldest first, if it was generated again; at most the last three. */
+    earlier?: readonly SamplingCandidate[]
+    /** Why the previous answer was rejected, or why none could be generated again; absent at first. */
     problem?: string
   }
   /** Whether a server may see these folders as roots. */
@@ -174,8 +182,8 @@ export interface HostAnswers {
         params?: CreateMessageParams
         /** The id of another model than the chosen one. */
         model?: string
-        /** Adds the texts of `context` exactly as shown. Default false. */
-        context?: boolean
+        /** Adds the texts of `context` with these ids exactly as shown; `true` adds all. Default none. */
+        context?: boolean | readonly string[]
         /** Further requests of this server pass without this question, within its budget. */
         remember?: 'conversation' | 'always'
       }
@@ -183,6 +191,9 @@ export interface HostAnswers {
   'sampling-result':
     | {
         verdict: 'allow'
+        /** The index in `earlier` of the response that the server gets instead of the newest one. */
+        chosen?: number
+        /** An edited response in place of the chosen one. */
         result?: CreateMessageResult
         /** Further results for this server pass without this question, within its budget. */
         remember?: 'conversation' | 'always'

@@ -1,4 +1,4 @@
-import type { CreateMessageParams, ModelPreferences } from '@jackfield/sdk'
+import type { CreateMessageParams, CreateMessageResult, ModelPreferences } from '@jackfield/sdk'
 import type { Model } from './model.ts'
 
 /** Configured facts about one model, for choosing between models and estimating costs. */
@@ -97,12 +97,16 @@ export interface SamplingSettings {
 
 /** A part of a conversation that a server wants added to its request. */
 export interface ContextText {
+  /** Names it in the answer: the id of the activity of the call. */
+  id: string
   /** The server it came from. */
   server: string
   /** A label: `search {"q":"tea"}`. */
   label: string
   /** Exactly what would be added. */
   text: string
+  /** About how many tokens the text is. */
+  tokens: number
 }
 
 /** The context a server asks for. It is added only if the user allows it for this request. */
@@ -110,6 +114,14 @@ export interface SamplingContext {
   wanted: 'thisServer' | 'allServers'
   /** The texts; empty if the conversation of the request is not known. */
   texts: readonly ContextText[]
+}
+
+/** A response that was generated for a request before the newest one. */
+export interface SamplingCandidate {
+  /** The id of the model that generated it. */
+  model: string
+  result: CreateMessageResult
+  usage: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
 }
 
 /** Estimated tokens, and the cost if prices are configured. */

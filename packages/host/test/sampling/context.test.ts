@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { HostAnswers } from '../../src/types/index.ts'
 import { scripted, session, started, textOf } from '../fixtures/hosts.ts'
+import { person } from '../fixtures/people.ts'
 import { agreeing, request, sample } from './support.ts'
 
 const conversation = 'talk-1'
@@ -9,9 +10,9 @@ async function talked(
   includeContext: string,
   answer: Partial<Extract<HostAnswers['sampling-request'], { verdict: 'allow' }>>,
   within: string | undefined = conversation,
+  surface = agreeing({ request: answer }),
 ) {
   const model = scripted('m')
-  const surface = agreeing({ request: answer })
   const host = await started({
     servers: { s: session().config, other: session().config },
     rules: [{ id: 'all', verdict: 'allow' }],
@@ -55,6 +56,31 @@ describe('the context requested by a server', () => {
     })
     expect(host.activity({ kind: 'sampling' })[1]?.detail).toMatchObject({
       context: { wanted: 'thisServer' },
+    })
+  })
+
+  it('is added text by text', async () => {
+    const surface = person({
+      'sampling-request': ({ context, problem }) => ({
+        verdict: 'allow',
+        context: problem === undefined ? ['none'] : (context?.texts.slice(1).map(({ id }) => id) ?? []),
+      }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const { host, model } = await talked('allServers', {}, conversation, surface)
+    const [first, second] = surface.asked
+    expect(first).toMatchObject({
+      context: {
+        texts: [{ label: 'echo {"text":"about tea"}', tokens: expect.any(Number) }, { text: others }],
+      },
+    })
+    expect(second).toMatchObject({
+      problem: expect.stringMatching(/^the context has no text "none"; it has \d+, \d+$/),
+    })
+    const added = { role: 'user', content: [{ type: 'text', text: others }] }
+    expect(sent(model)).toBe(JSON.stringify([added, ...request.messages]))
+    expect(host.activity({ kind: 'sampling' })[2]?.detail).toMatchObject({
+      context: { texts: [{ text: others }] },
     })
   })
 

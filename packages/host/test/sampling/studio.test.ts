@@ -123,9 +123,52 @@ describe.each(eras)('the review of a result (%s)', (era) => {
     expect(surface.asked.slice(1)).toMatchObject([
       { result: { content: { text: 'first' } }, choice: { model: 'a' } },
       { result: { content: { text: 'first' } }, choice: { model: 'a' } },
-      { result: { content: { text: 'second' } }, choice: { model: 'b', why: 'you chose it' } },
+      {
+        result: { content: { text: 'second' } },
+        choice: { model: 'b', why: 'you chose it' },
+        earlier: [
+          { model: 'a', result: { content: { text: 'first' } } },
+          { model: 'a', result: { content: { text: 'first' } } },
+        ],
+      },
     ])
     expect(host.activity({ kind: 'model' })).toHaveLength(3)
+  })
+
+  it('returns an earlier response, also when the second model fails', async () => {
+    const models = [scripted('a', 'first'), replying('b', { unreadable: { u: 'x' } })]
+    const answers: HostAnswers['sampling-result'][] = [
+      { verdict: 'regenerate' },
+      { verdict: 'regenerate', model: 'b' },
+      { verdict: 'allow', chosen: 7 },
+      { verdict: 'allow', chosen: 0 },
+    ]
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => answers.shift() ?? { verdict: 'deny' },
+    })
+    const host = await hostIn(era, { surface, models })
+    expect(returned(await sample(host))).toMatchObject({ answer: { content: { text: 'first' }, model: 'a' } })
+    expect(surface.asked.slice(3)).toMatchObject([
+      { problem: expect.stringContaining('The answer of b cannot be used'), choice: { model: 'a' } },
+      { problem: 'there is no earlier response 7', earlier: [{ model: 'a' }] },
+    ])
+    expect(host.activity({ kind: 'sampling' }).at(-1)?.detail).toMatchObject({ chosen: 0, model: 'a' })
+  })
+
+  it('compares the offline planner, too, before the server gets its response', async () => {
+    const offline = { ...scripted('planner', 'planned'), isLanguageModel: false }
+    const answers: HostAnswers['sampling-result'][] = [
+      { verdict: 'regenerate', model: 'planner' },
+      { verdict: 'deny' },
+    ]
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow' }),
+      'sampling-result': () => answers.shift() ?? { verdict: 'deny' },
+    })
+    const host = await hostIn(era, { surface, models: [scripted('a', 'first'), offline] })
+    expect(textOf(await sample(host))).toContain('User rejected sampling request')
+    expect(surface.asked.at(-1)).toMatchObject({ result: { content: { text: 'planned' } }, earlier: [{}] })
   })
 
   it('asks again if the user wrote a result that does not match its request', async () => {

@@ -14,7 +14,7 @@ export const left: string = isThere ? '' : ' (needs the program redis-server, wh
 /** What makes a Redis keep whatever it answered, also when it is killed. */
 export const forgetsNothing: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always']
 
-/** A Redis of one test: a process on a port of its own, gone with its folder when the test is over. */
+/** A Redis of one test: a process on its own port, which ends with the test and removes its folder. */
 export class RedisServer {
   readonly port: number
   readonly #dir: string
@@ -65,12 +65,13 @@ export class RedisServer {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#child = child
-    let said = ''
+    let printed = ''
     for await (const text of child.stdout.iterator({ destroyOnReturn: false })) {
-      said += String(text)
-      if (said.includes('Ready to accept connections')) break
+      printed += String(text)
+      if (printed.includes('Ready to accept connections')) break
     }
-    if (!said.includes('Ready to accept connections')) throw new Error(`redis-server did not start: ${said}`)
+    if (!printed.includes('Ready to accept connections'))
+      throw new Error(`redis-server did not start: ${printed}`)
     child.stdout.resume()
   }
 

@@ -3,7 +3,7 @@ import { McpError } from '../jsonrpc/error.ts'
 
 /**
  * Opens an SQLite file with the runtime's own driver, which is looked up here because importing it fails on older versions.
- * @param what what needs it, for the error
+ * @param what the feature that needs it, for the error
  * @throws McpError 'CONNECT_FAILED' where the runtime has no SQLite
  */
 export function openSqlite(what: string, path: string): DatabaseSync {

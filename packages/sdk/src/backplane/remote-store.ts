@@ -1,8 +1,12 @@
 /**
- * For `@jackfield/redis` and `@jackfield/postgres`: what backplanes and task stores on a server have in common. It makes no promise
- * of stability, as `@jackfield/sdk/internal`.
+ * Shared code of the backplanes and task stores in `@jackfield/redis` and `@jackfield/postgres`. Like `@jackfield/sdk/internal`, it
+ * may change in any release.
  * @module
  */
+
+import { retryDelay } from '../jsonrpc/deferred.ts'
+
+export { retryDelay }
 
 /** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
@@ -21,14 +25,58 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T
 /** The timeout of `withTimeout`. */
 export class TimeoutError extends Error {}
 
-const firstPauseMs = 50
-
-/** Milliseconds before another attempt: random, and longer after more of them. */
-export function retryPause(attempts: number, longestMs: number): number {
-  return Math.random() * Math.min(longestMs, firstPauseMs * 2 ** Math.min(attempts, 10))
+interface PendingRead {
+  readonly key: string
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
 }
 
-/** The password of a URL as it may be in messages, too: decoded. */
+/** Combines the reads of one turn of the event loop, so that requests that arrive together cost one round trip. */
+export class ReadBatches {
+  readonly #read: (keys: string[]) => Promise<readonly unknown[]>
+  readonly #mostKeys: number
+  #pending: PendingRead[] = []
+
+  /**
+   * @param read reads the values of several keys, in the order of the keys
+   * @param mostKeys maximum number of keys for one call of `read`
+   */
+  constructor(read: (keys: string[]) => Promise<readonly unknown[]>, mostKeys: number) {
+    this.#read = read
+    this.#mostKeys = mostKeys
+  }
+
+  /** Resolves with the value of a key. */
+  get(key: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#pending.push({ key, resolve, reject }) === 1) setImmediate(() => this.flush())
+    })
+  }
+
+  /** Begins the pending reads now. */
+  flush(): void {
+    const pending = this.#pending
+    this.#pending = []
+    for (let from = 0; from < pending.length; from += this.#mostKeys) {
+      this.#send(pending.slice(from, from + this.#mostKeys))
+    }
+  }
+
+  #send(reads: readonly PendingRead[]): void {
+    this.#read(reads.map(({ key }) => key)).then(
+      (values) => {
+        for (const [at, { resolve }] of reads.entries()) resolve(values[at])
+      },
+      (error: unknown) => {
+        for (const { reject } of reads) reject(error)
+      },
+    )
+  }
+}
+
+const firstPauseMs = 50
+
+/** The decoded password of a URL, which messages may contain in place of the encoded one. */
 export function decodeOrRaw(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -53,9 +101,11 @@ function textOf(cause: unknown): string {
 
 const longestPauseMs = 2_000
 
-/** What `Reconnection` reports: a loss with its reason, and that there is a connection again. */
+/** The events of `Reconnection`. */
 export interface ReconnectionEvents {
+  /** The connection was lost, with the reason. */
   readonly lost: (cause: unknown) => void
+  /** There is a connection again, after these milliseconds. */
   readonly back: (afterMs: number) => void
   /** An attempt failed; another one follows. */
   readonly failed?: (error: unknown) => void
@@ -68,7 +118,7 @@ export class Reconnection {
 
   /**
    * @param first resolves with the reason when the first connection ends
-   * @param connect opens another one, and gives the same for it
+   * @param connect opens another one; its `lost` resolves in the same way
    */
   async keep(
     first: Promise<unknown>,
@@ -81,7 +131,7 @@ export class Reconnection {
       events.lost(cause)
       const since = performance.now()
       for (let attempts = 0; ; attempts++) {
-        await this.#pause(retryPause(attempts, longestPauseMs))
+        await this.#pause(retryDelay(attempts, firstPauseMs, longestPauseMs))
         if (this.#isClosed) return
         try {
           lost = (await connect()).lost
@@ -94,6 +144,7 @@ export class Reconnection {
     }
   }
 
+  /** Stops connecting. */
   close(): void {
     this.#isClosed = true
     this.#endPause?.()

@@ -110,7 +110,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
     if (why !== undefined) {
       throw new McpError(
         'LIMIT',
-        `${why}. More is taken when some of it expires, or where the limit is higher.`,
+        `${why}. Values are stored again when some have expired, or with a higher limit.`,
       )
     }
     insert.run(key, value, Math.ceil(now + ttlMs), owner ?? null)

@@ -12,7 +12,7 @@ interface CallDeadlineOptions {
   totalMs: number
 }
 
-/** The idle and total timeouts of one call, combined with its caller's signal. Both pause while the user is asked. */
+/** The idle and total timeouts of one call, combined with its caller's signal. Both pause while a handler runs. */
 export class CallDeadline {
   readonly signal: AbortSignal
   readonly #options: CallDeadlineOptions

@@ -1,11 +1,5 @@
-import { McpError, RpcError } from '../jsonrpc/error.ts'
-import type {
-  JsonObject,
-  JsonRpcNotification,
-  JsonRpcRequest,
-  JsonRpcResponse,
-  RequestId,
-} from '../jsonrpc/message.ts'
+import { McpError, resultOf } from '../jsonrpc/error.ts'
+import type { JsonObject, JsonRpcNotification, JsonRpcRequest, RequestId } from '../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../jsonrpc/rotating-map.ts'
 import { isLoggingLevel, MetaKey, metaOf } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
@@ -34,9 +28,9 @@ export interface OutgoingRequest {
   readonly onProgress?: CallOptions['onProgress']
   readonly onLog?: CallOptions['onLog']
   readonly relay?: CallOptions['relay']
-  /** The span of the call that this request is a message of. */
+  /** The span of the call, which this request belongs to. */
   readonly span?: TelemetrySpan
-  /** The span of the call that this request is sent for. */
+  /** The parent of this request's own span. */
   readonly parent?: TelemetrySpan
   /** Handles notifications of the subscription that this request opens. */
   readonly onNotification?: (message: JsonRpcNotification) => void
@@ -271,7 +265,7 @@ export class ClientConnection {
   }
 }
 
-/** True for methods outside the protocol, as extensions may ask too. */
+/** Whether a request may cause input requests; true for methods of extensions. */
 function mayAsk(method: string): boolean {
   const row = rowOf(method)
   return row === undefined || row.asks === true
@@ -279,10 +273,4 @@ function mayAsk(method: string): boolean {
 
 function causeOf(id: RequestId, { method, params, relay }: InFlightRequest): Cause {
   return relay === undefined ? { id, method, params } : { id, method, params, relay }
-}
-
-function resultOf(response: JsonRpcResponse): JsonObject {
-  if ('result' in response) return response.result
-  const { code, message, data } = response.error
-  throw new RpcError(code, message, data)
 }

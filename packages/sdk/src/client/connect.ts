@@ -61,7 +61,10 @@ export type Target = string | URL | Server | ClientTransport | ClientTransportFa
 /**
  * Connects to a server and negotiates the protocol revision. A URL is connected to over Streamable HTTP, a server value
  * in this process; `stdio`, `socket` and `http` create other transports.
- * @throws McpError 'CONNECT_FAILED', 'VERSION_MISMATCH', 'UNAUTHORIZED' or 'TIMEOUT', after releasing everything it opened
+ * @throws McpError 'CONNECT_FAILED' if the server cannot be reached or started, 'VERSION_MISMATCH' without a common revision,
+ *   'UNAUTHORIZED' without credentials, 'TIMEOUT' after `connectTimeoutMs`, 'CANCELLED' by `signal`, 'HTTP' and 'PROTOCOL' for an
+ *   invalid response, 'INVALID' for invalid options. Everything that was opened is closed before
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation
  */
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>

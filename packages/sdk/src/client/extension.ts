@@ -5,14 +5,15 @@ import type { CallOptions, Client, ProgressReport, ServerFacts } from './types.t
 
 /** The request whose result an extension completes, with the means to do so. */
 export interface ExtensionCall {
+  /** The method of the call. */
   readonly method: string
+  /** Its params. */
   readonly params: JsonObject
+  /** What the server declared. */
   readonly server: ServerFacts
-  /** Aborts when the caller gives up or the call times out. */
+  /** Aborts when the caller cancels the call or it times out. */
   readonly signal: AbortSignal
-  /**
-   * Reports progress of this call; values that do not increase are ignored. Absent if the caller wants no progress.
-   */
+  /** Reports progress of this call; values that do not increase are ignored. Absent if the caller wants no progress. */
   readonly onProgress?: (report: ProgressReport) => void
   /**
    * Sends a request of the extension under this call's deadline.
@@ -35,10 +36,13 @@ export interface ExtensionCall {
   wait(ms: number): Promise<void>
 }
 
-/** A request before it is sent, or after its response. */
+/** A request that an extension may change before it is sent, or whose result it identifies. */
 export interface ExtensionSubject {
+  /** The method of the request. */
   readonly method: string
+  /** Its params. */
   readonly params: JsonObject
+  /** What the server declared. */
   readonly server: ServerFacts
   /** The tool that a `tools/call` names, as listed by the server; undefined if it is not listed. Lists the tools if none is known. */
   tool(): Promise<Tool | undefined>

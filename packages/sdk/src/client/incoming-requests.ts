@@ -116,7 +116,7 @@ export class IncomingRequests {
     }
   }
 
-  /** The possible causes where the transport does not tell: any request in flight, but none for roots or tasks. */
+  /** The possible causes if the transport does not name one: any request in flight, but none for roots or tasks. */
   #possibleCauses(method: QuestionMethod, params: JsonObject): RequestId[] {
     const ofTask = metaOf(params)[MetaKey.relatedTask] !== undefined
     return method === 'roots/list' || ofTask ? [] : this.#connection.requestsThatMayAsk

@@ -121,7 +121,7 @@ function newestOf(versions: readonly ProtocolVersion[]): ProtocolVersion | undef
   return [...versions].sort().at(-1)
 }
 
-/** What the client sends about itself while connecting. */
+/** The client info and revisions that are sent while connecting. */
 export interface ClientIdentity {
   readonly info: Implementation
   /** Revisions to offer, newest first. */
@@ -301,7 +301,7 @@ async function discover(
 }
 
 /**
- * Retries gateway failures, which say nothing about the server's revision. The probe's deadline is paused between
+ * Retries gateway failures, which do not depend on the server's revision. The probe's deadline is paused between
  * attempts and restarts with each.
  */
 async function requestDiscover(

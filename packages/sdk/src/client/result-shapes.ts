@@ -62,7 +62,7 @@ const checkToolResult: ResultCheck = (result, { onOmitted }) => {
   if (!Array.isArray(content)) return '"content" must be an array of content blocks'
   const wrong = content.findIndex((one) => !block(one, onOmitted))
   if (wrong !== -1) return `"content" must be an array of content blocks, and entry ${wrong + 1} is not one`
-  // A failure must not pass as a success.
+  // A failure must not be returned as a success.
   if (isError !== undefined && isError !== null && typeof isError !== 'boolean')
     return '"isError" must be a boolean'
   if (isError === null) delete result['isError']

@@ -51,7 +51,7 @@ export function isRepeatable({ method, params, repeatable = false }: RepeatableR
 const maxAfterBreak = 3
 /** Retries after a gateway failure, over about 8 s without `Retry-After`. */
 const maxAfterGateway = 5
-/** Milliseconds that a response is sent again. */
+/** Milliseconds within which a response is sent again. */
 const resendMs = 60_000
 
 /**
@@ -83,8 +83,8 @@ export async function sendWithRetry(
 }
 
 /**
- * Sends a response to a request of the server. For a minute it is sent again where it may not have arrived: servers ignore
- * duplicates, and one that did not get it would wait. Rejects with the last failure.
+ * Sends a response to a request of the server. If it may not have arrived, it is sent again for a minute: a server ignores
+ * duplicates, and would wait for a lost response. Rejects with the last failure.
  */
 export async function sendResponse(answer: JsonRpcResponse, connection: ClientConnection): Promise<void> {
   const backoff = new RetryBackoff()

@@ -4,7 +4,9 @@ import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 export interface TelemetryRequest {
   /** The sender of the request. */
   readonly by: 'client' | 'server'
+  /** The method, such as `tools/call`. */
   readonly method: string
+  /** The params, which may contain personal data. */
   readonly params: Readonly<JsonObject>
   /** The protocol revision, once negotiated. */
   readonly revision: string | undefined
@@ -12,6 +14,7 @@ export interface TelemetryRequest {
   readonly transport: string | undefined
   /** The transport's session id, if any. */
   readonly session: string | undefined
+  /** The span of the request that caused this one, if there is one. */
   readonly parent: TelemetrySpan | undefined
 }
 

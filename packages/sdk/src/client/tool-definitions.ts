@@ -1,4 +1,4 @@
-import { dialectNamed } from '../json-schema/places.ts'
+import { dialectNamed } from '../json-schema/schema-index.ts'
 import { McpError, messageOf } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'

@@ -37,7 +37,7 @@ import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
 import type { ClientTelemetry } from './telemetry.ts'
 
-/** The client that a request is relayed for. */
+/** The client that a proxy relays a request for. */
 export interface Relay {
   /** Its capabilities, declared in place of the connection's own (2026-07-28). */
   readonly capabilities: ClientCapabilities
@@ -59,14 +59,29 @@ export interface AskContext {
   readonly signal: AbortSignal
 }
 
-/** Handlers for requests of the server, the same for every revision. Throw an RpcError to refuse. */
+/**
+ * Handlers for requests of the server, the same for every revision. Each declares its capability. Throw an RpcError to
+ * refuse. On a session any other error is reported to `onWarning`, and the server gets -32603 without its text; on
+ * 2026-07-28 the call that needs the response rejects with what the handler threw.
+ */
 export interface AnswerHandlers {
+  /**
+   * Handles `elicitation/create`: shows a form or a URL to the user. Default: elicitation is not declared.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
+   */
   onElicit?: (question: ElicitParams, context: AskContext) => ElicitResult | Promise<ElicitResult>
+  /**
+   * Handles `sampling/createMessage` with a model, after the user approved it. Default: sampling is not declared.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/sampling
+   */
   onSample?: (
     request: CreateMessageParams,
     context: AskContext,
   ) => CreateMessageResult | Promise<CreateMessageResult>
-  /** The roots of this server, or a function that returns them. */
+  /**
+   * Handles `roots/list`: the roots of this server, or a function that returns them. Default: roots are not declared.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/roots
+   */
   onRoots?: Root[] | ((context: AskContext) => Root[] | Promise<Root[]>)
 }
 
@@ -98,13 +113,17 @@ export interface Round {
 
 /** The progress of a request. `progress` always increases; without `total`, the end is unknown. */
 export interface ProgressReport {
+  /** The progress so far, in a unit of the server. */
   progress: number
+  /** The progress at the end, in the same unit. */
   total?: number
+  /** One line for the user. Since 2025-03-26. */
   message?: string
 }
 
 /** Timeouts, cancellation, progress and metadata of one request. */
 export interface CallOptions {
+  /** Cancels the call, which then rejects with McpError 'CANCELLED' and the signal's reason as `cause`. */
   signal?: AbortSignal
   /** Milliseconds without a response or progress before the request fails. Default 60 000. Paused while a handler of this client runs. */
   timeoutMs?: number
@@ -117,6 +136,10 @@ export interface CallOptions {
    * only read, false for tools, whose annotations are not trusted.
    */
   repeatable?: boolean
+  /**
+   * Called for each progress report of the request whose value increases. Default: none.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
+   */
   onProgress?: (report: ProgressReport) => void
   /**
    * Called for log messages of this request. stdio does not say which request they belong to: there it is only called
@@ -125,7 +148,7 @@ export interface CallOptions {
   onLog?: (message: ServerNotifications['notifications/message']) => void
   /** Minimum level of log messages for this request (2026-07-28). Default: the connection's level, or `info` with `onLog`. */
   logLevel?: LoggingLevel
-  /** Further `_meta` for the request. */
+  /** Further `_meta` for the request. Default: none. */
   meta?: JsonObject
   /**
    * Relays the request for another client. A result that requests input, or of a type that an extension adds, is
@@ -148,7 +171,11 @@ export interface CallOptions {
 }
 
 /** A change that the server announced. */
-export type ServerChange = { type: 'tools' | 'prompts' | 'resources' } | { type: 'resource'; uri: string }
+export type ServerChange =
+  /** The list changed; `resources` is that of templates too. */
+  | { type: 'tools' | 'prompts' | 'resources' }
+  /** The contents of the resource with this URI changed, or of one whose URI starts with it. */
+  | { type: 'resource'; uri: string }
 
 /** Options of a list or read, with its use of the cache. */
 export interface ReadOptions extends CallOptions {
@@ -160,8 +187,9 @@ export interface ReadOptions extends CallOptions {
 export interface ConnectOptions extends AnswerOptions {
   /** The name and version that the client sends. Default `jackfield`, version `0`. */
   info?: Implementation
-  /** Protocol revisions to allow. Default: all. */
+  /** Protocol revisions to allow. Default: all; the newest that the server supports is used. */
   revisions?: readonly ProtocolVersion[]
+  /** Declared under `capabilities.experimental`. Default: none. */
   experimental?: Record<string, JsonObject>
   /** Protocol extensions to declare. Default: none. */
   extensions?: readonly ClientExtension[]
@@ -182,14 +210,17 @@ export interface ConnectOptions extends AnswerOptions {
    * failures (502, 503, 504) are retried within `connectTimeoutMs`.
    */
   probeTimeoutMs?: number
+  /** `timeoutMs` of every call without its own. Default 60 000 ms. */
   timeoutMs?: number
+  /** `maxTotalMs` of every call without its own. Default 3 600 000 ms. */
   maxTotalMs?: number
   /** How often the server may request input for one call; more fail with McpError 'TOO_MANY_ROUNDS'. Default 10. */
   maxRounds?: number
   /** Requests in one result that requests input (2026-07-28); more fail with McpError 'LIMIT'. Default 64. */
   maxQuestions?: number
-  /** Initial minimum level of log messages. Default: that of the server. */
+  /** Initial minimum level of log messages. Default: that of the server; on 2026-07-28 `info` for calls with `onLog`. */
   logLevel?: LoggingLevel
+  /** Called for every log message of the server. Default: they are dropped. */
   onLog?: (message: ServerNotifications['notifications/message']) => void
   /**
    * Called for every change that the server announces, after the matching cached results are dropped. Servers of
@@ -200,7 +231,7 @@ export interface ConnectOptions extends AnswerOptions {
   maxListBytes?: number
   /** Pages of one list; more fail with McpError 'LIMIT'. Default 1000. */
   maxListPages?: number
-  /** Disables the result cache. */
+  /** `false` disables the result cache. Default: results are cached for the `ttlMs` that the server gives. */
   cache?: false
   /**
    * Called for tolerated faults of the server (invalid output, ignored tools, late or unexpected responses) and for handlers of
@@ -209,7 +240,7 @@ export interface ConnectOptions extends AnswerOptions {
   onWarning?: (message: string) => void
   /** Traces requests in both directions. Default: none. */
   telemetry?: ClientTelemetry
-  /** Called for every message on the wire, for logs and inspectors. */
+  /** Called for every message that is sent or received, for logs and inspectors. */
   onMessage?: (direction: 'sent' | 'received', message: JsonRpcMessage) => void
   /** Called with the `elicitationId` when the user completed a URL elicitation (2025-11-25). */
   onElicitationComplete?: (id: string) => void
@@ -231,7 +262,7 @@ type OutOf<T> = T extends { output?: infer Out } ? Exclude<Out, undefined> : nev
 
 /** Names of a server's tools; `string` if the server's type is unknown. */
 export type ToolName<S> = [ToolsOf<S>] extends [never] ? string : keyof ToolsOf<S> & string
-/** Arguments of one tool. */
+/** Arguments of one tool; any JSON object if the server's type is unknown. */
 export type ToolArguments<S, N> = [ToolsOf<S>] extends [never]
   ? JsonObject
   : N extends keyof ToolsOf<S>
@@ -285,12 +316,17 @@ type Expanded<T extends string> = string extends T
 type Given<Args, Options> =
   Record<never, never> extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options]
 
-/** What the server declared while connecting. */
+/** The server's info, revision and capabilities, as negotiated while connecting. */
 export interface ServerFacts {
+  /** Name and version of the server; undefined if it sent none. */
   readonly info: Implementation | undefined
+  /** The negotiated protocol revision. */
   readonly revision: ProtocolVersion
+  /** `session` for revisions up to 2025-11-25, `stateless` for 2026-07-28. */
   readonly era: 'session' | 'stateless'
+  /** The capabilities that the server declared. */
   readonly capabilities: ServerCapabilities
+  /** The server's instructions for the model; undefined if it sent none. */
   readonly instructions: string | undefined
 }
 
@@ -300,28 +336,55 @@ export interface Watch {
   readonly acknowledged: SubscriptionFilter
   /** Resolves when the subscription has ended. Never rejects. */
   readonly closed: Promise<void>
+  /** Ends the subscription. Idempotent. */
   close(): Promise<void>
 }
 
 /** The methods of every client, typed or not. */
 export interface BaseClient {
+  /** What the server declared while connecting; updated when a session is renewed. */
   readonly server: ServerFacts
   /**
-   * All tools, from all pages; empty if the server did not declare tools, and likewise for the other lists. Over HTTP,
-   * tools with invalid header annotations are ignored with a warning.
+   * All tools, from all pages, or from the cache; empty if the server did not declare tools, and likewise for the other
+   * lists. Over HTTP, tools with invalid header annotations are left out with a warning.
+   * @throws McpError 'LIMIT' for a list larger than `maxListBytes` or `maxListPages`; other errors as `call`
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#listing-tools
    */
   tools(options?: ReadOptions): Promise<Tool[]>
+  /**
+   * All resources, from all pages.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#listing-resources
+   */
   resources(options?: ReadOptions): Promise<Resource[]>
+  /**
+   * All resource templates, from all pages.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates
+   */
   templates(options?: ReadOptions): Promise<ResourceTemplate[]>
+  /**
+   * All prompts, from all pages.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#listing-prompts
+   */
   prompts(options?: ReadOptions): Promise<Prompt[]>
+  /**
+   * Values that complete an argument of a prompt or template: at most 100.
+   * @throws McpError 'CAPABILITY' if the server did not declare `completions`; others as in `call`
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
+   */
   complete(params: CompleteParams, options?: CallOptions): Promise<CompleteResult['completion']>
   /**
    * Subscribes to changes: by `resources/subscribe` on a session, by `subscriptions/listen` on 2026-07-28. `onChange` of
    * `connect` is called too.
-   * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`
+   * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`; other errors as `call`
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
-  /** Sets the minimum level of log messages: of the session, or of every later request (2026-07-28). */
+  /**
+   * Sets the minimum level of log messages: of the session, or of every later request (2026-07-28), where undefined
+   * disables them.
+   * @throws McpError 'CAPABILITY' for a session whose server did not declare `logging`, 'INVALID' for undefined on one
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
+   */
   setLogLevel(level: LoggingLevel | undefined): Promise<void>
   /**
    * Replaces the client's handlers. Every later request declares them (2026-07-28); a session keeps those that
@@ -329,51 +392,94 @@ export interface BaseClient {
    * @throws McpError 'INVALID' for options that `connect` would reject too
    */
   setAnswers(answers: AnswerOptions): void
-  /** Sends `notifications/roots/list_changed` on a session; does nothing on 2026-07-28. */
+  /**
+   * Sends `notifications/roots/list_changed` on a session; does nothing on 2026-07-28.
+   * @throws McpError 'CAPABILITY' for a client without `onRoots`
+   */
   rootsChanged(): Promise<void>
-  /** Sends `ping` on a session, `server/discover` on 2026-07-28. */
+  /** Sends `ping` on a session, `server/discover` on 2026-07-28. Rejects as `call` if the response does not arrive. */
   ping(options?: CallOptions): Promise<void>
-  /** Sends any request, such as one page of a list. */
+  /**
+   * Sends any request, such as one page of a list, and checks its result. Errors as `call`.
+   * @throws McpError 'INVALID' for `initialize` and `subscriptions/listen`, which `connect` and `watch` send
+   */
   request<M extends ClientMethod>(
     method: M,
     params?: ClientRequests[M]['params'],
     options?: CallOptions,
   ): Promise<ClientRequests[M]['result']>
-  /** Sends a request of an extension. */
+  /** Sends a request of an extension. Its result is not checked. Errors as `call`. */
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>
-  /** Closes the connection and, over stdio, ends the server's whole process tree. */
+  /**
+   * Closes the connection and, over stdio, ends the server's whole process tree. Requests in flight reject with McpError
+   * 'CONNECTION_CLOSED'. Idempotent.
+   */
   close(): Promise<void>
+  /** Resolves when the connection closed: with the reason, or undefined after `close()`. Never rejects. */
   readonly closed: Promise<Error | undefined>
+  /** Calls `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /** A client of a server whose type is unknown to the compiler. */
 export interface UntypedClient extends BaseClient {
-  /** Calls a tool and runs the handlers for the server's requests. A failure of the tool is a result with `isError`. */
+  /**
+   * Calls a tool and runs the handlers for the server's requests. A failure of the tool is a result with `isError`.
+   * @throws RpcError for a JSON-RPC error of the server, such as -32602 for an unknown tool
+   * @throws McpError 'TIMEOUT' and 'CANCELLED'; 'CONNECT_FAILED', 'CONNECTION_CLOSED', 'HTTP' and 'UNAUTHORIZED' if the
+   *   request was not served; 'OUTCOME_UNKNOWN' if it may have been; 'CAPABILITY' if the server does not have the method,
+   *   or requested input that this client does not declare; 'TOO_MANY_ROUNDS' and 'LIMIT' above `maxRounds` and
+   *   `maxQuestions`; 'PROTOCOL' for an invalid result; 'INVALID' for arguments that JSON cannot represent, structured
+   *   content that does not match the output schema, and an invalid result of a handler. On 2026-07-28 also what a handler
+   *   of this client threw
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools
+   */
   call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>
+  /**
+   * Gets a prompt with its arguments filled in. Undefined arguments are left out. Errors as `call`.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt
+   */
   prompt(
     name: string,
     args?: Record<string, string | undefined>,
     options?: CallOptions,
   ): Promise<GetPromptResult>
+  /**
+   * Reads a resource, or returns a cached result. Errors as `call`; for an unknown resource an RpcError with the code
+   * -32602 (2026-07-28) or -32002.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources
+   */
   read(uri: string, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
 /** A client of a server whose type is known: names, arguments and results are checked by the compiler. */
 export interface TypedClient<S> extends BaseClient {
-  /** Calls a tool and runs the handlers for the server's requests. A failure of the tool is a result with `isError`. */
+  /**
+   * Calls a tool and runs the handlers for the server's requests. A failure of the tool is a result with `isError`.
+   * Rejects with the errors of `UntypedClient.call`.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools
+   */
   call<N extends ToolName<S>>(
     name: N,
     ...given: Given<ToolArguments<S, N>, CallOptions>
   ): Promise<ToolResult<S, N>>
+  /**
+   * Gets a prompt with its arguments filled in. Undefined arguments are left out. Errors as `call`.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt
+   */
   prompt<N extends PromptName<S>>(
     name: N,
     ...given: Given<PromptArguments<S, N>, CallOptions>
   ): Promise<GetPromptResult>
+  /**
+   * Reads a resource, or returns a cached result. Errors as `call`; for an unknown resource an RpcError with the code
+   * -32602 (2026-07-28) or -32002.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources
+   */
   read(uri: ResourceUri<S>, options?: ReadOptions): Promise<ReadResourceResult>
 }
 
-/** A connection to one server. `Client<typeof server>` has typed tool names, arguments and results. */
+/** A connection to one server, opened by `connect`. `Client<typeof server>` has typed tool names, arguments and results. */
 export type Client<S = unknown> = [ToolsOf<S> | PromptsOf<S> | ResourcesOf<S>] extends [never]
   ? UntypedClient
   : TypedClient<S>

@@ -217,7 +217,7 @@ const itemsIn: Size = (value) => (Array.isArray(value) ? value.length : undefine
 
 const propertiesIn: Size = (value, run) => (isObject(value) ? run.namesOf(value).length : undefined)
 
-/** Characters are code points, of which a text has at most as many as code units, and at least half of that. */
+/** The number of code points, which is between half the number of code units and that number. */
 const charactersIn: Size = (value, { spend }, enough) => {
   if (typeof value !== 'string') return undefined
   if (value.length < enough || value.length >= enough * 2) return value.length

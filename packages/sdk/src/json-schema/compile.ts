@@ -11,8 +11,8 @@ import {
 } from './applicators.ts'
 import { assertions } from './assertions.ts'
 import { NativePatterns, type Patterns } from './pattern.ts'
-import { type Dialect, SchemaIndex, type SchemaLocation } from './places.ts'
 import { BudgetExceeded, type Check, type Issue, invalid, type Node, type Resource, Run } from './run.ts'
+import { type Dialect, SchemaIndex, type SchemaLocation } from './schema-index.ts'
 
 const { dependentRequired: _, ...draft07Assertions } = assertions
 
@@ -23,21 +23,21 @@ const keywords: Readonly<Record<Dialect, readonly (readonly [string, Builder])[]
 
 /** Compiles the subschemas of a schema, each once. */
 class Compiler {
-  readonly #places: SchemaIndex
+  readonly #index: SchemaIndex
   readonly #patterns: Patterns
   readonly #nodes = new Map<object, Node>()
   readonly #pending: (() => void)[] = []
   /** The target of each dynamic anchor, per resource. */
   readonly #anchored = new Map<string, ReadonlyMap<Resource, Node>>()
 
-  constructor(places: SchemaIndex, patterns: Patterns) {
-    this.#places = places
+  constructor(index: SchemaIndex, patterns: Patterns) {
+    this.#index = index
     this.#patterns = patterns
   }
 
-  /** Compiles a schema and all subschemas it references. @throws McpError INVALID */
+  /** Compiles a schema and all subschemas it references. @throws McpError 'INVALID' */
   compile(schema: unknown): Node {
-    const node = this.#node(schema, this.#places.root, '')
+    const node = this.#node(schema, this.#index.root, '')
     for (let build = this.#pending.pop(); build !== undefined; build = this.#pending.pop()) build()
     return node
   }
@@ -47,10 +47,10 @@ class Compiler {
     if (!isObject(schema)) throw invalid(parent.pointer, keyword, 'must be a schema: an object or a boolean')
     const known = this.#nodes.get(schema)
     if (known !== undefined) return known
-    const place = this.#places.get(schema, parent)
-    const node: Node = { checks: [], deferred: [], resource: place.resource, plain: true }
+    const location = this.#index.get(schema, parent)
+    const node: Node = { checks: [], deferred: [], resource: location.resource, plain: true }
     this.#nodes.set(schema, node)
-    this.#pending.push(() => this.#build(schema, node, place))
+    this.#pending.push(() => this.#build(schema, node, location))
     return node
   }
 
@@ -59,50 +59,50 @@ class Compiler {
     return { checks, deferred: [], resource, plain: true }
   }
 
-  #build(schema: Record<string, unknown>, node: Node, place: SchemaLocation): void {
-    if (place.dialect === 'draft-07' && schema['$ref'] !== undefined) {
-      const check = reference?.(this.#applicator(schema, '$ref', place))
+  #build(schema: Record<string, unknown>, node: Node, location: SchemaLocation): void {
+    if (location.dialect === 'draft-07' && schema['$ref'] !== undefined) {
+      const check = reference?.(this.#applicator(schema, '$ref', location))
       if (check !== undefined) node.checks.push(check)
       return
     }
-    for (const [name, builder] of keywords[place.dialect]) {
+    for (const [name, builder] of keywords[location.dialect]) {
       if (!Object.hasOwn(schema, name) || schema[name] === undefined) continue
-      const check = builder(this.#applicator(schema, name, place))
+      const check = builder(this.#applicator(schema, name, location))
       const checks = Object.hasOwn(unevaluated, name) ? node.deferred : node.checks
       if (check !== undefined) checks.push(check)
     }
-    node.plain = node.deferred.length === 0 && !this.#places.dynamic
+    node.plain = node.deferred.length === 0 && !this.#index.dynamic
   }
 
-  #applicator(schema: Record<string, unknown>, name: string, place: SchemaLocation): Applicator {
+  #applicator(schema: Record<string, unknown>, name: string, location: SchemaLocation): Applicator {
     return {
       value: schema[name],
       schema,
       patterns: this.#patterns,
       wrong: (what) => {
-        throw invalid(place.pointer, name, what)
+        throw invalid(location.pointer, name, what)
       },
-      node: (child) => this.#node(child, place, name),
+      node: (child) => this.#node(child, location, name),
       reference: (to) => {
-        const found = this.#places.resolve(to, place, name)
-        const node = this.#node(found.schema, found.place, name)
+        const found = this.#index.resolve(to, location, name)
+        const node = this.#node(found.schema, found.location, name)
         return () => node
       },
-      dynamicReference: (to) => this.#dynamic(to, place, name),
+      dynamicReference: (to) => this.#dynamic(to, location, name),
     }
   }
 
-  #dynamic(to: string, place: SchemaLocation, keyword: string): (run: Run) => Node {
-    const found = this.#places.resolve(to, place, keyword)
-    const initial = this.#node(found.schema, found.place, keyword)
+  #dynamic(to: string, location: SchemaLocation, keyword: string): (run: Run) => Node {
+    const found = this.#index.resolve(to, location, keyword)
+    const initial = this.#node(found.schema, found.location, keyword)
     const anchor = to.slice(to.indexOf('#') + 1)
     if (
-      !found.place.resource.dynamicAnchors.has(anchor) ||
-      found.schema !== found.place.resource.dynamicAnchors.get(anchor)
+      !found.location.resource.dynamicAnchors.has(anchor) ||
+      found.schema !== found.location.resource.dynamicAnchors.get(anchor)
     ) {
       return () => initial
     }
-    const targets = this.#anchored.get(anchor) ?? this.#targetsOf(anchor, place, keyword)
+    const targets = this.#anchored.get(anchor) ?? this.#targetsOf(anchor, location, keyword)
     return (run) => {
       run.spend(run.scope.length >> 2)
       for (const resource of run.scope) {
@@ -113,12 +113,12 @@ class Compiler {
     }
   }
 
-  #targetsOf(anchor: string, place: SchemaLocation, keyword: string): ReadonlyMap<Resource, Node> {
+  #targetsOf(anchor: string, location: SchemaLocation, keyword: string): ReadonlyMap<Resource, Node> {
     const targets = new Map<Resource, Node>()
     this.#anchored.set(anchor, targets)
-    for (const resource of this.#places.resources()) {
+    for (const resource of this.#index.resources()) {
       const target = resource.dynamicAnchors.get(anchor)
-      if (target !== undefined) targets.set(resource, this.#node(target, place, keyword))
+      if (target !== undefined) targets.set(resource, this.#node(target, location, keyword))
     }
     return targets
   }
@@ -126,15 +126,15 @@ class Compiler {
 
 /** Checks values against one schema. */
 export interface Validator {
-  /** What is wrong with a value, in words with JSON pointers (`/a/0/b must be string`); undefined when nothing is. */
+  /** The issues of a value as text with JSON pointers (`/a/0/b must be string`); undefined if it is valid. */
   check(value: unknown): string | undefined
-  /** What is wrong with a value, one by one, at most 20. */
+  /** The issues of a value, at most 20; empty if it is valid. */
   issues(value: unknown): readonly Issue[]
 }
 
 const maxChars = 256 * 1024
 
-/** Compiles a schema with patterns of one kind. @throws McpError INVALID when it is not valid, or too large */
+/** Compiles a schema with patterns of one kind. @throws McpError 'INVALID' when it is not valid, or too large */
 export function validatorOf(schema: unknown, patterns: Patterns, budget: number): Validator {
   if (typeof schema !== 'boolean' && !isObject(schema)) {
     throw new McpError('INVALID', 'The schema is not valid: it must be an object or a boolean')
@@ -190,7 +190,7 @@ function textOf(schema: unknown): string {
 /** Steps a check against a trusted schema may take. */
 const trustedSteps = 20_000_000
 
-/** Compiles a schema of this program's own. @throws McpError INVALID when it is not valid, or too large */
+/** Compiles a trusted schema, one of this program. @throws McpError 'INVALID' when it is not valid, or too large */
 export function compileTrusted(schema: unknown, steps: number = trustedSteps): Validator {
   return validatorOf(schema, new NativePatterns(), steps)
 }

@@ -327,9 +327,9 @@ function search(
     if (codePoint === undefined || (current.list.length === 0 && mode === 'here')) return found
     const after = at + (codePoint > 0xffff ? 2 : 1)
     spend(1 + (program.length >> 6) + (current.list.length >> 1))
-    for (let place = 0; place < current.list.length; place++) {
-      const state = current.list[place] ?? 0
-      const began = current.starts[place] ?? at
+    for (let index = 0; index < current.list.length; index++) {
+      const state = current.list[index] ?? 0
+      const began = current.starts[index] ?? at
       if (found !== undefined && began > found[0]) break
       const instruction = program[state]
       if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after, began)

@@ -2,7 +2,9 @@ import { McpError } from '../jsonrpc/error.ts'
 
 /** A violation: the JSON pointer of the value, and a message. */
 export interface Issue {
+  /** JSON pointer of the value; empty for the whole value. */
   readonly path: string
+  /** What is wrong, in one sentence. */
   readonly message: string
 }
 

@@ -51,7 +51,7 @@ const defaultSteps = 1_000_000
 /**
  * Compiles a JSON Schema (2020-12, or draft-07 with its `$schema`) without code generation or network access. `format` and the
  * content keywords are annotations.
- * @throws McpError INVALID for a schema that is invalid, has external references, another dialect, or more than 256 Ki
+ * @throws McpError 'INVALID' for a schema that is invalid, has external references, another dialect, or more than 256 Ki
  * characters, 2,000 subschemas or 32 levels
  */
 export function compileSchema(schema: unknown, options?: SchemaOptions): Validator {

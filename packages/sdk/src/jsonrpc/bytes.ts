@@ -68,7 +68,7 @@ export class ByteCollector {
 
 const newline = 10
 /** Smaller pieces slow down large messages, larger ones block the event loop longer on many small lines. */
-const pieceBytes = 4096
+const pieceBytes = 16_384
 const sliceMs = 10
 
 /** Where the piece of a chunk that starts at `from` ends: after a newline, or at the end of the chunk. */

@@ -7,7 +7,7 @@ const minLength = 8
 /** JSON of a list; each form is created on first use. */
 interface CacheEntry {
   text: string | undefined
-  bytes: Uint8Array | undefined
+  bytes: Bytes | undefined
 }
 
 const lists = new WeakMap<readonly unknown[], CacheEntry>()
@@ -28,10 +28,25 @@ export function responseText(response: JsonRpcResponse): string {
   return splitAtCachedLists(response, cachedText)?.join('') ?? JSON.stringify(response)
 }
 
-/** The same as UTF-8 bytes if its result has a cached list, so that the list is not encoded again. */
-export function responseBody(response: JsonRpcResponse): string | Uint8Array<ArrayBuffer> {
-  const parts = splitAtCachedLists(response, cachedBytes)
-  if (parts === undefined) return JSON.stringify(response)
+/** JSON as text, or in parts of which some are UTF-8 already. */
+export type JsonBody = string | readonly (string | Bytes)[]
+
+type Bytes = ReturnType<typeof utf8>
+
+/** The JSON of a response, in parts if its result has a cached list, so that the list is neither encoded again nor copied. */
+export function responseBody(response: JsonRpcResponse): JsonBody {
+  return splitAtCachedLists(response, cachedBytes) ?? JSON.stringify(response)
+}
+
+/** The text of a body. */
+export function textOfBody(body: JsonBody): string {
+  if (typeof body === 'string') return body
+  const decoder = new TextDecoder()
+  return body.map((part) => (typeof part === 'string' ? part : decoder.decode(part))).join('')
+}
+
+/** The parts of a body as one array of bytes. */
+export function joinParts(parts: readonly (string | Bytes)[]): Bytes {
   const chunks = parts.map((part) => (typeof part === 'string' ? utf8(part) : part))
   const body = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
   let at = 0
@@ -79,7 +94,7 @@ function cachedText(entry: CacheEntry, list: readonly unknown[]): string {
   return entry.text
 }
 
-function cachedBytes(entry: CacheEntry, list: readonly unknown[]): Uint8Array {
+function cachedBytes(entry: CacheEntry, list: readonly unknown[]): Bytes {
   entry.bytes ??= utf8(JSON.stringify(list))
   return entry.bytes
 }

@@ -1,4 +1,4 @@
-/** A promise that is settled from outside, as `Promise.withResolvers` of Node 22 returns it. */
+/** A promise with the function that resolves it. `Promise.withResolvers` replaces it once Node 20 is not supported. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T) => void
@@ -11,6 +11,15 @@ export function deferred<T = void>(): Deferred<T> {
     resolve = settle
   })
   return { promise, resolve }
+}
+
+/**
+ * Milliseconds before another attempt: random, so that clients do not retry at the same time, up to a maximum that doubles with
+ * each failure.
+ * @param failures earlier failures, from 0
+ */
+export function retryDelay(failures: number, firstMs: number, longestMs: number): number {
+  return Math.random() * Math.min(longestMs, firstMs * 2 ** failures)
 }
 
 /** Waits for a promise, at most this many milliseconds. */

@@ -1,4 +1,4 @@
-import type { JsonRpcErrorObject } from './message.ts'
+import type { JsonObject, JsonRpcErrorObject, JsonRpcResponse } from './message.ts'
 
 /** Error codes on the wire: JSON-RPC's own and those of the MCP specification. */
 export const ErrorCode = {
@@ -27,7 +27,9 @@ export const ErrorCode = {
  */
 export class RpcError extends Error {
   override readonly name: string = 'RpcError'
+  /** The JSON-RPC error code: one of `ErrorCode`, or one of the application. */
   readonly code: number
+  /** Further details, sent as JSON; undefined if there are none. */
   readonly data: unknown
 
   /** @throws TypeError for a code that is not a safe integer (JSON-RPC 2.0, section 5.1) */
@@ -45,6 +47,13 @@ export class RpcError extends Error {
       ? { code: this.code, message: this.message }
       : { code: this.code, message: this.message, data: this.data }
   }
+}
+
+/** The result of a response. @throws RpcError for an error response */
+export function resultOf(response: JsonRpcResponse): JsonObject {
+  if ('result' in response) return response.result
+  const { code, message, data } = response.error
+  throw new RpcError(code, message, data)
 }
 
 /** Why something failed locally; never sent to the peer as it is. */
@@ -71,11 +80,11 @@ export type McpErrorCode =
   | 'LIMIT'
   /** A value does not satisfy its schema. */
   | 'INVALID'
-  /** Of a host: nothing has this name or id, or not any more. */
+  /** Host only: nothing has this name or id, or no longer. */
   | 'NOT_FOUND'
-  /** Of a host: the state is another one than the request expects, such as an answered question or a changed file. */
+  /** Host only: the state is not what the request expects, such as an answered question or a changed file. */
   | 'CONFLICT'
-  /** Of a host: the user refused. */
+  /** Host only: the user refused. */
   | 'REFUSED'
   /** Content does not match the entry that describes it, such as its digest. */
   | 'UNVERIFIED'
@@ -86,9 +95,13 @@ export type McpErrorCode =
   /** The response was lost, came from a gateway, or the session ended: the call may or may not have run. */
   | 'OUTCOME_UNKNOWN'
 
-/** A local error, identified by its `code`. */
+/**
+ * An error of this side: a failed connection, a timeout, an invalid option. Its `code` says which. An error response of the
+ * peer is an `RpcError`.
+ */
 export class McpError extends Error {
   override readonly name: string = 'McpError'
+  /** The kind of failure, for programs; the message is for people. */
   readonly code: McpErrorCode
   /** Details of the failure, such as an HTTP status or an exit code. */
   readonly details: Readonly<Record<string, unknown>>

@@ -3,8 +3,8 @@ import { pieceEnd, Slice, utf8 } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
 
 /**
- * Reads lines from a stream. The event loop turns between the pieces of a large chunk and after 10 ms of small chunks, so that
- * one peer does not block the others, and the responses to one piece are written before the next is read.
+ * Reads lines from a stream. It yields to the event loop between the pieces of a large chunk and after 10 ms of small chunks, so
+ * that one peer does not block the others, and the responses to one piece are written before the next is read.
  */
 export class LineSource {
   readonly #input: Readable

@@ -115,7 +115,7 @@ export function classify(value: unknown): Classified {
   return classifyResponse(value, id)
 }
 
-/** Names and URIs must be well-formed Unicode: many readers replace a lone surrogate, which makes another name. */
+/** Names and URIs must be well-formed Unicode: many parsers replace a lone surrogate, which changes the name. */
 function hasWellFormedNames(method: string, params: Record<string, unknown> = {}): boolean {
   const { name, uri, ref } = params
   const names = isObject(ref) ? [method, name, uri, ref['name'], ref['uri']] : [method, name, uri]

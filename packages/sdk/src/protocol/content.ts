@@ -16,16 +16,22 @@ export interface Annotations {
 
 /** An icon to display. Only `https:` and `data:` sources are safe. */
 export interface Icon {
+  /** URL of the image: `https:` or `data:`. */
   src: string
+  /** Media type, if that of the source is missing or too general. */
   mimeType?: string
+  /** Sizes for which it is suitable, such as `48x48`, or `any` for a scalable image. */
   sizes?: string[]
+  /** The theme that it is designed for. Default: any. */
   theme?: 'light' | 'dark'
 }
 
 /** Text for a model or a user. */
 export interface TextContent {
   type: 'text'
+  /** The text. */
   text: string
+  /** Hints on its use. */
   annotations?: Annotations
   _meta?: JsonObject
 }
@@ -35,7 +41,9 @@ export interface ImageContent {
   type: 'image'
   /** Base64. */
   data: string
+  /** Media type, such as `image/png`. */
   mimeType: string
+  /** Hints on its use. */
   annotations?: Annotations
   _meta?: JsonObject
 }
@@ -45,22 +53,29 @@ export interface AudioContent {
   type: 'audio'
   /** Base64. */
   data: string
+  /** Media type, such as `audio/wav`. */
   mimeType: string
+  /** Hints on its use. */
   annotations?: Annotations
   _meta?: JsonObject
 }
 
 /** A resource's contents as text. */
 export interface TextResourceContents {
+  /** URI of the resource. */
   uri: string
+  /** Media type of the text. */
   mimeType?: string
+  /** The text. */
   text: string
   _meta?: JsonObject
 }
 
 /** A resource's contents as bytes. */
 export interface BlobResourceContents {
+  /** URI of the resource. */
   uri: string
+  /** Media type of the bytes. */
   mimeType?: string
   /** Base64. */
   blob: string
@@ -73,7 +88,9 @@ export type ResourceContents = TextResourceContents | BlobResourceContents
 /** A resource's contents, embedded in a message. */
 export interface EmbeddedResource {
   type: 'resource'
+  /** The contents. */
   resource: ResourceContents
+  /** Hints on its use. */
   annotations?: Annotations
   _meta?: JsonObject
 }
@@ -81,13 +98,21 @@ export interface EmbeddedResource {
 /** A link to a resource. Since 2025-06-18. */
 export interface ResourceLink {
   type: 'resource_link'
+  /** URI of the resource, for `resources/read`. It need not be in `resources/list`. */
   uri: string
+  /** Name for programs. */
   name: string
+  /** Name for people. Default: `name`. */
   title?: string
+  /** Description for the model. */
   description?: string
+  /** Media type of the contents. */
   mimeType?: string
+  /** Bytes of the contents, before base64 encoding. */
   size?: number
+  /** Icons to display. Since 2025-11-25. */
   icons?: Icon[]
+  /** Hints on its use. */
   annotations?: Annotations
   _meta?: JsonObject
 }
@@ -98,8 +123,11 @@ export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceL
 /** The model requests a tool call. Since 2025-11-25. */
 export interface ToolUseContent {
   type: 'tool_use'
+  /** Identifies the call; its result has the same id. */
   id: string
+  /** Name of the tool, one of the `tools` of the sampling request. */
   name: string
+  /** Arguments of the call. */
   input: JsonObject
   _meta?: JsonObject
 }
@@ -107,9 +135,13 @@ export interface ToolUseContent {
 /** The result of a tool call that the model requested. Since 2025-11-25. */
 export interface ToolResultContent {
   type: 'tool_result'
+  /** The `id` of the call. */
   toolUseId: string
+  /** The result for the model. */
   content: ContentBlock[]
+  /** The result as JSON, if the tool has an output schema. */
   structuredContent?: unknown
+  /** Whether the tool failed. Default false. */
   isError?: boolean
   _meta?: JsonObject
 }

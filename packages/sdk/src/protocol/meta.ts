@@ -17,10 +17,10 @@ export const MetaKey = {
   progressToken: 'progressToken',
 } as const
 
-/** Links progress notifications to the request that asked for them. */
+/** Identifies the request of a progress notification: a string or an integer that its sender chose. */
 export type ProgressToken = string | number
 
-/** Levels from least to most severe. */
+/** The levels of log messages, from least to most severe (RFC 5424). */
 export const loggingLevels = [
   'debug',
   'info',

@@ -11,47 +11,64 @@ interface Labels {
 /** A text field; lengths are in characters. */
 export interface StringField extends Labels {
   type: 'string'
+  /** Least characters. Default 0. */
   minLength?: number
+  /** Most characters. Default: no limit. */
   maxLength?: number
+  /** The form of the text. Default: any. */
   format?: 'email' | 'uri' | 'date' | 'date-time'
+  /** The value to show at first. */
   default?: string
 }
 
 /** A number field with inclusive bounds. */
 export interface NumberField extends Labels {
   type: 'number' | 'integer'
+  /** Least value. Default: no limit. */
   minimum?: number
+  /** Greatest value. Default: no limit. */
   maximum?: number
+  /** The value to show at first. */
   default?: number
 }
 
 /** A boolean field. */
 export interface BooleanField extends Labels {
   type: 'boolean'
+  /** The value to show at first. */
   default?: boolean
 }
 
 /** A single choice; `enumNames` has titles in the 2025-06-18 form. */
 export interface EnumField extends Labels {
   type: 'string'
+  /** The choices. */
   enum: string[]
+  /** Titles of the choices, in the same order. */
   enumNames?: string[]
+  /** The choice to show at first. */
   default?: string
 }
 
 /** A single choice with titles. */
 export interface TitledEnumField extends Labels {
   type: 'string'
+  /** The choices, with their titles. */
   oneOf: { const: string; title: string }[]
+  /** The choice to show at first. */
   default?: string
 }
 
 /** A multiple choice, with or without titles. */
 export interface MultiEnumField extends Labels {
   type: 'array'
+  /** Least number of choices. Default 0. */
   minItems?: number
+  /** Greatest number of choices. Default: no limit. */
   maxItems?: number
+  /** The choices: `anyOf` with titles, `enum` without. */
   items: { type: 'string'; enum: string[] } | { anyOf: { const: string; title: string }[] }
+  /** The choices to show at first. */
   default?: string[]
 }
 
@@ -66,16 +83,21 @@ export type ElicitField =
 
 /** The JSON Schema subset of elicitation forms: a flat object of primitive fields. */
 export interface ElicitSchema {
+  /** The JSON Schema dialect. */
   $schema?: string
   type: 'object'
+  /** The fields by name, in the order to show them. */
   properties: Record<string, ElicitField>
+  /** Names of the fields that need a value. Default: none. */
   required?: string[]
 }
 
 /** A form to show to the user. It must not ask for passwords or other secrets; use URL mode for those. */
 export interface ElicitFormParams {
   mode?: 'form'
+  /** The message to show to the user. */
   message: string
+  /** The fields of the form. */
   requestedSchema: ElicitSchema
   _meta?: JsonObject
 }
@@ -83,7 +105,9 @@ export interface ElicitFormParams {
 /** Directs the user to a URL; data entered there does not pass through the client. Since 2025-11-25. */
 export interface ElicitUrlParams {
   mode: 'url'
+  /** The message to show to the user: why the URL should be opened. */
   message: string
+  /** The URL to open, after the user agreed. It is not fetched before. */
   url: string
   /** Sent on 2025-11-25 only. */
   elicitationId?: string
@@ -98,7 +122,9 @@ export type ElicitValue = string | number | boolean | string[]
 
 /** The user's response: accepted with form values in `content`, declined, or cancelled without a decision. */
 export interface ElicitResult extends Result {
+  /** `accept`, `decline`, or `cancel` if the user made no decision. */
   action: 'accept' | 'decline' | 'cancel'
+  /** The values of the form by field, with `accept`. Absent in URL mode. */
   content?: Record<string, ElicitValue>
 }
 
@@ -116,36 +142,53 @@ export interface ModelPreferences {
 
 /** One message of a conversation with a model. Multiple blocks, tool uses and tool results since 2025-11-25. */
 export interface SamplingMessage {
+  /** The author of the message. */
   role: Role
+  /** One block of content, or several. */
   content: SamplingContent | SamplingContent[]
   _meta?: JsonObject
 }
 
-/** Whether the model may (`auto`, default), must or must not call tools. Since 2025-11-25. */
+/** Whether the model may call tools. Since 2025-11-25. */
 export interface ToolChoice {
+  /** `auto`: it decides (default); `required`: it must call one; `none`: it must not. */
   mode?: 'auto' | 'required' | 'none'
 }
 
-/** The params of `sampling/createMessage`. `maxTokens` limits the output; `tools` and `toolChoice` since 2025-11-25. */
+/** The params of `sampling/createMessage`; `tools` and `toolChoice` since 2025-11-25. */
 export interface CreateMessageParams {
+  /** The conversation, oldest message first. */
   messages: SamplingMessage[]
+  /** Priorities for the choice of a model. */
   modelPreferences?: ModelPreferences
+  /** The system prompt to use. The client may change or leave it out. */
   systemPrompt?: string
+  /** Context of servers to add. Default `none`; the others need the capability `sampling.context`. */
   includeContext?: 'none' | 'thisServer' | 'allServers'
+  /** Randomness of the model, in its own scale. */
   temperature?: number
+  /** Most tokens to generate. The client may generate fewer. */
   maxTokens: number
+  /** Texts that end the message. */
   stopSequences?: string[]
+  /** Further parameters for the provider of the model. */
   metadata?: JsonObject
+  /** Tools that the model may call. Needs the capability `sampling.tools`. */
   tools?: Tool[]
+  /** How the model uses `tools`. */
   toolChoice?: ToolChoice
   _meta?: JsonObject
 }
 
 /** The sampled message, the model's name and the stop reason. */
 export interface CreateMessageResult extends Result {
+  /** The author of the message: the model is `assistant`. */
   role: Role
+  /** One block of content, or several. */
   content: SamplingContent | SamplingContent[]
+  /** Name of the model. */
   model: string
+  /** Why the model ended its message; with `toolUse` the server runs the calls in `content`. */
   stopReason?: 'endTurn' | 'stopSequence' | 'maxTokens' | 'toolUse' | (string & {})
 }
 
@@ -153,19 +196,24 @@ export interface CreateMessageResult extends Result {
 export interface Root {
   /** Always a `file:` URI. */
   uri: string
+  /** Name for people. */
   name?: string
   _meta?: JsonObject
 }
 
 /** All roots of the client. */
 export interface ListRootsResult extends Result {
+  /** The roots. */
   roots: Root[]
 }
 
-/** The requests a server may send to a client, by method. */
+/** The requests that a server sends to a client, by method, with their params and results. */
 export interface Questions {
+  /** A form, or a URL to open. */
   'elicitation/create': { params: ElicitParams; answer: ElicitResult }
+  /** A message of the client's model. */
   'sampling/createMessage': { params: CreateMessageParams; answer: CreateMessageResult }
+  /** The directories and files that the client exposes. */
   'roots/list': { params: { _meta?: JsonObject }; answer: ListRootsResult }
 }
 
@@ -179,6 +227,3 @@ export type Question = {
 
 /** The input requests of one round, by keys that the server chose. */
 export type InputRequests = Record<string, Question>
-
-/** The responses to one round, under the same keys. */
-export type InputResponses = Record<string, unknown>

@@ -43,7 +43,7 @@ export class Prefixes {
     if (`${prefix}${this.separator}`.indexOf(this.separator) === prefix.length) return
     throw invalid(
       `"${prefix}" cannot be a prefix with the separator "${this.separator}": names of two servers could become one. ` +
-        'Choose a prefix that neither holds the separator nor ends with its beginning, or another separator.',
+        'Choose a prefix that neither contains the separator nor ends with its beginning, or another separator.',
     )
   }
 
@@ -394,11 +394,15 @@ class ComposedServer extends ForwardingServer implements Composition {
 
 /** Options of a composition. */
 export interface CompositionOptions {
+  /** Name of the server for programs. */
   name: string
+  /** Version of the server. */
   version: string
+  /** Name for people. Default: `name`. */
   title?: string
   /** Precedes the members' instructions. */
   instructions?: string
+  /** Icons to display. Default: none. */
   icons?: Implementation['icons']
   /** The members by prefix. If two list the same resource, the first is its owner; the duplicate is reported and left out. */
   servers: Readonly<Record<string, Server>>
@@ -412,7 +416,7 @@ export interface CompositionOptions {
   onError?: (error: unknown, where: { method: string; name?: string }) => void
 }
 
-/** Several servers served as one. */
+/** Several servers served as one, made by `compose`. Its members can change while it is served. */
 export interface Composition extends Server {
   /** Adds or replaces a member and notifies subscribers. @throws McpError 'INVALID' */
   mount(prefix: string, server: Server): void

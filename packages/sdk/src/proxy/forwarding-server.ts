@@ -7,7 +7,7 @@ import { reporter } from '../server/define.ts'
 import { logOf } from '../server/handler-context.ts'
 import type { Server } from '../server/server.ts'
 
-/** What compositions and proxies have in common: servers whose definitions are those of other servers. */
+/** The base of compositions and proxies, whose definitions are those of other servers. */
 export abstract class ForwardingServer {
   abstract readonly info: Implementation
   abstract readonly instructions: string | undefined

@@ -61,7 +61,7 @@ class ResourceIndex {
     for (const entries of [this.#uris, this.#templates, this.#schemes]) dropOldest(entries, maxEntries)
   }
 
-  /** Forgets everything after a change of the list. */
+  /** Clears the index after a change of the lists. */
   clear(): void {
     this.#uris.clear()
     this.#templates.clear()
@@ -83,7 +83,7 @@ class ResourceIndex {
 
   async #read({ peer: caller, session }: Subscriber): Promise<void> {
     if (this.#member.server.capabilities.resources === undefined) return
-    // The lists are for routing and are not shown to anyone, so they are read with all scopes of the member.
+    // The lists are used for routing only, so they are read with all scopes of the member.
     const { scopes: callerScopes } = caller
     const scopes =
       callerScopes === 'any' ? callerScopes : new Set([...callerScopes, ...this.#member.server.scopes])
@@ -212,8 +212,8 @@ export class ResourceRouter {
   }
 
   /**
-   * Reads a resource from its owner. For an unlisted URI the members that list its scheme are tried in order; members of
-   * other schemes never see it.
+   * Reads a resource from its owner. For an unlisted URI the members that list its scheme are tried in order; it is not sent
+   * to other members.
    */
   async read(exchange: Exchange, uri: string): Promise<Outcome> {
     let missing = resourceNotFound(uri)
@@ -250,7 +250,7 @@ const maxOwned = 10_000
 const maxIdsPerResult = 16
 const maxIdChars = 256
 
-/** Which member created an extension's object, such as a task, so that other members never see its id or its params. */
+/** Which member created an extension's object, such as a task, so that requests about it are sent to that member only. */
 export class ExtensionOwners {
   readonly #owners = new Map<string, Member>()
 

@@ -143,13 +143,13 @@ function bytesOf(page: JsonObject, { pages }: Position): number {
 }
 
 function tooManyPages(method: string, max: number): McpError {
-  return new McpError('LIMIT', `It gave more than ${max} pages of ${method}: the rest is left out`)
+  return new McpError('LIMIT', `It returned more than ${max} pages of ${method}: the rest is left out`)
 }
 
 function tooLarge(method: string, pages: number, bytes: number, maxMemberBytes: number): McpError {
   return new McpError(
     'LIMIT',
-    `It gave ${bytes} bytes of ${method} in ${pages} pages, and a member may give at most ${maxMemberBytes}: the rest is left out`,
+    `It returned ${bytes} bytes of ${method} in ${pages} pages, and the limit for one member is ${maxMemberBytes}: the rest is left out`,
   )
 }
 

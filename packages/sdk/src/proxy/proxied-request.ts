@@ -48,23 +48,20 @@ export async function forwardStateless(
     const requests = parseQuestions(result['inputRequests'])
     const keys = Object.keys(requests)
     if (!asks || keys.length > exchange.limits.questions) throw unusableResult()
-    // A client asked by results paces its own retries; for others the proxy waits between empty rounds.
+    // A client that is asked by `input_required` results decides when to retry; for others the proxy waits between empty rounds.
     if (keys.length > 0) emptyRounds = 0
     else if (exchange.inputStrategy.relay !== undefined) {
       await wait(Math.min(maxPauseMs, firstPauseMs * 2 ** emptyRounds++), exchange.signal)
     }
     return new InputRequired(requests, { upstream: result['requestState'], keys })
   }
-  try {
-    const outcome = await runToOutcome<JsonObject>(
-      exchange,
-      ({ carried }) => send(retryParams(carried)),
-      (result) => result,
-    )
-    return extended ?? outcome
-  } finally {
-    notifications.close()
-  }
+  const outcome = await runToOutcome<JsonObject>(
+    exchange,
+    ({ carried }) => send(retryParams(carried)),
+    (result) => result,
+    notifications,
+  )
+  return extended ?? outcome
 }
 
 /** The params a retry adds: the upstream state and the responses to its last input requests. */
@@ -100,8 +97,8 @@ export async function forwardToSession(
 }
 
 /**
- * Keeps the upstream request open while its client, who is asked by an `input_required` result, gathers the responses. The
- * retry must reach this node; if the call is gone, the client gets an error and nothing runs twice.
+ * Keeps the upstream request open between an `input_required` result and the client's retry, which must reach this node: for a
+ * call that is not suspended here the client gets an error, so that nothing runs twice.
  */
 async function forwardSuspendable(
   request: ProxiedRequest,

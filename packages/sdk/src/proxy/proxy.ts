@@ -48,6 +48,7 @@ export interface ProxyOptions {
   name?: string
   /** Default: the upstream server's. */
   version?: string
+  /** Name for people. Default: the upstream server's. */
   title?: string
   /** Default: the upstream server's. */
   instructions?: string
@@ -83,6 +84,7 @@ export interface ProxiedServer extends Server {
   readonly upstream: Implementation | undefined
   /** Closes the upstream connections the proxy opened, and cancels suspended calls. */
   close(): Promise<void>
+  /** Calls `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -262,7 +264,7 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
     return undefined
   }
 
-  /** Never: what the upstream server did before a question must not happen again. */
+  /** Never: the upstream server would repeat what it did before its input request. */
   takeover(): 'never' {
     return 'never'
   }

@@ -18,8 +18,8 @@ interface OpenQuestion {
 type Settled<T> = { readonly result: T } | { readonly error: unknown }
 
 /**
- * A call that continues while its client, asked by `input_required` results, is away. It results in `T`; while a client
- * waits, a listener `L` receives its progress.
+ * A call that stays open between an `input_required` result and the client's retry. It results in `T`; while a request of the
+ * client waits for it, the listener `L` receives its progress.
  */
 export class SuspendedCall<T, L = undefined> {
   /** Identifies the call in sealed state. */
@@ -153,11 +153,6 @@ export class SuspendedCalls<C extends Suspendable> {
 
   constructor(bounds: SuspendedCallBounds) {
     this.#bounds = bounds
-  }
-
-  /** The number of suspended calls. */
-  get size(): number {
-    return this.#calls.size
   }
 
   /**

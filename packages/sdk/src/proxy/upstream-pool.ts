@@ -21,7 +21,7 @@ export interface UpstreamRequest {
   readonly signal: AbortSignal
   /** Minimum level of log messages; undefined for none. */
   readonly logLevel: LoggingLevel | undefined
-  /** Asks the client; rejects with an RpcError for the upstream server. */
+  /** Sends an input request to the client; rejects with an RpcError for the upstream server. */
   ask(question: Question, signal: AbortSignal): Promise<JsonObject>
   progress(report: ProgressReport): void
   log(message: LogMessage): void
@@ -65,7 +65,7 @@ export class UpstreamConnection {
     this.#options = options
     const events: UpstreamConnectionEvents = {
       answer: (question, context) => this.#answer(question, context),
-      // One of unknown cause goes to the newest request, unless it may belong to another principal.
+      // A message of unknown cause is passed to the newest request, unless it may belong to another principal.
       log: (message) => {
         if (options.shared) return
         queueMicrotask(() => {
@@ -208,7 +208,7 @@ const idleMs = 60_000
 
 /**
  * Assigns requests to upstream connections. Capabilities are declared once per session, and input requests on it may not name
- * the request they belong to, so two clients never share a session on which one could be asked in the other's place:
+ * the request they belong to, so two clients never share a session on which one could get the other's input requests:
  * - a downstream session has its own connections, one for each set of permissions;
  * - stateless requests of the same identified principal with the same capabilities share one;
  * - an unidentified request that can be asked gets one exclusively; all others share the proxy's own.

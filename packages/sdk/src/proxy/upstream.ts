@@ -101,7 +101,7 @@ function planOf(inputSchema: Record<string, unknown>): HeaderPlan | undefined {
   }
 }
 
-/** The upstream subscriptions on behalf of all clients: each resource once, until its last subscriber leaves, and the lists. */
+/** The upstream subscriptions on behalf of all clients: each resource once, until its last subscriber unsubscribes, and the lists. */
 export class UpstreamSubscriptions {
   readonly #upstream: Upstream
   readonly #onChange: (change: ServerChange) => void

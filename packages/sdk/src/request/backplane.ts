@@ -2,7 +2,7 @@ import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import { limits } from './limits.ts'
 
-/** How much may be spent: a bucket that refills evenly. */
+/** The refill rate and capacity of a token bucket. */
 export interface TokenBucket {
   /** Milliseconds in which one token is refilled. */
   readonly refillMs: number
@@ -26,6 +26,7 @@ export interface Backplane {
    * session stays in the process that began it.
    */
   readonly spansProcesses?: boolean
+  /** The value of a key; undefined if it is absent or has expired. */
   get(key: string): Promise<string | undefined>
   /**
    * Stores a value for `ttlMs` milliseconds. `owner` is the principal it is stored for, for stores that limit each principal.
@@ -36,12 +37,13 @@ export interface Backplane {
   add(key: string, value: string, ttlMs: number, owner?: string): Promise<boolean>
   /** Replaces `expected` with `value`; false if the stored value differs. */
   swap(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>
+  /** Deletes a key, if it exists. */
   delete(key: string): Promise<void>
   /**
    * Appends to a log, trims it to its newest `keep` entries, and returns the position of the entry: at most 40 digits and
-   * hyphens, which no other entry of this log ever gets, also after the log expired or the store lost data in a failover.
-   * @param previous the position that the only writer of the log got last. If the newest entry has another one, the store lost
-   *   entries, and the log starts anew with this entry: readers then get `undefined` for every older position instead of a gap
+   * hyphens. No other entry of this log ever has the same position, also after the log expired or a failover lost data.
+   * @param previous the position of the last entry that the only writer of the log appended. If the newest entry has another
+   *   one, the store lost entries, and the log starts anew with this entry, so that readers of older positions get `undefined`
    */
   append(log: string, entry: string, keep: number, ttlMs: number, previous?: string): Promise<string>
   /**
@@ -50,10 +52,11 @@ export interface Backplane {
    * @param newest the newest position that the caller knows; undefined is returned, too, if the store does not have that one
    */
   read(log: string, position: string, newest?: string): Promise<LogEntry[] | undefined>
+  /** Sends a message to all subscribers of a topic, in every process that shares the backplane. */
   publish(topic: string, message: string): Promise<void>
   /**
-   * Calls `listener` for every message until the returned function is called. `lost` is called where messages may have
-   * been missed, as soon as the topic is heard again; where none can be missed, never.
+   * Calls `listener` for every message until the returned function is called. After an interruption in which messages may
+   * have been lost, `lost` is called as soon as messages arrive again.
    */
   subscribe(topic: string, listener: (message: string) => void, lost?: () => void): Promise<() => void>
   /**
@@ -78,7 +81,7 @@ interface Log {
 }
 
 /** Append logs with expiry and a common size limit. When it is exceeded, the least recently appended logs are evicted. */
-export class MemoryLogs {
+class MemoryLogs {
   readonly #mostChars: number
   /** In the order of their newest entries. */
   readonly #logs = new Map<string, Log>()
@@ -138,7 +141,7 @@ export class MemoryLogs {
     for (const name of [...this.#logs.keys()]) this.#live(name, now)
   }
 
-  /** A log that has not expired; one that has is forgotten. */
+  /** A log that has not expired; one that has is deleted. */
   #live(name: string, now: number): Log | undefined {
     const log = this.#logs.get(name)
     if (log === undefined || log.expires > now) return log
@@ -158,7 +161,7 @@ function indexOf({ entries, last }: Log, position: string): number | undefined {
   return entries[index]?.position === position ? index : undefined
 }
 
-export interface StoredValue {
+interface StoredValue {
   readonly value: string
   /** When it expires, in milliseconds of the monotonic clock. */
   readonly expires: number
@@ -175,7 +178,7 @@ const owners = 5
 const betweenClearingsMs = 1_000
 
 /** Values that expire, bounded in number and characters, both in all and for each owner. */
-export class MemoryValues {
+class MemoryValues {
   readonly #most: Readonly<Amount>
   readonly #share: Readonly<Amount>
   readonly #kept = new Map<string, StoredValue>()
@@ -235,7 +238,7 @@ export class MemoryValues {
     else this.#owned.set(owner, owned)
   }
 
-  /** Checks again after removing expired values, at most once a second because that visits all of them. */
+  /** Checks again after removing expired values, at most once a second because that iterates over all of them. */
   #lackingStill(kept: StoredValue, now: number): string | undefined {
     if (now < this.#nextClearing) return this.#lacking(kept)
     this.#nextClearing = now + betweenClearingsMs
@@ -260,7 +263,7 @@ function add(amount: Amount, value: string, sign: 1 | -1): void {
   amount.chars += sign * value.length
 }
 
-/** The name of the limit that one more value would go beyond. */
+/** The name of the limit that one more value would exceed. */
 function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string): string | undefined {
   if (amount.count >= most.count) return 'limits.remembered'
   return amount.chars + value.length > most.chars ? 'limits.rememberedChars' : undefined
@@ -268,7 +271,7 @@ function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string
 
 const maxBuckets = 10_000
 
-/** Token buckets in memory, by key. Of more than 10 000, those used longest ago are forgotten. */
+/** Token buckets in memory, by key: at most 10 000, of which the least recently used are removed. */
 export class TokenBuckets {
   /** When each bucket is full again (GCRA), on the monotonic clock. */
   readonly #fullAt = new Map<string, number>()
@@ -279,7 +282,7 @@ export class TokenBuckets {
     const fullAt = Math.max(this.#fullAt.get(key) ?? now, now)
     const after = fullAt + cost * refillMs
     const waitMs = after - now - capacity * refillMs
-    // Reinserted at the end, so that the least recently used is forgotten first.
+    // Reinserted at the end, so that the least recently used is removed first.
     this.#fullAt.delete(key)
     this.#fullAt.set(key, waitMs > 0 ? fullAt : after)
     dropOldest(this.#fullAt, maxBuckets)

@@ -3,11 +3,13 @@ import type { Exchange } from './exchange.ts'
 
 /** A change of a server that clients can be notified of. */
 export type Change =
+  /** A list changed. */
   | { readonly type: 'tools' }
   | { readonly type: 'prompts' }
   | { readonly type: 'resources' }
+  /** The contents of a resource changed. */
   | { readonly type: 'resource'; readonly uri: string }
-  /** The person finished a URL elicitation. */
+  /** The user completed a URL elicitation. */
   | { readonly type: 'elicitation'; readonly id: string }
   /** A log message for every client with its level or a lower one. */
   | {
@@ -21,11 +23,11 @@ export type Change =
 
 /** Publishes a server's changes to sessions and `subscriptions/listen` streams. */
 export interface Changes {
-  /** Delivers a change to every watcher that wants it. */
+  /** Delivers a change to every subscriber whose `wants` accepts it. */
   publish(change: Change): void
   /**
-   * Yields wanted changes until the signal aborts. Equal changes that are still unread are merged, so a slow reader stays
-   * bounded. `listener` is the client on whose behalf, if changes depend on it.
+   * Yields the changes that `wants` accepts until the signal aborts. Equal changes that are still unread are merged, so that the
+   * queue of a slow reader is bounded. `listener` is the client that they are for; absent for a subscriber without a client.
    */
   watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Subscriber): AsyncIterable<Change>
   /** Whether a client in this process is subscribed to this change. */
@@ -54,7 +56,7 @@ const maxUnreadLogs = 100
 interface Watcher {
   wants(change: Change): boolean
   notify(change: Change): void
-  /** Undefined for a watcher that is no client. */
+  /** Undefined for a subscriber without a client. */
   readonly listener: Subscriber | undefined
 }
 

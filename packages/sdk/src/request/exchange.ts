@@ -31,7 +31,9 @@ export const anonymousCaller: Caller = { principal: null, scopes: new Set(), cla
 
 /** The client of one exchange. */
 export interface Peer extends Caller {
+  /** The protocol revision of the request, with what it supports; `revision.version` is its date. */
   readonly revision: Revision
+  /** The capabilities that the client declared, for the session or with this request. */
   readonly capabilities: ClientCapabilities
   /** The client's `clientInfo`, if it sent one. */
   readonly info: Implementation | undefined
@@ -50,11 +52,15 @@ export interface ClientSession {
 /** The channel of a request: pipes of a process, a network, or a socket file. */
 export type Transport = 'pipe' | 'tcp' | 'unix'
 
-/** One request being served, as the transport describes it. */
+/** One request being served: its message, its sender, and how to reach the client. The first argument of middleware. */
 export interface Exchange {
+  /** The JSON-RPC id of the request. */
   readonly id: RequestId
+  /** The method, such as `tools/call`. */
   readonly method: string
+  /** The params as the client sent them, without validation. */
   readonly params: Readonly<JsonObject>
+  /** The sender of the request. */
   readonly peer: Peer
   /** Aborted when the client cancels or disconnects. */
   readonly signal: AbortSignal
@@ -110,7 +116,7 @@ export interface HandlerRun {
   readonly ended: Promise<Outcome>
   /** Aborted when the run ended early: the handler's return value is ignored. */
   readonly parked: AbortSignal
-  /** Whether the handler is still repeating what an earlier run did. */
+  /** Whether the handler still repeats steps of an earlier run. */
   readonly replaying: boolean
   /** State and answers of the explicit form (`inputRequired`). */
   readonly carried: Carried
@@ -126,6 +132,7 @@ export interface Carried {
 
 /** The explicit form: returned by a handler that needs these answers to continue. */
 export class InputRequired {
+  /** The requests for input, by keys that the handler chose. */
   readonly requests: InputRequests
   /** Any JSON value; encrypted on the wire and available as `ctx.state` on the next run. */
   readonly state: unknown
@@ -136,9 +143,11 @@ export class InputRequired {
   }
 }
 
-/** The successful result of an exchange. */
+/** How an exchange ends, unless it fails: with a result, or with requests for input. */
 export type Outcome =
+  /** The result of the method. */
   | { readonly type: 'complete'; readonly result: JsonObject }
+  /** Requests for input, and the `requestState` to send with them (2026-07-28). */
   | { readonly type: 'input_required'; readonly requests: InputRequests; readonly state?: string }
   /** A result type of an extension; `resultType` is sent since 2026-07-28. */
   | { readonly type: 'extension'; readonly resultType: string; readonly result: JsonObject }

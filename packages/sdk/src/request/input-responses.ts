@@ -4,7 +4,7 @@ import { checkElicitContent, checkElicitSchema, checkSampling } from '../protoco
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
 import { root, type Shape, samplingResult } from '../protocol/shapes.ts'
 
-/** Words that name a secret by themselves. */
+/** Words that denote a secret. */
 const secrets = [
   'passwords?',
   'passwd',
@@ -19,7 +19,7 @@ const secrets = [
   'cvv2?|cvc2?',
   'otp|one ?time (?:password|passcode|code)',
 ].join('|')
-/** What makes a "token" no secret: a count, a place in a list, or a coin. */
+/** Words with which "token" is no secret: a count, a position in a list, or a currency. */
 const harmlessTokens =
   'max|maximum|min|minimum|per|next|page|continuation|sync|stop|start|end|special|erc20|swap|design|cancellation'
 const before =
@@ -79,7 +79,7 @@ const kinds: Readonly<Record<QuestionMethod, string>> = {
   'roots/list': 'roots',
 }
 
-/** Names questions on the wire: the author's key, or the kind and its place among its kind, made unique. */
+/** The keys of questions on the wire: the author's, or the kind with a number, made unique. */
 export class Keys {
   readonly #used = new Set<string>()
   readonly #counts = new Map<string, number>()

@@ -1,6 +1,6 @@
 import { invalid, type McpError, messageOf } from '../jsonrpc/error.ts'
 
-/** What JSON can carry, seen from a type: members that JSON would lose or change are `never`. */
+/** A type of JSON values: members that JSON would lose or change are `never`. */
 export type JsonOf<T> = T extends string | number | boolean | null
   ? T
   : T extends bigint | symbol | undefined | ((...args: never[]) => unknown)
@@ -17,7 +17,7 @@ export type JsonOf<T> = T extends string | number | boolean | null
         ? { [K in keyof T]: K extends symbol ? never : JsonOf<T[K]> }
         : T
 
-/** A part of a value that JSON cannot carry. */
+/** A part of a value that JSON cannot represent. */
 interface JsonFault {
   /** Where it is, such as `items[2].at`; empty for the value itself. */
   readonly path: string
@@ -27,11 +27,13 @@ interface JsonFault {
 
 const maxDepth = 1000
 
-/** Why something was not sent, where that is a part of it that JSON cannot carry; undefined for another reason. */
+/** The error for a value with a part that JSON cannot represent, which `cause` reports; undefined if it has none. */
 export function notSentError(what: string, value: unknown, cause: unknown): McpError | undefined {
   const fault = faultInJson(value, 'writable')
   if (fault === undefined) return undefined
-  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, { cause })
+  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot represent`, {
+    cause,
+  })
 }
 
 /**
@@ -45,7 +47,7 @@ function isStrict(strictness: Strictness): boolean {
   return strictness === 'plain' || strictness === 'exact'
 }
 
-/** The first part of a value that JSON cannot carry; undefined when there is none. */
+/** The first part of a value that JSON cannot represent; undefined if there is none. */
 export function faultInJson(value: unknown, strictness: Strictness): JsonFault | undefined {
   return faultAt(value, '', strictness, [])
 }
@@ -119,7 +121,7 @@ function faultOfToJson(object: object, path: string): JsonFault | undefined {
   }
 }
 
-/** Whether an object is made by a literal: its class is `Object`, of this realm or another, or none. */
+/** Whether an object has no class of its own: its prototype is `Object.prototype`, of this realm or another, or null. */
 export function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
   return prototype === null || Object.getPrototypeOf(prototype) === null

@@ -24,7 +24,7 @@ export function requireKnown(
   throw invalid(`${what} has an unknown member "${name}": ${advice}`)
 }
 
-/** The known name that is most like another one, if any is; otherwise all of them. */
+/** The known name that is most similar to another one; all of them if none is similar. */
 function nearest(name: string, known: readonly string[]): string {
   const pairs = pairsIn(name)
   const likeness = (one: string): number =>
@@ -33,7 +33,7 @@ function nearest(name: string, known: readonly string[]): string {
   return likeness(best) > 0.3 ? `did you mean "${best}"?` : `use one of ${known.join(', ')}`
 }
 
-/** Every two neighbouring letters of a name. */
+/** The pairs of adjacent letters of a name. */
 function pairsIn(name: string): string[] {
   const letters = [...name.slice(0, 64).toLowerCase()]
   return letters.slice(1).map((letter, at) => `${letters[at]}${letter}`)

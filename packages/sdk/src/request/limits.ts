@@ -1,4 +1,4 @@
-/** Default limits on everything that a peer can make grow. The options of each part can override them. */
+/** Default limits on what a peer can cause to grow. `limits` of each transport, or options of `connect`, override them. */
 export const limits = {
   /** Bytes of one request body, one response body, one stdio frame, or one SSE event. */
   messageBytes: 4_194_304,
@@ -51,11 +51,11 @@ export const limits = {
   connections: 256,
   /** Connections to a handler that listens on its own port; further ones are closed at once. */
   httpConnections: 10_000,
-  /** Legacy HTTP sessions on one node. */
+  /** HTTP sessions (revisions up to 2025-11-25) on one node. */
   sessions: 10_000,
-  /** Legacy HTTP sessions of one principal on one node. */
+  /** HTTP sessions of one principal on one node. */
   sessionsPerPrincipal: 1000,
-  /** Milliseconds an unused legacy session is kept. */
+  /** Milliseconds an unused session is kept. */
   sessionIdleMs: 1_800_000,
   /** `subscriptions/listen` streams on one node. */
   listenStreams: 1024,
@@ -88,11 +88,11 @@ export const limits = {
   listBytes: 16_777_216,
   /** Characters of the responses that a client's cache keeps; the oldest are dropped first. */
   cacheChars: 33_554_432,
-  /** Input requests of one request on a legacy session, and rounds of the explicit form. */
+  /** Input requests of one request on a session, and rounds of `inputRequired`. */
   questions: 64,
   /**
-   * Consecutive times that a model may use tools within one conversation (`sampling/createMessage`): a server asks for no
-   * more, and a client answers no more.
+   * Consecutive rounds of tool use within one conversation (`sampling/createMessage`): servers send no request with more, and
+   * clients refuse it.
    */
   samplingToolRounds: 20,
 } as const

@@ -15,16 +15,16 @@ export type LiveRequest = (
   options: { signal: AbortSignal },
 ) => Promise<unknown>
 
-/** The steps of a request, where another run may repeat them: on a node that takes the request over. */
+/** The stored steps of a request whose handler another node may run again. */
 export interface StepMemory {
   /** The prefix of the idempotency keys. */
   readonly flow: string
-  /** Whether the handler is still repeating what an earlier run did. */
+  /** Whether the handler still repeats steps of an earlier run. */
   readonly isReplaying: boolean
-  /** The result of a step of an earlier run, by name and place. */
-  step(place: string): { readonly value?: unknown } | undefined
+  /** The result of a step of an earlier run, by its name with a number (`occurrence`). */
+  step(key: string): { readonly value?: unknown } | undefined
   /** Stores the result of a step. */
-  keep(place: string, result: { readonly value?: unknown }): Promise<void>
+  keep(key: string, result: { readonly value?: unknown }): Promise<void>
 }
 
 /** Sends requests for input on the connection while the handler waits. */
@@ -128,7 +128,7 @@ export abstract class BaseHandlerRun {
   }
 
   /**
-   * Ends the run, or rejects a request for roots: a handler can do without them, so it may catch the error. The handler of a
+   * Ends the run, or rejects a request for roots, which a handler may catch to continue without them. The handler of a
    * cancelled request must not continue.
    */
   protected unanswered(question: Question, error: RpcError, reject: (error: RpcError) => void): void {
@@ -272,7 +272,7 @@ export async function runStep(
   const fault = faultInJson(value, 'exact')
   if (fault === undefined) return JSON.stringify(value)
   throw new TypeError(
-    `The step "${name}" gave what JSON cannot carry, so that a later run would get something else: ` +
+    `The step "${name}" returned a value that JSON cannot represent, so a later run would get another one: ` +
       `${describeFault(fault, 'its result')}. Return plain JSON from it, such as a date as text, and nothing for undefined`,
   )
 }
@@ -292,7 +292,7 @@ export interface Journal {
   asked: Record<string, string>
   /** Checked answers, by the identity of their question. */
   answers: Record<string, unknown>
-  /** Results of finished steps, by name and place. */
+  /** Results of finished steps, by name with a number. */
   steps: Record<string, { value?: unknown }>
   /** How often the question of a key was answered and then differed in the next run. */
   drifts: Record<string, number>

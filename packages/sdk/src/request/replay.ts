@@ -20,7 +20,7 @@ import { createStateCodec, type StateCodec, type StateCodecOptions } from './sta
 interface ReplayOptions extends StateCodecOptions {
   /**
    * Accepts responses to questions that were never sent, if the handler chose their key. Default false: a client could
-   * otherwise answer a question that no person saw.
+   * otherwise claim an answer that no user gave.
    */
   acceptUnasked?: boolean
 }
@@ -49,7 +49,7 @@ export function replay(options: ReplayOptions): InputStrategy {
   }
 }
 
-/** One run of a handler from what its request remembers. */
+/** One run of a handler, with the journal of the runs before. */
 export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   readonly carried: Carried
   readonly #stateCodec: StateCodec
@@ -151,7 +151,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
       forPeer(this.exchange.peer, question),
     ])
     if (requests.length === 0 && needed.state === undefined) {
-      throw new TypeError('inputRequired needs at least one question, or state to carry')
+      throw new TypeError('inputRequired needs at least one request, or a state')
     }
     for (const [key, question] of requests) {
       if (this.refused(question, (error) => this.fail(error))) return this.ended
@@ -196,7 +196,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
       if (drifts >= 2) {
         this.fail(
           new TypeError(
-            `The question "${name}" reads differently every time its handler runs, so no answer can fit it. ` +
+            `The question "${name}" differs in every run of its handler, so no response can match it. ` +
               'Take what varies (a time, a random value, live data) from ctx.step.',
           ),
         )

@@ -8,7 +8,7 @@ import type { Report } from './tool.ts'
 
 const maxValues = 100
 
-/** Serves `completion/complete`. A completer that throws suggests nothing, and its error is reported. */
+/** Serves `completion/complete`. If a completer throws, the result is empty and the error is reported. */
 export async function complete(registry: Registry, exchange: Exchange, report: Report): Promise<Outcome> {
   const { ref, argument, context } = exchange.params
   if (!isObject(argument) || typeof argument['name'] !== 'string' || typeof argument['value'] !== 'string') {
@@ -51,7 +51,7 @@ class HandlerContextOfCompletion extends HandlerContext implements CompletionCon
     const without = withoutQuestions('A completion')
     const run =
       inputStrategy.relay === undefined ? without : { ...without, get: () => inputStrategy.begin(exchange) }
-    super(exchange, run, () => undefined)
+    super(exchange, run, undefined)
     this.arguments = chosen
   }
 }

@@ -90,7 +90,7 @@ class UnserializableValue extends TypeError {
 
 /**
  * The JSON text of a value, undefined if it has none.
- * @throws UnserializableValue for what JSON cannot carry, such as a BigInt, NaN, a Map or an object within itself
+ * @throws UnserializableValue for what JSON cannot represent, such as a BigInt, NaN, a Map or a cyclic object
  */
 export function requireSerializable(place: string, value: unknown): string | undefined {
   let text: string | undefined
@@ -103,7 +103,7 @@ export function requireSerializable(place: string, value: unknown): string | und
   return text
 }
 
-/** Whether JSON writes null for a number of the value, or {} for a map or set. There are no cycles: it was written before. */
+/** Whether JSON has null for a number of the value, or {} for a map or set. It was serialized before, so it has no cycles. */
 function losesParts(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return false

@@ -12,9 +12,13 @@ import type { InputKind } from '../request/input-support.ts'
 import type { JsonOf } from '../request/json-value.ts'
 import type { DescribedSchema, OutputOf, SchemaShape } from './schema.ts'
 
-/** The response to a form: its values, or that the person declined or cancelled. */
+/** The response to a form: its values, or that the user declined or cancelled. */
 export type Elicited<T> =
-  | { readonly action: 'accept'; readonly content: T }
+  | {
+      readonly action: 'accept'
+      /** The values of the form, which match its schema. */
+      readonly content: T
+    }
   | { readonly action: 'decline' | 'cancel' }
 
 /** The schema of a form: a validator, an object of validators (one for each field), or a JSON Schema. */
@@ -22,11 +26,11 @@ export type FormSchema = DescribedSchema | SchemaShape | ElicitSchema
 
 /** A form elicitation. */
 export interface ElicitForm<S extends FormSchema> {
-  /** The message shown to the person. */
+  /** The message shown to the user. */
   message: string
   /** A flat object of primitive fields. */
   schema: S
-  /** The key of the question on the wire. Default: generated. */
+  /** The key of the request on the wire. Default: generated. */
   key?: string
 }
 
@@ -42,51 +46,77 @@ export type StepWork<T> = ((idempotencyKey: string) => T | Promise<T>) &
 
 /** The transport of a request. */
 export interface RequestTransport {
-  /** A child process's pipes, a network or a socket file; undefined within one process, and in a background task. */
+  /** `pipe` for stdio, `tcp` for a network, `unix` for a socket file; undefined within one process and in a task. */
   readonly kind: Transport | undefined
   /** The session's id, where the transport has one: `Mcp-Session-Id`. Revision 2026-07-28 has no sessions. */
   readonly sessionId: string | undefined
   /**
-   * Headers of the HTTP request by lower-case name, read-only; empty where there are none (other transports, HTTP+SSE of
-   * 2024-11-05, background tasks). Without `authorization`, `proxy-authorization`, `cookie`, `dpop` and `mcp-session-id`: what a
-   * handler needs of those, the option `authenticate` of `serveHttp` passes on in `claims`, which are `ctx.peer.claims`.
+   * Headers of the HTTP request by lower-case name, read-only; empty for other transports, HTTP+SSE of 2024-11-05 and tasks.
+   * `authorization`, `proxy-authorization`, `cookie`, `dpop` and `mcp-session-id` are left out: a handler gets what it needs of
+   * them from `ctx.peer.claims`, which the option `authenticate` of `serveHttp` returns.
    */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The request as its handler sees it. */
+/**
+ * The context of one request: who sent it, how to request input from the client, and how to report progress. A request for
+ * input that fails, except of roots, ends the request: `parked` aborts and its promise never settles, so no `catch` is needed.
+ */
 export interface Context {
+  /** The client: its revision, capabilities, principal, scopes and claims. */
   readonly peer: Peer
-  /** Aborted when the client cancels or disconnects. Not aborted when the run is parked. */
+  /** Aborted when the client cancels or disconnects. Not aborted when `parked` is. */
   readonly signal: AbortSignal
-  /** Aborted when a question ended this run; the handler runs again from its start with the response. Release resources here. */
+  /**
+   * Aborted when a request for input ended this run: the handler runs again from its start once the response arrived. Release
+   * the run's resources here.
+   */
   readonly parked: AbortSignal
   /** Transport, session and HTTP headers of the request. */
   readonly transport: RequestTransport
   /** The request's own `_meta`. */
   readonly meta: Readonly<JsonObject>
 
-  /** Whether the client supports this kind of input. A question that it does not support ends the request, so check optional ones. */
+  /**
+   * Whether the client supports this kind of input. Check it before a request for optional input: one that the client does
+   * not support ends the request with an error.
+   */
   can(kind: InputKind): boolean
   /**
-   * Elicits a form: resolves with `accept` and values, `decline` or `cancel`. If the form cannot be sent, the request ends and
-   * this promise never settles. On revision 2026-07-28 the handler runs again from its start with the responses so far, so run
-   * side effects before a question in `step`.
+   * Elicits a form: resolves with `accept` and values, `decline` or `cancel`. If the client does not support forms, or its
+   * response is invalid, the request ends with an error. On revision 2026-07-28 the handler runs again from its start with the
+   * responses so far, so run side effects that precede a request for input in `step`.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#form-mode-elicitation-requests
    */
   elicit<const S extends FormSchema>(form: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>>
   /**
-   * Elicits a visit to a URL. `accept` means that the person agreed to open it, not that they finished. With an `id` (the same
-   * on every run), `server.elicitationComplete(id)` notifies a 2025-11-25 client of the completion.
+   * Asks the user to open a URL, for input that must not pass through the client, such as a password. `accept` means that the
+   * user agreed to open it, not that they finished. With an `id` (the same on every run), `server.elicitationComplete(id)`
+   * notifies a 2025-11-25 client of the completion.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-elicitation-requests
    */
   elicitUrl(question: {
+    /** The message shown to the user. */
     message: string
+    /** The `http:` or `https:` URL. */
     url: string
+    /** The key of the request on the wire. Default: generated. */
     key?: string
+    /** The `elicitationId`. Default: generated. */
     id?: string
   }): Promise<{ action: 'accept' | 'decline' | 'cancel' }>
-  /** Requests a message from the client's model (sampling). Ends the request if the client refuses. */
+  /**
+   * Requests a message from the client's model (sampling). Ends the request if the client refuses. `key` is the key of the
+   * request on the wire; default: generated.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/sampling
+   */
   sample(request: Omit<CreateMessageParams, '_meta'> & { key?: string }): Promise<CreateMessageResult>
-  /** Requests the client's roots. Rejects if the client has none, refuses or does not answer, which a handler can catch. */
+  /**
+   * Requests the client's roots.
+   * @throws RpcError if the client does not support roots, refuses or does not respond. Unlike for other input, the request
+   *   continues if the handler catches it
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/roots
+   */
   roots(options?: { key?: string }): Promise<Root[]>
   /**
    * Runs `work` once per request, however often the handler runs, and records its result. The result must be JSON or undefined:
@@ -102,9 +132,15 @@ export interface Context {
    */
   task(): Promise<void>
 
-  /** Reports progress if the request has a progress token; values that do not increase are dropped. */
+  /**
+   * Reports progress if the request has a progress token; values that do not increase are dropped.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
+   */
   progress(progress: number, total?: number, message?: string): void
-  /** Sends a log message if its level is at least the client's. */
+  /**
+   * Sends a log message if its level is at least the client's. `data` is any JSON value; `logger` names the part of the server.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
+   */
   log(level: LoggingLevel, data: unknown, logger?: string): void
 
   /**
@@ -125,7 +161,11 @@ export interface CompletionContext extends Pick<Context, 'peer' | 'signal' | 'tr
   readonly arguments: Readonly<Record<string, string>>
 }
 
-/** Suggests values for one argument. Return all matches: the first 100 are sent, the rest are counted. */
+/**
+ * Suggests values for one argument, given what the user entered so far. Return all matches: the first 100 are sent, and the
+ * number of all.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
+ */
 export type Completer = (
   value: string,
   context: CompletionContext,

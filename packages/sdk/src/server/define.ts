@@ -37,9 +37,9 @@ import { missingScopesError, scopesFor } from './visibility.ts'
 const defaultPageSize = 1000
 
 /**
- * Creates a server from its definitions. It can be served over several transports at once, and its definitions can change
- * meanwhile.
- * @throws McpError 'INVALID' for a definition that cannot be served, naming it
+ * Creates a server from its definitions. It can be served over several transports at once, by `serveStdio`, `serveSocket` and
+ * `serveHttp`, and its definitions can change meanwhile.
+ * @throws McpError 'INVALID' for an unknown option, and for a definition that cannot be served; the message names it
  */
 export function defineServer<
   const T extends Record<string, AnyTool> = Record<never, AnyTool>,
@@ -206,7 +206,7 @@ function requireExtensions(what: string, extensions: readonly Extension[]): void
     if (seen.has(id)) throw invalid(`${what} names the extension "${id}" twice`)
     seen.add(id)
     for (const name of Object.keys(methods)) {
-      if (names.has(name)) throw invalid(`${what} has two meanings for the method "${name}"`)
+      if (names.has(name)) throw invalid(`${what} defines the method "${name}" twice`)
       names.add(name)
     }
   }
@@ -268,7 +268,10 @@ export function reporter(server: () => string, onError: Report | undefined): Rep
   }
 }
 
-/** Defines a tool: its name is the key it is given in `defineServer`. */
+/**
+ * Defines a tool, with its handler's arguments and result typed by its schemas. Its name is its key in `defineServer`, which
+ * validates the definition.
+ */
 export function tool<
   In extends SchemaOrNone = undefined,
   Out extends SchemaOrNone = undefined,
@@ -277,17 +280,20 @@ export function tool<
   return { ...definition, kind: 'tool' }
 }
 
-/** Defines a resource at one URI; its name is the key it is given in `defineServer`. */
+/** Defines a resource at one URI. Its name is its key in `defineServer`, which validates the definition. */
 export function resource<const U extends string>(definition: ResourceDefinition<U>): ResourceValue<U> {
   return { ...definition, kind: 'resource' }
 }
 
-/** Defines a family of resources by an RFC 6570 template; its name is the key it is given in `defineServer`. */
+/**
+ * Defines the resources whose URIs match a template (RFC 6570), with typed variables. Its name is its key in `defineServer`,
+ * which validates the definition.
+ */
 export function template<const T extends string>(definition: TemplateDefinition<T>): TemplateValue<T> {
   return { ...definition, kind: 'template' }
 }
 
-/** Defines a prompt: its name is the key it is given in `defineServer`. */
+/** Defines a prompt. Its name is its key in `defineServer`, which validates the definition. */
 export function prompt<In extends SchemaOrNone = undefined>(
   definition: PromptDefinition<In> & Described<In>,
 ): PromptValue<NoInfer<In>> {

@@ -62,7 +62,7 @@ type DescribedMembers<In, Out> = [Undescribed<In>] extends [never]
     : { output: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
   : { input: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
 
-/** Primitive values. */
+/** The primitive values that are inferred with their literal types. */
 export type Literal = string | number | boolean | null | undefined
 
 /** Any JSON value, inferred with literal types: `'text'` is not widened to `string`. */
@@ -70,7 +70,7 @@ type Hint<L extends Literal> = L | Hint<L>[] | { [name: string]: Hint<L> } | obj
 
 /** The members of a `Reply`. */
 export interface ReplyParts<T> {
-  /** Content for model and person. Default: the structured value as JSON text. */
+  /** Content for model and user. Default: the structured value as JSON text. */
   content?: string | ContentBlock | (ContentBlock | string)[]
   /** A JSON value. It must match the output schema, unless `isError` is true. */
   structured?: T
@@ -84,9 +84,13 @@ export interface ReplyParts<T> {
 export class Reply<out T = unknown> {
   /** Only an instance is a reply: an object with the same members is not. */
   readonly #isReply = true
+  /** Content for model and user; undefined if it follows from `structured`. */
   readonly content: ContentBlock[] | undefined
+  /** The structured value; undefined if there is none. */
   readonly structured: T | undefined
+  /** Whether the tool failed. */
   readonly isError: boolean
+  /** The result's `_meta`. */
   readonly meta: JsonObject | undefined
 
   constructor({ content, structured, isError = false, meta }: ReplyParts<T>) {
@@ -108,7 +112,10 @@ export function blockOf<T>(value: T | string): T | TextContent {
   return typeof value === 'string' ? { type: 'text', text: value } : value
 }
 
-/** Creates a complete tool result. */
+/**
+ * Creates a tool result with content besides its structured value, or with `isError` or metadata. The value itself is enough
+ * otherwise.
+ */
 export function reply<T = never, L extends Literal = Literal>(
   parts: ReplyParts<T & Hint<L>>,
 ): Reply<NoInfer<T>> {
@@ -133,9 +140,13 @@ export type ToolReturn<Out extends SchemaOrNone, L extends Literal = Literal> =
   | InputRequired
 
 interface Shown {
+  /** Name for people. Default: the key it is defined with. */
   title?: string
+  /** Description for the model. Default: none. */
   description?: string
+  /** Icons to display. `https:` and `data:` URLs only. Default: none. */
   icons?: Icon[]
+  /** Its `_meta` in lists. Default: none. */
   meta?: JsonObject
   /**
    * OAuth scopes that a caller needs, all of them, to list and use this. Default: none. Transports without authorization, such
@@ -144,10 +155,16 @@ interface Shown {
   scopes?: readonly string[]
 }
 
-/** When another node runs the handler of a call again whose node stopped. */
+/**
+ * When another node runs the handler of a call again whose node stopped: `waiting`, if it waited for a response of the client;
+ * `always`; or `never`.
+ */
 export type Takeover = 'never' | 'waiting' | 'always'
 
-/** A tool: its input, its output and its handler. */
+/**
+ * A tool: its input, its output and its handler.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools
+ */
 export interface ToolDefinition<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
@@ -155,8 +172,9 @@ export interface ToolDefinition<
 > extends Shown {
   /** The schema of the arguments. Default: no arguments; those that a client sends are ignored. */
   input?: In
-  /** The schema of the structured result, which is validated before it is sent. */
+  /** The schema of the structured result, which is validated before it is sent. Default: no structured result. */
   output?: Out
+  /** Hints about its behavior for clients. */
   annotations?: ToolAnnotations
   /**
    * Whether a call runs as a task, on a server with the tasks extension: `optional` if the client supports tasks, `required`
@@ -166,18 +184,26 @@ export interface ToolDefinition<
   /**
    * Whether another node runs the handler again, in a session that several nodes serve, when the node of a call stopped and the
    * client resumes the stream of the call. `waiting`: if the handler waits for a response of the client. `always`: in any case.
-   * `never`: the call ends with an error that says so. A run has the responses and the results of `ctx.step` of the one before;
-   * everything else before a question, or in an unfinished step, happens again, with the same idempotency keys. Default:
+   * `never`: the call ends with an error. A run has the responses and the results of `ctx.step` of the one before; everything
+   * else before a request for input, or in an unfinished step, happens again, with the same idempotency keys. Default:
    * `always` for a tool whose `annotations` have `readOnlyHint` or `idempotentHint`, otherwise `waiting`.
    */
   takeover?: Takeover
+  /**
+   * Serves one call. `args` match `input`. To report a failure to the model, throw a `ToolError`; to respond with a
+   * JSON-RPC error, throw an `RpcError`. Any other error is reported to `onError` of `defineServer`, and the client
+   * gets a result with `isError` that does not contain its text.
+   */
   run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out, L>>
 }
 
 /** A complete read result: contents, cache hints and metadata. */
 export interface ReadReply {
+  /** The contents; each has its own URI. */
   contents: ResourceContents[]
+  /** Cache hints of this result. Default: those of the definition. */
   cache?: Partial<CacheHints>
+  /** The result's `_meta`. */
   meta?: JsonObject
 }
 
@@ -191,39 +217,64 @@ export type ReadReturn =
   | InputRequired
   | undefined
 
-/** A resource at one URI, and how it is read. */
+/**
+ * A resource at one URI, and how it is read.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources
+ */
 export interface ResourceDefinition<U extends string = string> extends Shown {
+  /** URI of the resource, unique within the server. */
   uri: U
+  /** Media type. Default: none in lists; `text/plain` for text and `application/octet-stream` for bytes in results. */
   mimeType?: string
+  /** Hints for clients on its use. */
   annotations?: Annotations
+  /** Bytes of the contents, before base64 encoding. Default: unknown. */
   size?: number
   /** Cache hints of a read. Default: 0 ms, private. */
   cache?: Partial<CacheHints>
+  /**
+   * Serves one `resources/read`. To respond with a JSON-RPC error, throw an `RpcError`, or a `ToolError` for -32602
+   * with its message. Any other error is reported to `onError`, and the client gets -32603 without its text.
+   */
   read(ctx: Context): Awaitable<ReadReturn>
 }
 
-/** A resource template, and how its resources are read. */
+/**
+ * A resource template, and how its resources are read.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates
+ */
 export interface TemplateDefinition<T extends string = string> extends Shown {
   /** RFC 6570: `{name}`, `{+path}`, `{/segments*}`, `{?query}` and so on. */
   uriTemplate: T
+  /** Media type of all its resources. Default: as in `ResourceDefinition`. */
   mimeType?: string
+  /** Hints for clients on the use of its resources. */
   annotations?: Annotations
+  /** Cache hints of a read. Default: 0 ms, private. */
   cache?: Partial<CacheHints>
-  /** Suggestions for a variable. */
+  /** Suggestions for a variable, by its name. Default: none. */
   complete?: { [V in keyof TemplateVariables<T>]?: Completer }
-  /** Resources of the template to show in `resources/list`. */
+  /** Resources of the template to show in `resources/list`. Default: none. */
   list?(ctx: Context): Awaitable<Resource[]>
+  /**
+   * Serves one `resources/read` of a URI that matches the template. `variables` are decoded and not validated: one
+   * may contain `/` or `..`, so check it before it becomes part of a path. Errors as in `ResourceDefinition`.
+   */
   read(variables: TemplateVariables<T>, ctx: Context, uri: string): Awaitable<ReadReturn>
 }
 
 /** Text of one user message, messages, or the whole result. */
 export type PromptReturn = string | PromptMessage | PromptMessage[] | GetPromptResult | InputRequired
 
-/** A prompt: its arguments and its handler. */
+/**
+ * A prompt: its arguments and its handler.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
+ */
 export interface PromptDefinition<In extends SchemaOrNone = SchemaOrNone> extends Shown {
-  /** The schema of the arguments, which are strings on the wire. */
+  /** The schema of the arguments, which are strings on the wire. Default: no arguments. */
   input?: In
-  /** Suggestions for an argument. */
+  /** Suggestions for an argument, by its name. Default: none. */
   complete?: Record<string, Completer>
+  /** Serves one `prompts/get`. `args` match `input`. Errors as in `ResourceDefinition`. */
   run(args: OutputOf<In>, ctx: Context): Awaitable<PromptReturn>
 }

@@ -5,7 +5,7 @@ import { type MethodRow, type ProtocolVersion, protocolVersions } from '../proto
 import type { Caller, Exchange, Outcome, Peer } from '../request/exchange.ts'
 import type { Definitions, Middleware, Server } from './server.ts'
 
-/** One request method that an extension adds. */
+/** One request method that an extension adds: its handler, and the revisions that have it. */
 export interface ExtensionMethod extends Pick<MethodRow, 'asks' | 'named'> {
   /** First revision it is served on. Default: the first of all. */
   since?: ProtocolVersion
@@ -13,24 +13,26 @@ export interface ExtensionMethod extends Pick<MethodRow, 'asks' | 'named'> {
   until?: ProtocolVersion
   /** Also serves clients that did not declare the extension. Default false: they are rejected with -32021. */
   open?: boolean
+  /** Serves one request. Throw an `RpcError` for an error response. */
   handle(exchange: Exchange): Promise<Outcome> | Outcome
 }
 
 /**
  * An extension of the protocol, enabled by `extensions` of `defineServer`.
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#extensions
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation
  */
 export interface Extension {
   /** Identifier with a prefix, such as `io.modelcontextprotocol/tasks`. */
   readonly id: string
   /** What the server declares under `capabilities.extensions`. Default `{}`. */
   readonly settings?: JsonObject
-  /** Additional capabilities on revisions where this is not an extension yet. */
+  /** Additional capabilities on revisions where this is not an extension yet. Default: none. */
   capabilities?(version: ProtocolVersion, caller?: Caller): ServerCapabilities & JsonObject
+  /** Its request methods, by name. Default: none. */
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
   /**
-   * What it stores in the memory of this process, and how to store it for all processes: the end of a warning. Absent where every
-   * process can reach it.
+   * The end of a warning: what this extension stores in the memory of this process, and how to store it for all processes. Absent
+   * if all processes share its state.
    */
   readonly memoryOnly?: string
   /** What it adds to the server's own definitions. */
@@ -40,7 +42,7 @@ export interface Extension {
    * @throws McpError 'INVALID' for one that this extension cannot serve
    */
   check?(definitions: Definitions): void
-  /** Wraps the handling of every request, inside the server's own `use`. */
+  /** Middleware for every request, inside the server's own `use`. Default: none. */
   readonly use?: Middleware
   /** Called once with the server, and a function that serves a request without middleware. */
   attach?(server: Server, serve: (exchange: Exchange) => Promise<Outcome>): void

@@ -28,7 +28,7 @@ const limits: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   array: ['minItems', 'maxItems', 'items'],
 }
-/** `password` is no format of a form: it is kept so that sending the form is rejected for it. */
+/** `password` is kept although forms do not have it, so that the check of the form rejects it. */
 const formats = ['email', 'uri', 'date', 'date-time', 'password']
 
 /**
@@ -153,11 +153,15 @@ export function inputRequired(needed: { requests?: InputRequests; state?: unknow
   return new InputRequired(needed.requests ?? {}, needed.state)
 }
 
-/** Creates the requests for `inputRequired`. */
+/** Creates the requests for `inputRequired`, from the same arguments as the functions of `ctx`, except `key` and `id`. */
 export const ask: {
+  /** A form elicitation. @throws TypeError for a schema that is not a form */
   elicit(form: { message: string; schema: FormSchema }): Question
-  elicitUrl(visit: { message: string; url: string }): Question
+  /** A URL elicitation. */
+  elicitUrl(params: { message: string; url: string }): Question
+  /** A sampling request. */
   sample(request: CreateMessageParams): Question
+  /** A request for the client's roots. */
   roots(): Question
 } = {
   elicit: (question) => {
@@ -166,7 +170,7 @@ export const ask: {
     const params = { mode: 'form' as const, message: question.message, requestedSchema: form.schema }
     return { method: 'elicitation/create', params }
   },
-  elicitUrl: (visit) => ({ method: 'elicitation/create', params: { mode: 'url', ...visit } }),
+  elicitUrl: (params) => ({ method: 'elicitation/create', params: { mode: 'url', ...params } }),
   sample: (params) => ({ method: 'sampling/createMessage', params }),
   roots: () => ({ method: 'roots/list', params: {} }),
 }

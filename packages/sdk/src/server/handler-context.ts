@@ -21,7 +21,7 @@ import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
 import { describedOf, validate } from './schema.ts'
 
-/** A handler run that begins with the first question or step: most handlers have none. */
+/** A handler run that is created for the first input request or step, because most handlers have none. */
 export interface LazyHandlerRun {
   /** Begins the handler run unless it was begun. */
   get(): HandlerRun
@@ -29,7 +29,7 @@ export interface LazyHandlerRun {
   readonly opened: HandlerRun | undefined
   /** State and answers of the explicit form (`inputRequired`) from the run before. */
   readonly carried: Carried
-  /** Ends the run with an error, whatever the handler still returns. */
+  /** Ends the run with an error; what the handler returns later is ignored. */
   fail(error: unknown): void
 }
 
@@ -48,20 +48,16 @@ export function withoutQuestions(what: string): LazyHandlerRun {
 }
 
 /**
- * The context of one run. Its functions can be destructured. They are made by getters, because closures of an object made for every
- * request keep the request before alive (`test/weight/young.test.ts`).
+ * The context of one run. Its functions can be destructured. They are created by getters: closures that are properties of an
+ * object per request keep the previous request in memory (`test/weight/young.test.ts`).
  */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
-  readonly #progressAndLogs: () => ProgressAndLogs | undefined
+  readonly #progressAndLogs: ProgressAndLogs | undefined
 
-  /** @param progressAndLogs those of the request; undefined once it is over */
-  constructor(
-    exchange: Exchange,
-    handlerRun: LazyHandlerRun,
-    progressAndLogs: () => ProgressAndLogs | undefined,
-  ) {
+  /** @param progressAndLogs those of the request: the rate is limited per request, not per run. Default: none are sent */
+  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, progressAndLogs: ProgressAndLogs | undefined) {
     this.#exchange = exchange
     this.#handlerRun = handlerRun
     this.#progressAndLogs = progressAndLogs
@@ -121,7 +117,7 @@ export class HandlerContext implements Context {
   get roots(): Context['roots'] {
     return (options) => {
       const roots = this.#requestRoots(options?.key)
-      // A handler that ended without waiting for them has no use for their failure.
+      // A handler may end without awaiting them; their failure is then no unhandled rejection.
       roots.catch(() => {})
       return roots
     }
@@ -132,7 +128,7 @@ export class HandlerContext implements Context {
       const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, key)
       return roots
     } catch (error) {
-      // As with other questions on a session: a tool that does not catch the error has its message as its result.
+      // As for other input on a session, the message is the result of a tool that does not catch the error.
       const { method, inputStrategy } = this.#exchange
       const isResult = method === 'tools/call' && inputStrategy.relay !== undefined
       throw isResult && error instanceof RpcError ? new ToolError(error.message, { cause: error }) : error
@@ -152,13 +148,13 @@ export class HandlerContext implements Context {
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return
-      this.#progressAndLogs()?.progress({ progress, ...defined({ total, message }) })
+      this.#progressAndLogs?.progress({ progress, ...defined({ total, message }) })
     }
   }
 
   get log(): Context['log'] {
     return (level, data, logger) => {
-      if (!this.#replaying) this.#progressAndLogs()?.log(level, data, logger)
+      if (!this.#replaying) this.#progressAndLogs?.log(level, data, logger)
     }
   }
 
@@ -199,15 +195,24 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
+/** The state of the rate limit for the notifications of one request. */
+interface Rate {
+  /** The newest progress that was sent or is delayed. */
+  last: number
+  tokens: number
+  /** When tokens were added last, in milliseconds of the monotonic clock. */
+  refilled: number
+  delayed: Progress | undefined
+  timer: ReturnType<typeof setTimeout> | undefined
+  /** Log messages that were not sent. */
+  dropped: number
+}
+
 /** Progress and log notifications of one request: rate-limited; progress only increases, and its newest value is always sent. */
 export class ProgressAndLogs {
   readonly #exchange: Exchange
-  #last = Number.NEGATIVE_INFINITY
-  #tokens = burst
-  #refilled = 0
-  #delayed: Progress | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #dropped = 0
+  /** Created with the first notification: most requests have none. */
+  #rate: Rate | undefined
   #closed = false
 
   constructor(exchange: Exchange) {
@@ -216,25 +221,27 @@ export class ProgressAndLogs {
 
   progress(report: Progress): void {
     const { progress } = report
-    if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
     // JSON has no Infinity and no NaN.
-    if (!Number.isFinite(progress)) return
-    this.#last = progress
-    if (this.#timer === undefined && this.#takeToken()) {
+    if (this.#closed || this.#token === undefined || !Number.isFinite(progress)) return
+    const rate = this.#started()
+    if (progress <= rate.last) return
+    rate.last = progress
+    if (rate.timer === undefined && takeToken(rate)) {
       this.#send(report)
       return
     }
-    this.#delayed = report
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
+    rate.delayed = report
+    rate.timer ??= setTimeout(() => {
+      rate.timer = undefined
+      if (!this.#closed) this.#sendDelayed(rate)
     }, 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
     if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
-    if (!this.#takeToken()) {
-      this.#dropped++
+    const rate = this.#started()
+    if (!takeToken(rate)) {
+      rate.dropped++
       return
     }
     const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
@@ -243,19 +250,38 @@ export class ProgressAndLogs {
 
   /** Sends delayed progress, and ignores everything from then on. */
   close(): void {
-    clearTimeout(this.#timer)
-    if (this.#delayed !== undefined) this.#send(this.#delayed)
+    this.#closed = true
+    const rate = this.#rate
+    if (rate === undefined) return
+    clearTimeout(rate.timer)
+    this.#sendDelayed(rate)
     const wanted = this.#exchange.peer.logLevel
-    if (this.#dropped > 0 && wanted !== undefined) {
+    if (rate.dropped > 0 && wanted !== undefined) {
       const level = isAtLeast('warning', wanted) ? 'warning' : wanted
-      const data = `${this.#dropped} log messages were left out: at most ${perSecond} a second are sent`
+      const data = `${rate.dropped} log messages were left out: at most ${perSecond} a second are sent`
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
-    this.#closed = true
+  }
+
+  #started(): Rate {
+    this.#rate ??= {
+      last: Number.NEGATIVE_INFINITY,
+      tokens: burst,
+      refilled: 0,
+      delayed: undefined,
+      timer: undefined,
+      dropped: 0,
+    }
+    return this.#rate
+  }
+
+  #sendDelayed(rate: Rate): void {
+    const report = rate.delayed
+    rate.delayed = undefined
+    if (report !== undefined) this.#send(report)
   }
 
   #send(report: Progress): void {
-    this.#delayed = undefined
     const progressToken = this.#token
     if (progressToken === undefined) return
     const { total, ...rest } = report
@@ -269,15 +295,15 @@ export class ProgressAndLogs {
       ? token
       : undefined
   }
+}
 
-  #takeToken(): boolean {
-    const now = performance.now()
-    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
-    this.#refilled = now
-    if (this.#tokens < 1) return false
-    this.#tokens--
-    return true
-  }
+function takeToken(rate: Rate): boolean {
+  const now = performance.now()
+  rate.tokens = Math.min(burst, rate.tokens + ((now - rate.refilled) * perSecond) / 1000)
+  rate.refilled = now
+  if (rate.tokens < 1) return false
+  rate.tokens--
+  return true
 }
 
 /**
@@ -303,30 +329,20 @@ function loggable(data: unknown): unknown {
 
 /**
  * Runs a handler until there is an outcome, with a new context for each run.
- * @param finish makes the complete result from what the handler returned
+ * @param finish converts the handler's return value to the complete result
  */
-export async function runHandler(
+export function runHandler(
   exchange: Exchange,
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
-  let isOver = false
-  let sent: ProgressAndLogs | undefined
-  /** Created on first use and shared by all runs, because the rate is limited per request. */
-  const progressAndLogs = (): ProgressAndLogs | undefined => {
-    if (!isOver) sent ??= new ProgressAndLogs(exchange)
-    return isOver ? undefined : sent
-  }
-  try {
-    return await runToOutcome<unknown>(
-      exchange,
-      (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
-      finish,
-    )
-  } finally {
-    isOver = true
-    sent?.close()
-  }
+  const progressAndLogs = new ProgressAndLogs(exchange)
+  return runToOutcome<unknown>(
+    exchange,
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
+    finish,
+    progressAndLogs,
+  )
 }
 
 const nothingCarried: Carried = { state: undefined, answers: {} }
@@ -334,12 +350,14 @@ const nothingCarried: Carried = { state: undefined, answers: {} }
 /**
  * Runs a handler, as often as its input strategy needs, until there is an outcome. The handler's return races
  * `HandlerRun.ended`: where a question ends the run, what the handler still returns is ignored.
- * @param finish makes the complete result from what the handler returned
+ * @param finish converts the handler's return value to the complete result
+ * @param progressAndLogs closed before the outcome is returned
  */
 export async function runToOutcome<T>(
   exchange: Exchange,
   run: (handlerRun: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
+  progressAndLogs?: ProgressAndLogs,
 ): Promise<Outcome> {
   const { params, inputStrategy, limits } = exchange
   try {
@@ -347,13 +365,13 @@ export async function runToOutcome<T>(
     let handlerRun = isRetry ? await inputStrategy.resume(exchange) : undefined
     let carried = handlerRun?.carried ?? nothingCarried
     for (let count = 1; ; count++) {
-      // A handler that waits for the signal's `abort` event would wait forever.
+      // An aborted signal emits no further `abort` event, so a handler that waits for it would never end.
       if (exchange.signal.aborted) {
         throw internalError('The request was cancelled before its handler ran')
       }
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
       const returned = run(lazy)
-      // A handler that is not asynchronous, and did not ask, has nothing to race.
+      // A synchronous handler without input requests cannot end early.
       const end = lazy.isUsed || isThenable(returned) ? await lazy.race(returned) : returned
       if (end instanceof EndedEarly) return end.outcome
       if (!(end instanceof InputRequired)) {
@@ -370,6 +388,8 @@ export async function runToOutcome<T>(
     }
   } catch (error) {
     throw readableError(error)
+  } finally {
+    progressAndLogs?.close()
   }
 }
 

@@ -13,8 +13,8 @@ export interface RateLimit {
   /** The methods that count. Default: `tools/call` and `completion/complete`. */
   methods?: readonly string[]
   /**
-   * Where all nodes count together, such as `redisBackplane`. Default: each process counts separately. While it is unavailable,
-   * each node counts for itself, with the limit divided by the number of nodes that it knew last.
+   * Counts the requests of all nodes together, such as `redisBackplane`. Default: each process counts separately. While it is
+   * unavailable, each node counts separately, with the limit divided by the number of nodes that were known last.
    */
   backplane?: Backplane
 }
@@ -67,11 +67,11 @@ function callerOf({ principal, quotaKey = '' }: Peer): string {
 const timeoutMs = 1000
 /** Milliseconds without another attempt after the backplane failed. */
 const pauseMs = 1000
-/** Nodes announce themselves while they count, and are known for three times as long. */
+/** Milliseconds between announcements of a node that counts; others forget it after three times as long. */
 const announceMs = 5000
 const maxNodes = 10_000
 
-/** Buckets in a backplane. While that is unavailable, buckets of this node with a share of the limit. */
+/** Token buckets in a backplane. While it is unavailable, buckets of this node with a share of the limit. */
 class SharedCounter {
   readonly #backplane: Backplane
   readonly #spend: NonNullable<Backplane['spend']>
@@ -152,11 +152,11 @@ class SharedCounter {
     if (id !== this.#id) {
       const isNew = !this.#nodes.has(id)
       if (this.#nodes.size < maxNodes) this.#nodes.set(id, now)
-      // A node that just began to count does not know the others yet.
+      // A node that just started to count does not know this one yet.
       if (isNew) this.#backplane.publish(this.#name, this.#id).catch(() => {})
       return
     }
-    // Only while messages arrive: without the backplane, the nodes that were known stay known.
+    // Only when a message arrives: while the backplane is unavailable, the known nodes are kept.
     for (const [node, at] of this.#nodes) if (now - at > 3 * announceMs) this.#nodes.delete(node)
   }
 }

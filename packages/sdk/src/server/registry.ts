@@ -151,7 +151,7 @@ export class Registry {
     for (const [name, address] of addresses) {
       const other = places.get(address)
       if (other !== undefined) {
-        throw invalid(`Resources "${other}" and "${name}" stand at the same place, ${address}`)
+        throw invalid(`Resources "${other}" and "${name}" have the same address, ${address}`)
       }
       places.set(address, name)
     }

@@ -9,6 +9,7 @@ import { attempt } from './definition-metadata.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
 export type DescribedSchema<In = unknown, Out = In> = {
+  /** The validator and its JSON Schema, as in Standard Schema (https://standardschema.dev). */
   readonly '~standard': StandardSchemaV1.Props<In, Out> & StandardJSONSchemaV1.Props<In, Out>
 }
 

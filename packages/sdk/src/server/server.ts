@@ -47,14 +47,20 @@ export type AnyPrompt = { readonly kind: 'prompt' } & Omit<PromptDefinition, 'ru
     run: (args: never, ctx: never) => unknown
   }
 
-/** The definitions of a server, by name. */
+/** The definitions of a server by name, as `tool`, `resource`, `template` and `prompt` return them. */
 export interface Definitions {
+  /** Tools by name: 1 to 128 of `A-Z a-z 0-9 _ - .`. */
   tools?: Record<string, AnyTool>
+  /** Resources and templates by name. */
   resources?: Record<string, ResourceValue | AnyTemplate>
+  /** Prompts by name. */
   prompts?: Record<string, AnyPrompt>
 }
 
-/** Wraps the handling of every request, outermost first. */
+/**
+ * Wraps the handling of every request. Call `next` with the exchange, or one that spreads it, and return its outcome or another
+ * one; throw an `RpcError` to refuse the request. The first of several is the outermost.
+ */
 export type Middleware = (
   exchange: Exchange,
   next: (exchange: Exchange) => Promise<Outcome>,
@@ -62,38 +68,56 @@ export type Middleware = (
 
 /** Options of `defineServer`. Only `name` and `version` are required. */
 export interface ServerOptions<D extends Definitions> {
+  /** Name of the server for programs. */
   name: string
+  /** Version of the server, in any form. */
   version: string
+  /** Name for people. Default: `name`. */
   title?: string
+  /** Purpose of the server, for people and models; sent as `description` of `serverInfo`. */
   serverDescription?: string
+  /** URL of the server's web site. */
   websiteUrl?: string
+  /** Icons to display. `https:` and `data:` URLs only. */
   icons?: Implementation['icons']
   /** Instructions for the model that uses this server. */
   instructions?: string
+  /** Tools by name. An empty object declares the capability, to `add` tools later. Default: none. */
   tools?: D['tools']
+  /** Resources and templates by name. An empty object declares the capability. Default: none. */
   resources?: D['resources']
+  /** Prompts by name. An empty object declares the capability. Default: none. */
   prompts?: D['prompts']
   /** Cache hints of the lists. Default: 0 ms, private. */
   cache?: Partial<CacheHints>
   /** Entries on one page of a list. Default 1000. */
   pageSize?: number
+  /** Middleware, outermost first. Default: none. */
   use?: Middleware[]
   /** Called with every error whose text is not sent to the client. Default: `console.error`. */
   onError?: (error: unknown, where: { method: string; name?: string }) => void
+  /** Declared under `capabilities.experimental`. Default: none. */
   experimental?: ServerCapabilities['experimental']
   /** Extensions of the protocol. Default: none. */
   extensions?: readonly Extension[]
 }
 
-/** A server: definitions, and the handling of their requests. It is independent of transport, session and revision. */
+/**
+ * A server made by `defineServer`: definitions, and the handling of their requests. It is independent of transport, session
+ * and revision; `serveStdio`, `serveSocket` and `serveHttp` serve it.
+ */
 export interface Server<D extends Definitions = Definitions> {
+  /** Name, version and description of the server, as sent to clients. */
   readonly info: Implementation
+  /** Instructions for the model that uses this server; undefined without. */
   readonly instructions: string | undefined
+  /** The capabilities of its definitions and extensions; `capabilitiesOn` adds those that depend on the revision. */
   readonly capabilities: ServerCapabilities
   /** The capabilities to declare on a revision: those of some extensions depend on it, or on the caller. */
   capabilitiesOn(version: ProtocolVersion, caller?: Caller): ServerCapabilities
   /** The row of a request method, of the protocol or an extension, on a revision; undefined if it has none. */
   method(name: string, version: ProtocolVersion): MethodRow | undefined
+  /** Changes of its definitions and resources, for transports and middleware. */
   readonly changes: Changes
   /**
    * Serves one request.
@@ -138,9 +162,9 @@ export interface Server<D extends Definitions = Definitions> {
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined if its handler decides. */
   taskSupport(tool: string): 'optional' | 'required' | undefined
-  /** When another node runs a call of a tool again; 'never' for what has no definition here. */
+  /** When another node runs a call of a tool again; 'never' for a tool that is not defined. */
   takeover(tool: string): Takeover
-  /** What its extensions keep in the memory of this process, each as the end of a warning. */
+  /** `memoryOnly` of its extensions: state that only this process has, each as the end of a warning. */
   readonly memoryOnly?: readonly string[]
   /** Reports an error whose text is not sent to the client. */
   report(error: unknown, where: { method: string; name?: string }): void

@@ -104,7 +104,7 @@ function urisOf(value: unknown, { subscribedUris, uriChars }: RequestLimits): st
   }
   const uris = value.filter((uri) => typeof uri === 'string' && uri.length <= uriChars)
   if (uris.length !== value.length) {
-    throw invalidParams(`"resourceSubscriptions" must hold URIs of at most ${uriChars} characters`)
+    throw invalidParams(`"resourceSubscriptions" must contain URIs of at most ${uriChars} characters`)
   }
   return uris
 }

@@ -124,7 +124,7 @@ function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlo
 
 function textOf(value: unknown): ContentBlock {
   const text = requireSerializable('structuredContent', value)
-  if (text === undefined) throw new TypeError('A structured result must be a value JSON can write')
+  if (text === undefined) throw new TypeError('A structured result must be a JSON value')
   return { type: 'text', text }
 }
 

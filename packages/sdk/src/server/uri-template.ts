@@ -61,10 +61,10 @@ type Token =
   | { readonly text: string }
   | {
       readonly allows: (char: string) => boolean
-      /** The most characters, counting an escaped one as one. */
+      /** Maximum number of characters; an escaped one counts as one. */
       readonly most: number
       readonly read: (raw: string) => readonly (readonly [string, string | string[]])[] | undefined
-      /** Text the run begins with when it is not empty; undefined where it may not be empty. */
+      /** Text at the beginning of a run that is not empty; undefined if the run must not be empty. */
       readonly opens: string | undefined
     }
 
@@ -74,8 +74,8 @@ type Variables = Record<string, string | string[]>
 const unbounded = Number.MAX_SAFE_INTEGER
 
 /**
- * Reads a URI against a template: backwards to find from where each step can reach the end, then forwards taking the
- * most each run may. Nothing is tried twice, so time is linear in the URI.
+ * Matches a URI: backwards, to find the positions from which each token can match the rest, then forwards, with the longest
+ * possible run for each token. There is no backtracking, so the time is linear in the length of the URI.
  */
 function matchParts(parts: readonly Part[], uri: string): Variables | undefined {
   const text = ascii(uri)
@@ -187,7 +187,7 @@ function isOfSegment(char: string): boolean {
   return char !== '/' && char !== '?' && char !== '#'
 }
 
-/** How far one character reaches from each place: three for an escaped byte, more for a character of several. */
+/** The length of the character at each position: 3 for an escaped byte, more for an escaped character of several bytes. */
 function widthsOf(text: string): Uint8Array {
   const widths = new Uint8Array(text.length).fill(1)
   for (let at = text.indexOf('%'); at !== -1; at = text.indexOf('%', at + 1)) {
@@ -198,7 +198,7 @@ function widthsOf(text: string): Uint8Array {
   return widths
 }
 
-/** For each token and place, whether the rest of the tokens can take exactly the rest of the text. */
+/** For each token and position, whether the tokens from there on match exactly the rest of the text. */
 function reachOf(tokens: readonly Token[], text: string, widths: Uint8Array): Uint8Array[] {
   let after = new Uint8Array(text.length + 1)
   after[text.length] = 1
@@ -306,13 +306,14 @@ type Exploded<E extends string> = ExplodedName<Listed<Bare<E>>>
 
 /** A parsed template. */
 export interface UriTemplate {
+  /** Names of the variables, in the order of the template. */
   readonly names: readonly string[]
   /** The URI for these variables; undefined and empty ones are left out as RFC 6570 says. */
   expand(variables: Readonly<Record<string, TemplateValue | undefined>>): string
   /**
-   * The variables of a URI, decoded; undefined when it does not match. Where several readings are possible, earlier
-   * variables take as much as they can. Time grows with the length of the URI alone. A decoded value may hold any
-   * character, slashes and dots included, so check it before it becomes part of a path.
+   * The variables of a URI, decoded; undefined if it does not match. If several matches are possible, earlier variables are as
+   * long as possible. The time is linear in the length of the URI. A decoded value may contain any character, slashes and dots
+   * included, so check it before it becomes part of a path.
    */
   match(uri: string): Record<string, string | string[]> | undefined
 }
@@ -320,7 +321,7 @@ export interface UriTemplate {
 interface Spec {
   readonly name: string
   readonly explode: boolean
-  /** How many characters of the value count. */
+  /** Number of characters of the value to use. */
   readonly prefix: number | undefined
 }
 
@@ -408,7 +409,7 @@ function partsOf(text: string): Part[] {
 function expressionOf(text: string, body: string): Expression {
   const sign = /^[+#./;?&=,!@|]/.exec(body)?.[0] ?? ''
   const operator = operators.get(sign)
-  if (operator === undefined) throw invalid(text, `has "{${body}}", whose sign "${sign}" is reserved`)
+  if (operator === undefined) throw invalid(text, `has "{${body}}", whose operator "${sign}" is reserved`)
   const specs = body
     .slice(sign.length)
     .split(',')
@@ -429,7 +430,7 @@ function expressionOf(text: string, body: string): Expression {
 /** A literal, encoded for a URI. */
 function encodedLiteral(text: string, literal: string): string {
   if (/[\p{Cc} "<>\\^`|]/u.test(literal)) throw invalid(text, 'has a character that no URI may have')
-  if (/%(?![0-9A-Fa-f]{2})/.test(literal)) throw invalid(text, 'has a "%" that escapes nothing')
+  if (/%(?![0-9A-Fa-f]{2})/.test(literal)) throw invalid(text, 'has a "%" without two hexadecimal digits')
   try {
     return literal.replaceAll(/\P{ASCII}+/gu, encodeURIComponent)
   } catch {

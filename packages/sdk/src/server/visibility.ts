@@ -8,6 +8,7 @@ import type { Middleware } from './server.ts'
 /** A tool or prompt whose visibility is decided. */
 export interface Visible {
   readonly kind: 'tool' | 'prompt'
+  /** The key of the definition. */
   readonly name: string
 }
 

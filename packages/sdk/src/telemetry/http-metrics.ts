@@ -4,7 +4,7 @@ import { clientFailure, scope } from './recorder.ts'
 
 /** Options of `httpMetrics`. */
 export interface HttpMetricsOptions {
-  /** Default: the registered meter provider. */
+  /** Records the measurements. Default: that of the registered meter provider. */
   meter?: Meter
   /** Attributes of every measurement, such as the name of a server if a process has several. Default: none. */
   attributes?: Attributes

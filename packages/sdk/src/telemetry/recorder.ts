@@ -63,7 +63,7 @@ function nameAndTarget(
     : { name: `${method} ${name}`, target: { [key]: name } }
 }
 
-/** A text from outside, shortened. */
+/** A text from a peer, shortened. */
 function truncate(value: unknown, max: number = maxAttributeChars): string | undefined {
   return typeof value === 'string' ? clipped(value, max) : undefined
 }
@@ -92,9 +92,9 @@ export function transportOf(link: string | undefined): string | undefined {
 
 /** Options of telemetry. */
 export interface TelemetryOptions {
-  /** Default: the registered tracer provider. */
+  /** Creates the spans. Default: that of the registered tracer provider. */
   tracer?: Tracer
-  /** Default: the registered meter provider. */
+  /** Records the durations. Default: that of the registered meter provider. */
   meter?: Meter
   /** Records session ids. Default false: a session id may allow its reader to use the session. */
   recordSessionIds?: boolean

@@ -22,7 +22,7 @@ export { type HttpMetricsOptions, httpMetrics } from './http-metrics.ts'
 export type { TelemetryOptions } from './recorder.ts'
 
 /** Traces every request a client sends, and every input request it answers. */
-export function createClientTelemetry(recorder: Recorder): ClientTelemetry {
+function createClientTelemetry(recorder: Recorder): ClientTelemetry {
   return {
     begin(request) {
       if (!isTraced(request.method)) return undefined

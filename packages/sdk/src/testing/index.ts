@@ -26,7 +26,7 @@ function effectsBetween(before: unknown, after: unknown): unknown {
   return after
 }
 
-/** How the effects of two runs differ. */
+/** The differences between the effects of two runs, one sentence each; empty if there are none. */
 export function differences(legacy: unknown, modern: unknown, path = 'effects'): string[] {
   if (canonical(legacy) === canonical(modern)) return []
   if (Array.isArray(legacy) && Array.isArray(modern)) {
@@ -89,7 +89,9 @@ function stateOf(answer: JsonRpcResponse): JsonObject | undefined {
 
 /** The tool, the answers to its questions, and a function that reads its effects. */
 export interface TwiceOptions extends AnswerHandlers {
+  /** Name of the tool to call. */
   tool: string
+  /** Arguments of the call. Default: none. */
   args?: JsonObject
   /** The effects so far: a count, a list, or an object of these. Read before and after each run, so no reset is needed. */
   effects: () => unknown
@@ -99,13 +101,15 @@ export interface TwiceOptions extends AnswerHandlers {
 
 /** One run of a call. */
 export interface Run {
+  /** The revision of the run. */
   readonly revision: ProtocolVersion
+  /** The result of the call, or the error that it rejected with. */
   readonly result: CallToolResult | { readonly error: unknown }
   /** The effects of this run. */
   readonly effects: unknown
 }
 
-/** The runs of both eras. */
+/** The runs of a tool with and without sessions, and their differences. */
 export interface Twice {
   /** A run in which the handler waits for answers. */
   readonly once: Run

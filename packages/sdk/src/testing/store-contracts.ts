@@ -7,7 +7,9 @@ const capacity = { owner: 100, all: 100 }
 
 /** One rule of a contract. `run` rejects if an implementation breaks it. */
 export interface ContractRule {
+  /** The rule in one sentence, for the name of a test. */
   readonly name: string
+  /** Tests the rule on a new, empty store. */
   run(): Promise<void>
 }
 
@@ -58,6 +60,13 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       requireEqual(await plane.get(`${long}1`), undefined, 'a deleted value')
       requireEqual(await plane.get(`${long}2`), 'other', 'the value that was not deleted')
     }),
+    rule('gives reads of one moment their own values', async (plane, other) => {
+      const keys = Array.from({ length: 250 }, (_, at) => `key ${at}`)
+      const values = keys.map((key, at) => (at % 3 === 0 ? undefined : `${key} ä\u0000`))
+      await Promise.all(keys.map((key, at) => plane.set(key, values[at] ?? '', values[at] ? hour : 0)))
+      const read = await Promise.all([...keys, 'k'.repeat(5000), ...keys].map((key) => other.get(key)))
+      requireEqual(read, [...values, undefined, ...values], 'the values')
+    }),
     rule('lets exactly one of many win an add, and one a swap, over three connections', async (...three) => {
       for (let race = 0; race < 30; race++) {
         const racers = [...three, ...three, ...three]
@@ -107,30 +116,41 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
         requireEqual(new Set([first, second, third]).size, 3, 'positions')
       },
     ),
-    rule('brings messages to all subscribers of their topic, in order, and to no others', async (a, b, c) => {
-      const heard: Record<'first' | 'second' | 'left' | 'other', string[]> = {
-        first: [],
-        second: [],
-        left: [],
-        other: [],
-      }
-      await b.subscribe('topic', (message) => heard.first.push(message))
-      await c.subscribe('topic', (message) => heard.second.push(message))
-      const leave = await c.subscribe('topic', (message) => heard.left.push(message))
-      await c.subscribe('another', (message) => heard.other.push(message))
-      leave()
-      leave()
-      const messages = Array.from({ length: 200 }, (_, at) => `message ${at % 50} ü\u0000`)
-      // One that is much longer than the others keeps its place.
-      messages[100] = 'long ü'.repeat(10_000)
-      for (const message of messages.slice(0, 150)) await a.publish('topic', message)
-      await Promise.all(messages.slice(150).map((message) => a.publish('topic', message)))
-      await a.publish('another', 'last')
-      await eventually(() =>
-        requireEqual([heard.other, heard.first.length, heard.second.length], [['last'], 200, 200], 'heard'),
-      )
-      requireEqual(heard, { first: messages, second: messages, left: [], other: ['last'] }, 'the messages')
-    }),
+    rule(
+      'delivers messages to all subscribers of their topic, in order, and to no others',
+      async (a, b, c) => {
+        const received: Record<'first' | 'second' | 'left' | 'other', string[]> = {
+          first: [],
+          second: [],
+          left: [],
+          other: [],
+        }
+        await b.subscribe('topic', (message) => received.first.push(message))
+        await c.subscribe('topic', (message) => received.second.push(message))
+        const leave = await c.subscribe('topic', (message) => received.left.push(message))
+        await c.subscribe('another', (message) => received.other.push(message))
+        leave()
+        leave()
+        const messages = Array.from({ length: 200 }, (_, at) => `message ${at % 50} ü\u0000`)
+        // A much longer message must arrive in its order too.
+        messages[100] = 'long ü'.repeat(10_000)
+        for (const message of messages.slice(0, 150)) await a.publish('topic', message)
+        await Promise.all(messages.slice(150).map((message) => a.publish('topic', message)))
+        await a.publish('another', 'last')
+        await eventually(() =>
+          requireEqual(
+            [received.other, received.first.length, received.second.length],
+            [['last'], 200, 200],
+            'received',
+          ),
+        )
+        requireEqual(
+          received,
+          { first: messages, second: messages, left: [], other: ['last'] },
+          'the messages',
+        )
+      },
+    ),
     rule(
       'gives out no more tokens than a bucket has, over three connections, if it can count',
       async (...three) => {
@@ -154,17 +174,20 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
         )
       },
     ),
-    rule('hears a topic again that was left a moment ago', async (plane) => {
-      for (let round = 0; round < 10; round++) {
-        const heard: string[] = []
-        const leave = await plane.subscribe('topic', (message) => heard.push(`old ${message}`))
-        leave()
-        const again = await plane.subscribe('topic', (message) => heard.push(message))
-        await plane.publish('topic', 'hello')
-        await eventually(() => requireEqual(heard, ['hello'], 'heard'))
-        again()
-      }
-    }),
+    rule(
+      'delivers messages of a topic that is subscribed to again right after its last subscriber left',
+      async (plane) => {
+        for (let round = 0; round < 10; round++) {
+          const received: string[] = []
+          const leave = await plane.subscribe('topic', (message) => received.push(`old ${message}`))
+          leave()
+          const again = await plane.subscribe('topic', (message) => received.push(message))
+          await plane.publish('topic', 'hello')
+          await eventually(() => requireEqual(received, ['hello'], 'received'))
+          again()
+        }
+      },
+    ),
   ]
 }
 
@@ -402,7 +425,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
           }
         })
         const ids = (await Promise.all(takers)).flat()
-        // One that found none may have met the locks of another, which then took them.
+        // A claim skips tasks that another one has locked, so it may find none.
         const left = await first.claim('last', hour, { limit: 100 })
         ids.push(...left.map(({ id }) => id))
         requireEqual(ids.toSorted(), rows.map(({ id }) => id).toSorted(), 'the ids')
@@ -433,7 +456,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
         requireEqual((await store.claim('three', hour, { limit: 10 })).length, 1, 'claimed after the lease'),
       )
     }),
-    rule('knows nothing of a task that has expired', async (store) => {
+    rule('does not return a task that has expired', async (store) => {
       const few = { owner: 1, all: 1 }
       const row = requireDefined(await store.add(free({ ttlMs: 300 }), few), 'add')
       requireEqual(await store.add(free(), few), undefined, 'a second one')
@@ -457,13 +480,13 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       'notifies every connection of changes, if it can',
       async (one, two) => {
         if (one?.changed === undefined || two?.changed === undefined) return
-        const heard: [TaskChange[], TaskChange[]] = [[], []]
-        const end = one.changed((change) => change && heard[0].push(change))
-        two.changed((change) => change && heard[1].push(change))
+        const received: [TaskChange[], TaskChange[]] = [[], []]
+        const end = one.changed((change) => change && received[0].push(change))
+        two.changed((change) => change && received[1].push(change))
         // A store may begin to listen in the background.
         await eventually(async () => {
           await add(one, free({ owner: 'eve' }))
-          requireEqual(heard[0].length > 0 && heard[1].length > 0, true, 'notified')
+          requireEqual(received[0].length > 0 && received[1].length > 0, true, 'notified')
         })
         const { id } = await add(one, free())
         await two.claim('worker', hour, { id })
@@ -473,7 +496,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
           { id, version: 2, running: true, holder: 'worker' },
           { id, version: 3, running: false, holder: 'worker' },
         ]
-        for (const all of heard) {
+        for (const all of received) {
           await eventually(() => {
             const found = all.filter((change) => change.id === id).toSorted((a, b) => a.version - b.version)
             requireEqual(
@@ -485,8 +508,8 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
         }
         end()
         const { id: last } = await add(one, free())
-        await eventually(() => requireEqual(heard[1].at(-1)?.id, last, 'the last change'))
-        requireEqual(heard[0].at(-1)?.id, id, 'the last change before the end')
+        await eventually(() => requireEqual(received[1].at(-1)?.id, last, 'the last change'))
+        requireEqual(received[0].at(-1)?.id, id, 'the last change before the end')
       },
       2,
     ),
@@ -518,7 +541,7 @@ async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** As JSON has it, with null for undefined. */
+/** The value as JSON represents it, with null for undefined. */
 function plain(value: unknown): unknown {
   return value === undefined ? null : JSON.parse(JSON.stringify(value))
 }

@@ -17,7 +17,7 @@ import { memoryAdapter } from './memory-adapter.ts'
  *   as.addResource(mcpUrl, { scopes: ['files:read', 'files:write'] })
  *
  * Whoever is sent to its authorization endpoint is signed in and consents at once, with no page and no cookie needed:
- * as the account that `login_hint` names, else as `alice`. `as.denies = true` makes it refuse instead. Clients
+ * as the account that `login_hint` names, else as `as.account`. `as.denies = true` makes it refuse instead. Clients
  * register themselves at the registration endpoint, are given in `clients`, or have a document in `clientDocuments`.
  * Tokens are for one resource, named by the `resource` parameter. `as.grants` lists every token that was issued.
  */
@@ -65,6 +65,8 @@ export interface AuthorizationServer extends AsyncDisposable {
   readonly requests: readonly string[]
   /** Whether the person refuses. Default false. */
   denies: boolean
+  /** Who signs in without a `login_hint`. Default `alice`. */
+  account: string
   addResource(identifier: string, resource: ProtectedResource): void
   close(): Promise<void>
 }
@@ -98,11 +100,12 @@ export async function startAuthorizationServer(
     grants,
     requests,
     denies: false,
+    account: 'alice',
     addResource: (identifier, resource) => resources.set(identifier, resource),
     close,
     [Symbol.asyncDispose]: close,
   }
-  const provider = new Provider(as.issuer, await configuration(options, resources, () => as.denies))
+  const provider = new Provider(as.issuer, await configuration(options, resources, as))
   provider.on('grant.success', ({ oidc, body }) => {
     const { grant_type, resource } = oidc.params ?? {}
     const scope = isObject(body) ? body['scope'] : undefined
@@ -125,7 +128,7 @@ function mountAt(path: string, request: IncomingMessage): void {
 async function configuration(
   options: AuthorizationServerOptions,
   resources: ReadonlyMap<string, ProtectedResource>,
-  denies: () => boolean,
+  as: Pick<AuthorizationServer, 'denies' | 'account'>,
 ): Promise<Configuration> {
   const {
     clients = [],
@@ -147,7 +150,7 @@ async function configuration(
     responseTypes: ['code'],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     // Runs for every authorization request once it is known to be sound, which is where a person would sign in.
-    extraParams: { account: (ctx) => signIn(ctx, denies()) },
+    extraParams: { account: (ctx) => signIn(ctx, as) },
     interactions: { policy: promptsWithoutPages() },
     loadExistingGrant: consent,
     findAccount: (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
@@ -169,6 +172,13 @@ async function configuration(
       clientCredentials: { enabled: true },
       revocation: { enabled: true, allowedPolicy: () => true },
       userinfo: { enabled: false },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: (ctx, form) => {
+          ctx.type = 'html'
+          ctx.body = `<!doctype html>${form}<button form="op.logoutForm" name="logout" value="yes">Yes</button>`
+        },
+      },
       introspection: { enabled: true, allowedPolicy: () => true },
       registration: { enabled: registration, issueRegistrationAccessToken: false },
       dPoP: {
@@ -201,10 +211,13 @@ function promptsWithoutPages() {
   return prompts
 }
 
-async function signIn({ oidc }: KoaContextWithOIDC, denied: boolean): Promise<void> {
-  if (denied) throw new errors.AccessDenied('the person refused')
+async function signIn(
+  { oidc }: KoaContextWithOIDC,
+  { denies, account }: Pick<AuthorizationServer, 'denies' | 'account'>,
+): Promise<void> {
+  if (denies) throw new errors.AccessDenied('the person refused')
   const { login_hint } = oidc.params ?? {}
-  oidc.session?.loginAccount({ accountId: typeof login_hint === 'string' ? login_hint : 'alice' })
+  oidc.session?.loginAccount({ accountId: typeof login_hint === 'string' ? login_hint : account })
 }
 
 /** Everything that was asked for is granted. */

@@ -80,7 +80,7 @@ it.each(['tools', 'prompts', 'resources', 'templates'] as const)(
     expect([others.length, listed.length > 1]).toEqual([1, true])
     expect(pages).toBeLessThan(30)
     expect(reports).toEqual([
-      expect.stringMatching(/bytes of .*\/list in \d+ pages, and a member may give at most 8388608/),
+      expect.stringMatching(/bytes of .*\/list in \d+ pages, and the limit for one member is 8388608/),
     ])
   },
 )

@@ -11,13 +11,15 @@ const full = process.env['JACKFIELD_MATRIX'] === 'full'
 const names = Object.keys(kinds)
 /** Where a rule is tried at every revision that has it: these transports differ in what they do for a revision. */
 const wholly: readonly Kind[] = ['memory', 'streamable http']
+/** These carry lines with the same code as a Unix socket. */
+const lines: readonly Kind[] = ['stdio', 'tcp']
 
 /**
  * Those of the revisions at which one rule or feature is tried over a transport. The others carry the messages of the same
  * connection as memory does, or of the same HTTP sessions, and do not know the revision: a mistake shows at any revision
- * with sessions, or at the one without. So there each is tried at both, the one with sessions changing from rule to rule:
- * together these are all pairs of transport and revision, transport and rule, and rule and revision.
- * `JACKFIELD_MATRIX=full`, which `npm run test:all` sets, tries all at all.
+ * with sessions, or at the one without. So there each is tried at both, the one with sessions changing from rule to rule,
+ * and over stdio and TCP at one revision, which changes from rule to rule. Together these are all pairs of transport and revision,
+ * transport and rule, and rule and revision. `JACKFIELD_MATRIX=full`, which `npm run test:all` sets, tries all at all.
  */
 function triedAt(
   transport: Transport,
@@ -25,8 +27,10 @@ function triedAt(
   revisions: readonly ProtocolVersion[],
 ): readonly ProtocolVersion[] {
   if (full || wholly.includes(transport.name)) return revisions
+  const round = index + names.indexOf(transport.name)
+  if (lines.includes(transport.name)) return revisions.filter((_, at) => at === round % revisions.length)
   const sessions = revisions.filter((version) => version < '2026-07-28')
-  const one = sessions[(index + names.indexOf(transport.name)) % sessions.length]
+  const one = sessions[round % sessions.length]
   return revisions.filter((version) => version === one || version === '2026-07-28')
 }
 

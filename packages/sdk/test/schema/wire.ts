@@ -137,7 +137,8 @@ function schemaOf(version: ProtocolVersion): WireSchema {
   const document = JSON.parse(text, (name, value) => (name === 'ElicitResult' ? withFractions(value) : value))
   const place = 'definitions' in document ? 'definitions' : '$defs'
   const definitions: Record<string, Definition> = document[place]
-  const options = { strict: false, allErrors: true }
+  // Most validators are used a few times: compiling them costs more than faster code saves.
+  const options = { strict: false, allErrors: true, inlineRefs: false, code: { optimize: false } }
   const ajv = String(document.$schema).includes('2020-12') ? new Ajv2020(options) : new Ajv(options)
   addFormats.default(ajv)
   ajv.addFormat('uri-template', true)

@@ -356,7 +356,7 @@ describe('a web request whose body is incomplete', () => {
     const answer = await handler.fetch(new Request('http://localhost/mcp', init))
     expect([answer.status, await answer.json()]).toMatchObject([
       400,
-      { error: { code: -32600, message: 'Invalid request: its body broke off before its end' } },
+      { error: { code: -32600, message: 'Invalid request: its body ended early' } },
     ])
     expect(server.reports).toEqual([])
     await handler.close()

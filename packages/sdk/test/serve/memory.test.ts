@@ -57,7 +57,7 @@ describe('running requests', () => {
     expect(await refused.json()).toMatchObject({
       error: {
         code: -32603,
-        message: expect.stringContaining('this client holds as much memory as one may'),
+        message: expect.stringContaining('this client uses as much memory as one client may'),
       },
     })
     expect((await mounted.send(call(300_000, 'bob'))).status).toBe(200)

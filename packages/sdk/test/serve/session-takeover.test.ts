@@ -12,6 +12,18 @@ const interrupted = { error: { code: -32603, data: { interrupted: true } } }
 class Ledger {
   readonly runs: string[] = []
   readonly keys: string[] = []
+  readonly #waiting = new Map<string, () => void>()
+
+  /** Resolves when the test lets the handler on a node continue. */
+  wait(node: string): Promise<void> {
+    return new Promise((resolve) => this.#waiting.set(node, resolve))
+  }
+
+  async continue(node: string): Promise<void> {
+    await vi.waitFor(() => expect(this.#waiting.has(node)).toBe(true), watchdog)
+    this.#waiting.get(node)?.()
+    this.#waiting.delete(node)
+  }
 }
 
 interface TestNode extends Mounted {
@@ -66,6 +78,17 @@ function shop(node: string, ledger: Ledger) {
           return `${action} on ${node}`
         },
       }),
+      pack: tool({
+        takeover: 'always',
+        run: async (_args, ctx) => {
+          ledger.runs.push(node)
+          for (let step = 1; step <= 2; step++) {
+            ctx.progress(step)
+            await ledger.wait(node)
+          }
+          return `packed on ${node}`
+        },
+      }),
       poison: tool({
         takeover: 'always',
         run: async (_args, ctx) => {
@@ -84,8 +107,8 @@ function shop(node: string, ledger: Ledger) {
 async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k'.repeat(32)]) {
   const memory = memoryBackplane()
   const stored: string[] = []
-  /** How often the record of a call cannot be replaced, and whether messages with answers are lost and events are not stored. */
-  const outage = { writes: 0, answers: false, events: false }
+  /** How often the record of a call cannot be replaced, which messages are lost, and what is not stored. */
+  const outage = { writes: 0, answers: false, answered: false, events: false, questions: false }
   /** What a failover of the store does: it loses events, and the messages about them. */
   const failover = { loses: false, lost: 0, reconnected: new Set<() => void>() }
   const backplane: Backplane = {
@@ -93,6 +116,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
     spansProcesses: true,
     publish: async (topic, message) => {
       if (outage.answers && message.includes('"response"')) return
+      if (outage.answered && message.includes('"answered"')) return
       if (!failover.loses || !message.includes('"stored"')) await memory.publish(topic, message)
     },
     subscribe: (topic, listener, missed) => {
@@ -106,7 +130,12 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
       failover.lost++
       return '1000'
     },
-    set: (key, value, ...rest) => {
+    add: async (key, ...rest) => {
+      if (outage.questions && key.startsWith('question:')) throw new Error('The store is not there')
+      return memory.add(key, ...rest)
+    },
+    set: async (key, value, ...rest) => {
+      if (outage.questions && key.startsWith('question:')) throw new Error('The store is not there')
       stored.push(`${key} ${value}`)
       return memory.set(key, value, ...rest)
     },
@@ -159,6 +188,14 @@ const accept = (id: unknown, action = 'accept'): JsonObject => ({
   id,
   result: { action, content: { ok: true } },
 })
+/** A promise that the test resolves. */
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
 const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
 const idOf = (message: JsonObject | undefined): unknown => message?.['id']
 const last = (answer: Answer): string | undefined => answer.events.findLast(({ id }) => id)?.id
@@ -294,6 +331,48 @@ it('a question that its node asked while another one took the call over is sent 
   expect(ledger.runs).toEqual(['a', 'b'])
 })
 
+it('a question that could not be stored is stored when the store is back, so that its answer needs no message', async () => {
+  const { a, b, on, outage, failover, backplane, id } = await cluster()
+  outage.answered = true
+  outage.questions = true
+  const call = await on(a).call(1, 'asks')
+  const [, question] = await messages(call, 2)
+  const key = `question:${id}:${idOf(question)}`
+  expect(await backplane.get(key)).toBeUndefined()
+  outage.questions = false
+  await vi.waitFor(async () => expect(await backplane.get(key)).toBeDefined(), watchdog)
+  expect((await on(b).post(accept(idOf(question)))).status).toBe(202)
+  for (const reconnected of failover.reconnected) reconnected()
+  await call.text()
+  expect(call.messages().at(-1)).toMatchObject({ id: 1, ...text('accept on a') })
+  await vi.waitFor(async () => expect(await backplane.get(key)).toBeUndefined(), watchdog)
+})
+
+it('a stream goes on after its call was taken over while the earlier node still stores events of it', async () => {
+  const { a, c, on, ledger, failover, backplane } = await cluster()
+  const call = await on(a).call(1, 'pack')
+  await messages(call, 1)
+  const [node = ''] = last(call)?.split('-') ?? []
+  const published = vi.spyOn(backplane, 'publish')
+  const resumed = await on(c).get(last(call))
+  await backplane.set(`lease:shop:${node}`, 'closed', 60_000)
+  await vi.waitFor(() => {
+    for (const reconnected of failover.reconnected) reconnected()
+    expect(ledger.runs).toEqual(['a', 'c'])
+  }, watchdog)
+  await messages(resumed, 1)
+  await ledger.continue('a')
+  const announced = expect.stringMatching(`"stored".*"${node}"`)
+  await vi.waitFor(
+    () => expect(published.mock.calls).toContainEqual([expect.anything(), announced]),
+    watchdog,
+  )
+  for (let step = 1; step <= 2; step++) await ledger.continue('c')
+  await resumed.text()
+  const progress = [1, 2].map((progress) => ({ params: { progress } }))
+  expect(resumed.messages()).toMatchObject([...progress, { id: 1, ...text('packed on c') }])
+})
+
 it.each([
   ['a question', 'book'],
   ['its response', 'asks'],
@@ -371,27 +450,54 @@ it.each([
   expect(ledger.runs).toEqual(['a'])
 })
 
-it('a call is taken over twice at most', async () => {
-  const { nodes, on, ledger } = await cluster(4)
+it('a call is taken over from two nodes at most that stopped without draining', async () => {
+  const { nodes, on, ledger, stored, failover, backplane } = await cluster(4)
   const [first, ...others] = nodes
   if (first === undefined) throw new Error('four nodes')
   const call = await on(first).call(1, 'poison')
   await messages(call, 1)
-  await first.close()
+  const leases = new Set(
+    stored.filter((entry) => entry.startsWith('lease:')).map((entry) => entry.split(' ')[0]),
+  )
+  /** To every node all others seem to have stopped. */
+  const stop = async (): Promise<void> => {
+    for (const lease of leases) await backplane.set(lease ?? '', 'closed', 60_000)
+    for (const reconnected of failover.reconnected) reconnected()
+  }
   let from = last(call)
   for (const [at, node] of others.entries()) {
     const resumed = await on(node).get(from)
-    if (at === 2) {
-      await resumed.text()
-      expect(resumed.messages()).toMatchObject([{ id: 1, ...interrupted }])
-      break
-    }
-    await messages(resumed, 1)
-    await node.close()
-    await resumed.text()
+    await vi.waitFor(async () => {
+      await stop()
+      expect(resumed.messages()).toHaveLength(1)
+    }, watchdog)
+    if (at === 2) expect(resumed.messages()).toMatchObject([{ id: 1, ...interrupted }])
     from = last(resumed) ?? from
   }
   expect(ledger.runs).toEqual(['a', 'b', 'c'])
+})
+
+it('a call that waits is continued after any number of nodes that drain', async () => {
+  const { nodes, on, ledger } = await cluster(5)
+  const [first, ...others] = nodes
+  if (first === undefined) throw new Error('five nodes')
+  const call = await on(first).call(1, 'book')
+  const [, question] = await messages(call, 2)
+  await first.handler.drain({ settleMs: 0, graceMs: 600_000 })
+  for (const [at, node] of others.entries()) {
+    const resumed = await on(node).get(last(call))
+    await vi.waitFor(() => expect(ledger.runs).toHaveLength(at + 2), watchdog)
+    if (node !== others.at(-1)) {
+      await node.handler.drain({ settleMs: 0, graceMs: 600_000 })
+      continue
+    }
+    await on(node).post(accept(idOf(question)))
+    const [second] = await messages(resumed, 1)
+    await on(node).post(accept(idOf(second)))
+    await resumed.text()
+    expect(resumed.messages().at(-1)).toMatchObject({ id: 1, ...text('12A from a: accept, accept, on e') })
+  }
+  expect(ledger.runs).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
 
 it('a call that was taken over is cancelled from any node', async () => {
@@ -418,6 +524,49 @@ it('a node that drains releases waiting calls at once', async () => {
   await on(b).post(accept(idOf(question)))
   const [second] = await messages(resumed, 1)
   expect(second).toMatchObject({ params: { message: 'Pay?' } })
+})
+
+it('a node that drains releases a call whose question is not stored yet once it is stored', async () => {
+  const { a, b, on, ledger, appending } = await cluster()
+  const storing = deferred()
+  const stored = deferred()
+  appending.before = async (_log, entry) => {
+    if (!entry.includes('notifications/progress')) return
+    storing.resolve()
+    await stored.promise
+  }
+  const call = await on(a).call(1, 'book')
+  await storing.promise
+  const drained = a.handler.drain({ settleMs: 0, graceMs: 600_000 })
+  // Runs after the timer of `settleMs`.
+  await new Promise((resolve) => setTimeout(resolve))
+  stored.resolve()
+  await Promise.all([drained, call.text()])
+  const [, question] = call.messages()
+  expect(question).toMatchObject({ params: { message: 'Book?' } })
+  const resumed = await on(b).get(last(call))
+  await on(b).post(accept(idOf(question)))
+  const [second] = await messages(resumed, 1)
+  expect(second).toMatchObject({ params: { message: 'Pay?' } })
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
+it('a node that drains takes no call over', async () => {
+  const { a, b, c, on, ledger } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, question] = await messages(call, 2)
+  const long = await on(b).call(2, 'pay')
+  await messages(long, 1)
+  b.handler.drain({ settleMs: 0, graceMs: 600_000 })
+  await a.handler.drain({ settleMs: 0, graceMs: 600_000 })
+  const onB = await on(b).get(last(call))
+  await onB.text()
+  expect(onB.messages()).toEqual([])
+  expect(ledger.runs).toEqual(['a', 'b'])
+  const resumed = await on(c).get(last(call))
+  await on(c).post(accept(idOf(question)))
+  await messages(resumed, 1)
+  expect(ledger.runs).toEqual(['a', 'b', 'c'])
 })
 
 it('a call cannot be read in the backplane, and runs on no node with other keys', async () => {

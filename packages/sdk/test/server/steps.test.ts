@@ -43,7 +43,7 @@ describe.each(['live', 'replay'] as const)('the result of a step (%s)', (era) =>
     const result = await eras[era](server, 'tools/call', { name: 'buy' }, yes)
     expect(result).toHaveProperty('isError', true)
     expect(reports).toEqual([
-      [expect.stringContaining(`The step "charge" gave what JSON cannot carry`), 'buy'],
+      [expect.stringContaining(`The step "charge" returned a value that JSON cannot represent`), 'buy'],
     ])
     expect(String(reports[0])).toContain(why)
   })

@@ -209,11 +209,11 @@ describe('invalid templates', () => {
     ['x:{a:0}', 'does not name a variable'],
     ['x:{a:10000}', 'does not name a variable'],
     ['x:{a*:3}', 'does not name a variable'],
-    ['x:{=a}', 'whose sign "=" is reserved'],
-    ['x:{!a}', 'whose sign "!" is reserved'],
+    ['x:{=a}', 'whose operator "=" is reserved'],
+    ['x:{!a}', 'whose operator "!" is reserved'],
     ['x:{a}{a}', 'uses the variable "a" twice'],
     ['x: {a}', 'has a character that no URI may have'],
-    ['x:%zz', 'has a "%" that escapes nothing'],
+    ['x:%zz', 'has a "%" without two hexadecimal digits'],
   ])('%s', (source, why) => {
     expect(() => parseTemplate(source)).toThrow(McpError)
     expect(() => parseTemplate(source)).toThrow(why)

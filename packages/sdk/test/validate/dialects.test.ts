@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { defineServer, tool } from '@jackfield/sdk'
 import { expect, test } from 'vitest'
-import { dialectNamed } from '../../src/json-schema/places.ts'
+import { dialectNamed } from '../../src/json-schema/schema-index.ts'
 import { call, text } from '../server/support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

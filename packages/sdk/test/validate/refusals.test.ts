@@ -36,16 +36,16 @@ describe('a schema is refused with its reason', () => {
     [
       'a dangling pointer',
       { $ref: '#/$defs/none' },
-      '"/$ref" refers to "#/$defs/none", and there is nothing',
+      '"/$ref" refers to "#/$defs/none", which does not exist',
     ],
-    ['a dangling anchor', { $ref: '#none' }, 'and there is nothing'],
+    ['a dangling anchor', { $ref: '#none' }, 'which does not exist'],
     ['a network reference', { $ref: 'https://example.com/s' }, 'Other schemas are never fetched'],
     [
       'a file reference',
       { items: { $ref: 'file:///etc/passwd' } },
       '"/items/$ref" refers to "file:///etc/passwd"',
     ],
-    ['a prototype member as a target', { $ref: '#/constructor' }, 'and there is nothing'],
+    ['a prototype member as a target', { $ref: '#/constructor' }, 'which does not exist'],
     [
       'an unknown dialect',
       { $schema: 'http://json-schema.org/draft-04/schema#' },

@@ -6,29 +6,35 @@ import { HostConnection, HostProvider } from './data/host.tsx'
 import { logIn, pageKey, takeLoginKey } from './data/session.ts'
 import { firstLanguage, setLanguage, useText } from './i18n/i18n.ts'
 import shell from './shell/shell.module.css'
+import { Part } from './text/part.tsx'
 import { Button } from './ui/ui.tsx'
 
 // Before anything else, so that the key stays nowhere.
 const loginKey = takeLoginKey()
+/** The path that leads to the issuer; empty where login links log browsers in. */
+const signIn = document.querySelector<HTMLMetaElement>('meta[name=sign-in]')?.content
 
 /** What a browser that is not logged in is shown, or one whose page is of another version than the host. */
 function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode {
   const t = useText()
+  const isBuild = reason === 'build'
+  const act = (): void => {
+    if (isBuild) location.reload()
+    else location.assign(`${signIn}${location.pathname}${location.search}`)
+  }
   return (
     <main className={shell.gate}>
       <h1>Jackfield</h1>
-      <p>{t(`gate.${reason}`)}</p>
-      {reason === 'build' ? (
-        <p>
-          <Button look="primary" onClick={() => location.reload()}>
-            {t('gate.reload')}
+      {(isBuild || !signIn) && <p>{t(`gate.${reason}`)}</p>}
+      <p>
+        {isBuild || signIn ? (
+          <Button look="primary" onClick={act}>
+            {t(isBuild ? 'gate.reload' : 'remedy.signIn')}
           </Button>
-        </p>
-      ) : (
-        <p>
+        ) : (
           <code>jackfield web</code>
-        </p>
-      )}
+        )}
+      </p>
     </main>
   )
 }
@@ -38,7 +44,9 @@ function Connected({ host }: { host: HostConnection }): ReactNode {
   if (refusal !== undefined) return <Gate reason={refusal} />
   return (
     <HostProvider host={host}>
-      <App />
+      <Part name="page">
+        <App />
+      </Part>
     </HostProvider>
   )
 }

@@ -27,53 +27,47 @@ export function featuresOf(page: Pick<AppPage, 'granted'>): string[] {
   return page.granted.map((name) => features[name])
 }
 
-export interface AppPageServerOptions {
+export interface AppPagesOptions {
   readonly apps: Pick<AppService, 'document'>
   /** The origin of the page that may frame them. */
   readonly frameAncestor: string
 }
 
 /**
- * Serves the pages of apps on a port of their own. Every server's pages have an origin that no other server's have
- * (`a-<site>.localhost`), within a frame of another origin (`p-<site>.localhost`) that passes messages on and keeps the page from
- * being replaced by another one. Neither is the origin or the site of the web app.
+ * The pages of apps. Every server's pages have an origin that no other server's have (`a-<site>.localhost`), within a frame of
+ * another origin (`p-<site>.localhost`) that passes messages on and keeps the page from being replaced by another one. Neither is
+ * the origin of the web app.
  */
-export class AppPageServer {
-  readonly port: number
-  readonly #servers: readonly Server[]
-  readonly #options: AppPageServerOptions
+export class AppPages {
+  /** The origins of all pages, as policies name them: `http://*.localhost:7421`. */
+  readonly pattern: string
+  readonly #options: AppPagesOptions
 
-  private constructor(port: number, servers: readonly Server[], options: AppPageServerOptions) {
-    this.port = port
-    this.#servers = servers
+  constructor(pattern: string, options: AppPagesOptions) {
+    this.pattern = pattern
     this.#options = options
-    for (const server of servers) server.on('request', (request, response) => this.#serve(request, response))
   }
 
-  /** `wanted`: the port of last time, so that apps find what they stored. @throws Error where no port is free */
-  static async start(wanted: number | undefined, options: AppPageServerOptions): Promise<AppPageServer> {
-    for (let tries = 0; tries < mostTries; tries++) {
-      const found = await listenOnAll(tries === 0 ? (wanted ?? 0) : 0)
-      if (found !== undefined) return new AppPageServer(found.port, found.servers, options)
-    }
-    throw new Error(`The web server cannot listen on a second port of ${addresses[0]} for apps.`)
+  #origin(kind: 'a' | 'p', site: string): string {
+    return this.pattern.replace('*', `${kind}-${site}`)
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#servers.map(closeServer))
+  /** Whether a request is for the origin of an app, and not for another name that leads here. */
+  isFor({ headers: { host = '' } }: IncomingMessage): boolean {
+    const [, kind, site = ''] = /^([ap])-([0-9a-f]{32})\./.exec(host) ?? []
+    if (kind !== 'a' && kind !== 'p') return false
+    return new URL(this.#origin(kind, site)).host === host
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse): void {
+  serve(request: IncomingMessage, response: ServerResponse): void {
     const { host = '', 'sec-fetch-dest': destination = 'iframe' } = request.headers
-    const [, kind, site] = /^([ap])-([0-9a-f]{32})\.localhost(?::\d+)?$/.exec(host) ?? []
-    const isHere = host.endsWith(`:${this.port}`) || this.port === 80
-    const [, id] = /^\/([0-9a-f-]{36})$/.exec(request.url ?? '') ?? []
+    const [id] = /(?<=^\/)[0-9a-f-]{36}$/.exec(request.url ?? '') ?? []
     // Neither scripts nor workers are here, and a page is not opened outside its frame.
     const found = destination === 'iframe' && id !== undefined ? this.#options.apps.document(id) : undefined
-    if (site === undefined || !isHere) refuse(response, 421)
+    if (!this.isFor(request)) refuse(response, 421)
     else if (request.method !== 'GET') refuse(response, 405)
-    else if (found === undefined || found.page.site !== site) refuse(response, 404)
-    else if (kind === 'p') this.#sendFrame(response, found.page)
+    else if (found === undefined || found.page.site !== host.slice(2, 34)) refuse(response, 404)
+    else if (host.startsWith('p')) this.#sendFrame(response, found.page)
     else this.#sendPage(response, found.page, found.html)
   }
 
@@ -81,7 +75,7 @@ export class AppPageServer {
   #sendFrame(response: ServerResponse, page: AppPage): void {
     const { frameAncestor } = this.#options
     const nonce = randomBytes(16).toString('base64')
-    const origin = `http://a-${page.site}.localhost:${this.port}`
+    const origin = this.#origin('a', page.site)
     const allow = featuresOf(page)
     const policy = [
       "default-src 'none'",
@@ -120,12 +114,40 @@ document.body.append(frame)
   /** The page as its server wrote it, with a policy of what the person agreed to. */
   #sendPage(response: ServerResponse, page: AppPage, html: string): void {
     const { frameAncestor } = this.#options
-    const ancestors = `${frameAncestor} http://p-${page.site}.localhost:${this.port}`
+    const ancestors = `${frameAncestor} ${this.#origin('p', page.site)}`
     send(response, html, {
       policy: appPolicy(page, ancestors),
       permissions: permissionsFor(featuresOf(page), 'self'),
       reaches: Object.values(page.csp).flat(),
     })
+  }
+}
+
+/** Serves the pages of apps on a port of their own, at `*.localhost`, which is another site than that of the web app. */
+export class AppPageServer {
+  readonly port: number
+  readonly pages: AppPages
+  readonly #servers: readonly Server[]
+
+  private constructor(port: number, servers: readonly Server[], options: AppPagesOptions) {
+    this.port = port
+    this.pages = new AppPages(`http://*.localhost:${port}`, options)
+    this.#servers = servers
+    for (const server of servers)
+      server.on('request', (request, response) => this.pages.serve(request, response))
+  }
+
+  /** `wanted`: the port of last time, so that apps find what they stored. @throws Error where no port is free */
+  static async start(wanted: number | undefined, options: AppPagesOptions): Promise<AppPageServer> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const found = await listenOnAll(tries === 0 ? (wanted ?? 0) : 0)
+      if (found !== undefined) return new AppPageServer(found.port, found.servers, options)
+    }
+    throw new Error(`The web server cannot listen on a second port of ${addresses[0]} for apps.`)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map(closeServer))
   }
 }
 

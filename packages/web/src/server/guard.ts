@@ -12,26 +12,36 @@ export interface Refusal {
  * whose name resolves to this machine (DNS rebinding).
  */
 export class Guard {
-  readonly #port: number
+  readonly #host: string
   /** The only origin that the server has. */
   readonly origin: string
 
-  constructor(port: number) {
-    this.#port = port
-    this.origin = `http://127.0.0.1:${port}`
+  /** `origin`: that of the page, such as `http://127.0.0.1:7411`. */
+  constructor(origin: string) {
+    this.origin = origin
+    this.#host = new URL(origin).host
   }
 
-  /** Why a request is refused; undefined where it is not. */
-  refusal(request: IncomingMessage): Refusal | undefined {
-    if (only(request, 'host') !== `127.0.0.1:${this.#port}`) return { status: 421, message: '' }
+  /**
+   * Why a request is refused; undefined where it is not. `fromOtherSites`: a page of another site may lead to this address, which
+   * has to have no effect without a secret of its own. `fromPrograms`: so may programs, which send no Origin.
+   */
+  refusal(
+    request: IncomingMessage,
+    {
+      fromOtherSites = false,
+      fromPrograms = false,
+    }: { fromOtherSites?: boolean; fromPrograms?: boolean } = {},
+  ): Refusal | undefined {
+    if (only(request, 'host') !== this.#host) return { status: 421, message: '' }
     const origin = request.headersDistinct['origin']
     // Browsers send no Origin with a GET of their own page, but always with a POST, a PUT and the handshake of a WebSocket.
     const isRead = request.method === 'GET' || request.method === 'HEAD'
-    const needsOrigin = !isRead || request.headers.upgrade !== undefined
+    const needsOrigin = (!isRead && !fromPrograms) || request.headers.upgrade !== undefined
     if (origin === undefined ? needsOrigin : origin.length !== 1 || origin[0] !== this.origin)
       return { status: 403, message: `Only the page at ${this.origin} may send this request.` }
     const site = request.headersDistinct['sec-fetch-site']?.join()
-    if (site === undefined || site === 'same-origin') return undefined
+    if (site === undefined || site === 'same-origin' || fromOtherSites) return undefined
     // `none`: the person typed the address, or another program opened it. No page can send it.
     if (site === 'none' && !needsOrigin) return undefined
     return { status: 403, message: 'Pages of other sites cannot use this server.' }
@@ -39,7 +49,8 @@ export class Guard {
 
   /** Whether a request is for this server under the name `localhost`. */
   isLocalhost(request: IncomingMessage): boolean {
-    return only(request, 'host')?.toLowerCase() === `localhost:${this.#port}`
+    const name = only(request, 'host')?.toLowerCase()
+    return name?.replace(/^localhost:/, '127.0.0.1:') === this.#host && name !== this.#host
   }
 }
 

@@ -43,18 +43,21 @@ const noFeatures = permissionsPolicy((feature) => (feature === 'clipboard-write'
 /** Features that an app may be given. Its frame can have no feature that the page does not have. */
 const appFeatures: ReadonlySet<string> = new Set(['camera', 'microphone', 'geolocation', 'clipboard-write'])
 
-/** The permissions policy of the page, whose frames may pass on what an app was given. */
-export function pagePermissions(appsPort: number | undefined): string {
-  if (appsPort === undefined) return noFeatures
-  const origins = `self "http://*.localhost:${appsPort}"`
+/** The permissions policy of the page, whose frames, of origins that match `apps`, may pass on what an app was given. */
+export function pagePermissions(apps: string | undefined): string {
+  if (apps === undefined) return noFeatures
+  const origins = `self "${apps}"`
   return permissionsPolicy((feature) => (appFeatures.has(feature) ? origins : undefined))
 }
 
 /** The policy of a blob that a tab opens: no script, no origin, no request. */
 export const blobPolicy = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
-/** The policy of every other response. `nonce`: of the style elements of the page; `appsPort`: of the frames of apps. */
-export function pagePolicy(nonce?: string, appsPort?: number): string {
+/**
+ * The policy of every other response. `nonce`: of the style elements of the page; `apps`: the pattern of the origins of apps, such
+ * as `http://*.localhost:7421`.
+ */
+export function pagePolicy(nonce?: string, apps?: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -62,7 +65,7 @@ export function pagePolicy(nonce?: string, appsPort?: number): string {
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
-    ...(appsPort === undefined ? [] : [`frame-src http://*.localhost:${appsPort}`]),
+    ...(apps === undefined ? [] : [`frame-src ${apps}`]),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

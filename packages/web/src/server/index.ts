@@ -1,4 +1,5 @@
 export type { Blobs, Download, UploadTicket } from './blobs.ts'
+export type { UserHost } from './hosts.ts'
 export {
   linkToRunning,
   type ServeWebOptions,
@@ -6,4 +7,6 @@ export {
   type WebServer,
   WebServerRunningError,
 } from './serve.ts'
+export { type ServeWebUsersOptions, serveWebUsers, type UsersWebServer } from './serve-users.ts'
 export type { WebSession } from './session-store.ts'
+export type { WebUser } from './users.ts'

@@ -17,7 +17,12 @@ const longestHostname = 60
  * that it cannot imitate another client.
  */
 export function browserName(userAgent: string | undefined, machine: string = hostname()): string {
-  const browser = browsers.find(([mark]) => mark.test(userAgent ?? ''))?.[1] ?? 'a browser'
+  const browser = browserKind(userAgent)
   const where = machine.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, longestHostname)
   return `${browser} on ${where === '' ? 'this machine' : where}`
+}
+
+/** The name of a browser alone, for one that runs on an unknown machine. */
+export function browserKind(userAgent: string | undefined): string {
+  return browsers.find(([mark]) => mark.test(userAgent ?? ''))?.[1] ?? 'a browser'
 }

@@ -3,23 +3,22 @@ import { createReadStream } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { PeerServer } from '@jackfield/host/service'
+import type { Download as StreamedDownload } from '@jackfield/host/service'
 import { type Blobs, dispositionOf } from './blobs.ts'
+import type { Cookie } from './cookie.ts'
 import type { Guard } from './guard.ts'
 import { blobPolicy, pagePermissions, pagePolicy, securityHeaders } from './headers.ts'
+import type { Hosts } from './hosts.ts'
 import { isPageRoute, type PageFiles } from './page-files.ts'
-import { browserName } from './peer-name.ts'
 import { readBody, refuse, refuseRaw, send, sendJson, sendNotice } from './responses.ts'
-import { type SessionStore, sessionMs, type WebSession } from './session-store.ts'
+import type { SessionStore, WebSession } from './session-store.ts'
+import { callbackPath, logoutPath, type SignIn, signedOutPath, signInPath } from './sign-in.ts'
 import type { SocketServer } from './sockets.ts'
+import { userKey, userLabel } from './users.ts'
+import { mostWrong, WrongLogins } from './wrong-logins.ts'
 
 /** Bytes of the body of a login. */
 const mostLoginBytes = 1_024
-/** Wrong logins within `wrongMs` after which every login is refused. */
-const mostWrong = 5
-const wrongMs = 60_000
-/** Cookies of one name that are tried: any server on 127.0.0.1 can set some. */
-const mostCookies = 4
 const longestPath = 4_096
 
 /** What the requests of one web server are served from. */
@@ -27,25 +26,28 @@ export interface RequestServerOptions {
   readonly guard: Guard
   readonly sessions: SessionStore
   readonly sockets: SocketServer
-  readonly peers: PeerServer
+  readonly hosts: Hosts
+  /** Tickets of the program that runs the server. */
   readonly blobs: Blobs
   readonly files: PageFiles
-  readonly port: number
-  /** The port of the pages of apps; undefined where there are none. */
-  readonly appsPort: number | undefined
+  /** One half of a session. */
+  readonly cookie: Cookie
+  /** The origins of the pages of apps; undefined where there are none. */
+  readonly apps: string | undefined
+  /** What a browser is called, by its `User-Agent`. */
+  readonly nameOf: (userAgent: string | undefined) => string
+  /** The sign-in at an issuer; undefined where login links log browsers in. */
+  readonly signIn?: SignIn
   readonly onWarning: (message: string) => void
 }
 
 /** Serves the HTTP requests of a web server: the page, logins, blobs and the handshakes of WebSockets. */
 export class RequestServer {
   readonly #options: RequestServerOptions
-  readonly #cookie: string
-  readonly #wrong: number[] = []
+  readonly #wrong = new WrongLogins()
 
   constructor(options: RequestServerOptions) {
     this.#options = options
-    // Cookies ignore ports: with the port in their name, two hosts do not overwrite each other's.
-    this.#cookie = `jackfield-${options.port}`
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -84,13 +86,16 @@ export class RequestServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { guard } = this.#options
-    const path = addressOf(request)?.path
+    const { guard, signIn } = this.#options
+    const { path, query = '' } = addressOf(request) ?? {}
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     const isPage = isRead && path !== undefined && isPageRoute(path)
     if (isPage && guard.isLocalhost(request))
       return send(response, 307, { headers: { Location: `${guard.origin}${request.url}` } })
-    const refusal = guard.refusal(request)
+    const refusal = guard.refusal(request, {
+      fromOtherSites: signIn?.isOpenTo(path) === true,
+      fromPrograms: signIn !== undefined && path === logoutPath,
+    })
     if (refusal !== undefined) {
       if (isPage && refusal.status === 403 && request.headers['sec-fetch-dest'] === 'document')
         return sendNotice(
@@ -104,6 +109,12 @@ export class RequestServer {
     if (path === undefined) return refuse(response, 400, 'The address is too long or no path.')
     const [, folder = '', rest = ''] = /^\/([a-z]+)\/([\w-]+)$/.exec(path) ?? []
     if (isPage) return this.#sendPage(response)
+    const atIssuer = signIn && signInWork(path, signIn, request, response, query)
+    if (atIssuer !== undefined) return await this.#allow(request, response, { GET: atIssuer })
+    if (signIn !== undefined && path === logoutPath)
+      return await this.#allow(request, response, {
+        POST: () => signIn.logOut(request, response, (id) => this.#end(id)),
+      })
     if (path === '/login')
       return await this.#allow(request, response, { POST: () => this.#login(request, response) })
     if (path === '/logout')
@@ -141,7 +152,7 @@ export class RequestServer {
   }
 
   #sendPage(response: ServerResponse): void {
-    const { files, appsPort } = this.#options
+    const { files, apps, signIn } = this.#options
     const index = files.index()
     if (index === undefined) {
       const text = 'Run <code>npm run build</code> in the repository, then reload this page.'
@@ -149,70 +160,82 @@ export class RequestServer {
       return
     }
     const nonce = randomBytes(16).toString('base64')
-    const body = index.replaceAll('__NONCE__', nonce).replaceAll('__APPS__', String(appsPort ?? ''))
+    const body = index
+      .replaceAll('__NONCE__', nonce)
+      .replaceAll('__APPS__', apps ?? '')
+      .replaceAll('__SIGN_IN__', signIn === undefined ? '' : signInPath)
     send(response, 200, {
       contentType: 'text/html; charset=utf-8',
       body,
-      policy: pagePolicy(nonce, appsPort),
-      headers: { 'Permissions-Policy': pagePermissions(appsPort) },
+      policy: pagePolicy(nonce, apps),
+      headers: { 'Permissions-Policy': pagePermissions(apps) },
     })
   }
 
   async #login(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { sessions, onWarning } = this.#options
-    const now = Date.now()
-    while (this.#wrong[0] !== undefined && now - this.#wrong[0] >= wrongMs) this.#wrong.shift()
-    const [oldest = now] = this.#wrong
-    if (this.#wrong.length >= mostWrong) {
-      const seconds = Math.max(1, Math.ceil((oldest + wrongMs - now) / 1_000))
+    const { sessions, signIn, nameOf, onWarning } = this.#options
+    // Of a browser, where strangers can send logins: theirs must not keep others out.
+    const browsers = signIn?.browsersIn(request) ?? []
+    const [origin = ''] = browsers
+    const seconds = this.#wrong.secondsToWait(origin)
+    if (seconds !== undefined)
       return refuse(response, 429, `Too many wrong logins. Try again in ${seconds} s.`, {
         'Retry-After': String(seconds),
       })
-    }
     if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
       return refuse(response, 415, 'A login is JSON: {"key":"…"}.')
     const body = await readBody(request, response, mostLoginBytes)
     if (body === undefined) return refuse(response, 413, `A login has at most ${mostLoginBytes} bytes.`)
     const key = keyIn(body)
     if (key === undefined) return refuse(response, 400, 'A login is JSON: {"key":"…"}.')
-    const login = sessions.login(key, browserName(request.headers['user-agent']), this.#sessionOf(request))
+    const known = this.#sessionOf(request)
+    const login = sessions.login(key, nameOf(request.headers['user-agent']), { known, browsers })
     if (login === undefined) {
-      this.#wrong.push(now)
-      if (this.#wrong.length === mostWrong)
+      if (this.#wrong.add(origin) === mostWrong)
         onWarning(`${mostWrong} wrong logins within a minute. Logins are refused until the minute is over.`)
-      return refuse(
-        response,
-        401,
-        'This login link was used already, or is older than a minute. Run jackfield web for another one.',
-      )
+      const again = signIn === undefined ? 'Run jackfield web for another one.' : 'Sign in again.'
+      return refuse(response, 401, `This login link was used already, or is older than a minute. ${again}`)
     }
     const { session, cookie, pageKey } = login
+    // Another person signed in with this browser.
+    if (known !== undefined && known.id !== session.id) this.#end(known.id)
     sendJson(
       response,
       { pageKey, expires: session.expires },
-      { 'Set-Cookie': this.#cookieOf(cookie, sessionMs) },
+      { 'Set-Cookie': this.#options.cookie.header(cookie, sessions.sessionMs) },
     )
   }
 
-  #logout(request: IncomingMessage, response: ServerResponse): void {
+  async #logout(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { cookie, signIn } = this.#options
     const session = this.#provenSession(request)
-    if (session === undefined) notLoggedIn(response)
-    else {
-      this.#end(session.id)
-      send(response, 204, { headers: { 'Set-Cookie': this.#cookieOf('', 0) } })
-    }
+    if (session === undefined) return this.#notLoggedIn(response)
+    this.#end(session.id)
+    const headers = { 'Set-Cookie': cookie.header('', 0) }
+    if (signIn === undefined) send(response, 204, { headers })
+    else sendJson(response, { next: await signIn.afterLogout() }, headers)
   }
 
   #listSessions(request: IncomingMessage, response: ServerResponse): void {
     const own = this.#provenSession(request)
-    const sessions = this.#options.sessions.list()
-    if (own === undefined) notLoggedIn(response)
-    else sendJson(response, { sessions: sessions.map((one) => ({ ...one, isThis: one.id === own.id })) })
+    if (own === undefined) {
+      this.#notLoggedIn(response)
+      return
+    }
+    const { user } = own
+    const sessions = this.#options.sessions.list(user).map(({ user: _, ...one }) => ({
+      ...one,
+      isThis: one.id === own.id,
+    }))
+    const hours = Math.round(this.#options.sessions.sessionMs / 3_600_000)
+    sendJson(response, { sessions, ...(user !== undefined && { user: userLabel(user), hours }) })
   }
 
   #endSession(request: IncomingMessage, response: ServerResponse, id: string): void {
-    if (this.#provenSession(request) === undefined) notLoggedIn(response)
-    else if (this.#end(id)) send(response, 204)
+    const own = this.#provenSession(request)
+    const other = this.#options.sessions.find(id)
+    if (own === undefined) this.#notLoggedIn(response)
+    else if (other !== undefined && isOfSameUser(own, other) && this.#end(id)) send(response, 204)
     else refuse(response, 404, 'There is no such session.')
   }
 
@@ -223,11 +246,17 @@ export class RequestServer {
   }
 
   async #download(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
-    if (this.#sessionOf(request) === undefined) {
-      notLoggedIn(response)
-      return
+    const session = this.#sessionOf(request)
+    if (session === undefined) return this.#notLoggedIn(response)
+    const use = await this.#options.hosts.use(session)
+    try {
+      await this.#send(response, ticket, use?.peers.download(ticket))
+    } finally {
+      use?.release()
     }
-    const made = this.#options.peers.download(ticket)
+  }
+
+  async #send(response: ServerResponse, ticket: string, made: StreamedDownload | undefined): Promise<void> {
     if (made !== undefined) {
       response.writeHead(200, {
         ...securityHeaders(blobPolicy),
@@ -249,7 +278,7 @@ export class RequestServer {
   }
 
   async #upload(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
-    if (this.#sessionOf(request) === undefined) return notLoggedIn(response)
+    if (this.#sessionOf(request) === undefined) return this.#notLoggedIn(response)
     const upload = this.#options.blobs.upload(ticket)
     if (upload === undefined) return noTicket(response)
     const { maxBytes, resolve, reject } = upload
@@ -268,11 +297,9 @@ export class RequestServer {
   }
 
   /** The session of the cookie, one of the two halves. */
-  #sessionOf({ headers }: IncomingMessage): WebSession | undefined {
-    const prefix = `${this.#cookie}=`
-    const cookies = (headers.cookie ?? '').split(/; */).filter((cookie) => cookie.startsWith(prefix))
-    for (const cookie of cookies.slice(0, mostCookies)) {
-      const session = this.#options.sessions.sessionOfCookie(cookie.slice(prefix.length))
+  #sessionOf(request: IncomingMessage): WebSession | undefined {
+    for (const value of this.#options.cookie.valuesIn(request)) {
+      const session = this.#options.sessions.sessionOfCookie(value)
       if (session !== undefined) return session
     }
     return undefined
@@ -286,17 +313,30 @@ export class RequestServer {
     return this.#options.sessions.isPageKey(session.id, pageKey) ? session : undefined
   }
 
-  #cookieOf(value: string, lifeMs: number): string {
-    return `${this.#cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lifeMs / 1_000}`
+  #notLoggedIn(response: ServerResponse): void {
+    const again =
+      this.#options.signIn === undefined ? 'Run jackfield web for a login link.' : 'Open the page to sign in.'
+    refuse(response, 401, `This browser is not logged in. ${again}`)
   }
+}
+
+/** What an address of a sign-in does; undefined for other addresses. */
+function signInWork(
+  path: string,
+  signIn: SignIn,
+  ...[request, response, query]: [IncomingMessage, ServerResponse, string]
+): (() => void | Promise<void>) | undefined {
+  if (path === signInPath || path.startsWith(`${signInPath}/`)) return () => signIn.begin(request, response)
+  if (path === callbackPath) return () => signIn.finish(request, response, query)
+  return path === signedOutPath ? () => signIn.signedOut(response) : undefined
+}
+
+function isOfSameUser({ user: one }: WebSession, { user: other }: WebSession): boolean {
+  return (one && userKey(one)) === (other && userKey(other))
 }
 
 function notAllowed(response: ServerResponse, methods: string): void {
   refuse(response, 405, `This address takes ${methods}.`, { Allow: methods })
-}
-
-function notLoggedIn(response: ServerResponse): void {
-  refuse(response, 401, 'This browser is not logged in. Run jackfield web for a login link.')
 }
 
 function noTicket(response: ServerResponse): void {

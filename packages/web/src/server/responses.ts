@@ -49,12 +49,23 @@ export function sendJson(
   })
 }
 
+/** A text as HTML that shows it. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
 /** Sends a page of one heading and one paragraph of HTML. */
-export function sendNotice(response: ServerResponse, status: number, title: string, text: string): void {
+export function sendNotice(
+  response: ServerResponse,
+  status: number,
+  title: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   const body =
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
     `<meta name="color-scheme" content="light dark"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>\n`
-  send(response, status, { contentType: 'text/html; charset=utf-8', body })
+  send(response, status, { contentType: 'text/html; charset=utf-8', body, headers })
 }
 
 /** Refuses a request where Node has no response object, and closes its connection. */

@@ -1,14 +1,16 @@
-import { createServer, type Server } from 'node:http'
-import { Socket } from 'node:net'
+import type { Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { AppService } from '@jackfield/host'
 import type { PeerServer } from '@jackfield/host/service'
-import { AppPageServer, type AppPageServerOptions } from './app-pages.ts'
+import { AppPageServer, type AppPagesOptions } from './app-pages.ts'
 import { Blobs } from './blobs.ts'
+import { Cookie } from './cookie.ts'
 import { Guard } from './guard.ts'
+import { singleHost } from './hosts.ts'
+import { closeHttpServer, createHttpServer, serveRequests } from './http-server.ts'
 import { PageFiles } from './page-files.ts'
+import { browserName } from './peer-name.ts'
 import { RequestServer } from './requests.ts'
-import { refuse, refuseRaw } from './responses.ts'
 import { lockSessions, SessionStore, type WebSession } from './session-store.ts'
 import { SocketServer } from './sockets.ts'
 
@@ -17,15 +19,9 @@ const host = '127.0.0.1'
 const firstPort = 7411
 const portCount = 9
 const mostConnections = 256
-const mostHeaderBytes = 16_384
-const headersMs = 10_000
-const requestMs = 60_000
-const keepAliveMs = 5_000
-const checkMs = 5_000
-/** Milliseconds that browsers have to take part in closing their sockets. */
-const closeMs = 500
 
-const builtPage = fileURLToPath(new URL('../../dist/app', import.meta.url))
+/** Folder of the built page of this package. */
+export const builtPage: string = fileURLToPath(new URL('../../dist/app', import.meta.url))
 
 /** What a web server serves, and where. */
 export interface ServeWebOptions {
@@ -92,51 +88,27 @@ async function startServer(
   sessions: SessionStore,
   lock: Disposable,
 ): Promise<WebServer> {
-  const server = createServer({
-    maxHeaderSize: mostHeaderBytes,
-    headersTimeout: headersMs,
-    requestTimeout: requestMs,
-    keepAliveTimeout: keepAliveMs,
-    connectionsCheckingInterval: checkMs,
-    // A request without `Host` gets the same answer as one with a wrong one.
-    requireHostHeader: false,
-  })
-  server.maxConnections = mostConnections
+  const server = createHttpServer({ mostConnections })
   const port = await listen(server, wanted, sessions, onWarning)
-  const guard = new Guard(port)
+  const guard = new Guard(`http://${host}:${port}`)
   const appPages = apps && (await startAppPages(sessions, { apps, frameAncestor: guard.origin }))
   const blobs = new Blobs()
   const files = new PageFiles(page)
-  const sockets = new SocketServer({ peers, sessions, build: () => files.build(), onWarning })
-  const appsPort = appPages?.port
+  const hosts = singleHost(peers)
+  const nameOf = (userAgent: string | undefined): string => browserName(userAgent)
+  const sockets = new SocketServer({ hosts, sessions, nameOf, build: () => files.build(), onWarning })
   const requests = new RequestServer({
-    ...{ guard, sessions, sockets, peers, blobs, files, port, appsPort, onWarning },
+    ...{ guard, sessions, sockets, hosts, blobs, files, nameOf, onWarning },
+    // Cookies ignore ports: with the port in their name, two hosts do not overwrite each other's.
+    cookie: new Cookie(`jackfield-${port}`, { sameSite: 'Strict' }),
+    apps: appPages?.pages.pattern,
   })
-  server.on('request', (request, response) => void requests.serve(request, response))
-  server.on('checkContinue', (request, response) => void requests.serve(request, response))
-  server.on('checkExpectation', (_request, response) =>
-    refuse(response, 417, 'The server meets no such expectation.', { Connection: 'close' }),
-  )
-  server.on('upgrade', (request, stream, head) => requests.upgrade(request, stream, head))
-  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
-    // What is written after the beginning of a response would become part of it.
-    if (stream instanceof Socket && stream.bytesWritten > 0) stream.destroy()
-    else refuseRaw(stream, statusOf(error))
-  })
+  serveRequests(server, requests)
   sessions.setPort('listening', port)
   const close = async (): Promise<void> => {
     sessions.setPort('listening', undefined)
     blobs.close()
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    sockets.close()
-    await appPages?.close()
-    server.closeIdleConnections()
-    const timer = setTimeout(() => {
-      sockets.terminate()
-      server.closeAllConnections()
-    }, closeMs)
-    await closed
-    clearTimeout(timer)
+    await closeHttpServer(server, sockets, () => appPages?.close())
     sessions.close()
     lock[Symbol.dispose]()
   }
@@ -161,7 +133,7 @@ async function startServer(
 }
 
 /** Serves the pages of apps at the port of last time, else at any free one. */
-async function startAppPages(sessions: SessionStore, options: AppPageServerOptions): Promise<AppPageServer> {
+async function startAppPages(sessions: SessionStore, options: AppPagesOptions): Promise<AppPageServer> {
   const pages = await AppPageServer.start(sessions.port('apps'), options)
   sessions.setPort('apps', pages.port)
   return pages
@@ -244,9 +216,4 @@ function tryPort(server: Server, port: number): Promise<number | undefined> {
     server.once('listening', listening)
     server.listen({ port, host, exclusive: true })
   })
-}
-
-function statusOf({ code }: NodeJS.ErrnoException): number {
-  if (code === 'HPE_HEADER_OVERFLOW') return 431
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { userKey, type WebUser } from './users.ts'
 
 /** Milliseconds for which a login link is valid. */
 const loginKeyMs = 60_000
@@ -9,9 +10,9 @@ const loginKeyMs = 60_000
 const loginKeyBytes = 16
 /** Bytes of a cookie and of a page key. */
 const secretBytes = 32
-/** Milliseconds for which a session lasts. */
-export const sessionMs = 2_592_000_000
-/** Beyond these, the oldest are removed. */
+/** Milliseconds for which a session lasts by default. */
+const defaultSessionMs = 2_592_000_000
+/** Beyond these, the oldest of a user are removed. */
 const mostLoginKeys = 16
 const mostSessions = 32
 /** Milliseconds to wait for another process that writes. */
@@ -24,6 +25,14 @@ const schema = `
     created INTEGER NOT NULL, used INTEGER NOT NULL, expires INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS ports (name TEXT PRIMARY KEY, port INTEGER NOT NULL);`
+/** Added later. `user`: as JSON; `user_key`: '' where there is one user, who is not named. */
+const columns: readonly (readonly [table: string, column: string])[] = [
+  ['login_keys', "user_key TEXT NOT NULL DEFAULT ''"],
+  ['login_keys', 'user TEXT'],
+  ['login_keys', 'browser_hash BLOB'],
+  ['sessions', "user_key TEXT NOT NULL DEFAULT ''"],
+  ['sessions', 'user TEXT'],
+]
 
 /** A browser that is logged in. */
 export interface WebSession {
@@ -34,6 +43,8 @@ export interface WebSession {
   readonly created: string
   readonly used: string
   readonly expires: string
+  /** Who is signed in; undefined for the person whose machine this is. */
+  readonly user?: WebUser
 }
 
 /** The two secrets of a new session. Both are needed to use it; the store has only their hashes. */
@@ -57,20 +68,32 @@ interface SessionRow {
   readonly created: number
   readonly used: number
   readonly expires: number
+  readonly user: WebUser | undefined
+}
+
+/** Who gets a login key. */
+export interface LoginKeyOptions {
+  readonly user: WebUser
+  /** A secret of the browser that signed in, without which the key is worthless. */
+  readonly browser: string
 }
 
 /** Login keys, sessions and ports of one web server, in a SQLite file that only its owner can read. */
 export class SessionStore {
   readonly #database: DatabaseSync
+  /** Milliseconds for which a session lasts. */
+  readonly sessionMs: number
 
-  /** @throws Error where the file cannot be used */
-  constructor(file: string) {
+  /** `sessionMs`: how long a session lasts, 30 days by default. @throws Error where the file cannot be used */
+  constructor(file: string, { sessionMs = defaultSessionMs }: { sessionMs?: number } = {}) {
+    this.sessionMs = sessionMs
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       closeSync(openSync(file, 'a', 0o600))
       if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
       this.#database = new DatabaseSync(file, { timeout: busyMs })
       this.#database.exec(schema)
+      for (const [table, column] of columns) addColumn(this.#database, table, column)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new Error(
@@ -80,57 +103,89 @@ export class SessionStore {
     }
   }
 
-  /** Makes the key of a login link: valid once, for 60 s. */
-  addLoginKey(): string {
+  /** Makes a login key: valid once, for 60 s. Without options, that of a login link. */
+  addLoginKey(given?: LoginKeyOptions): string {
     const key = newSecret(loginKeyBytes)
+    const owner = given === undefined ? '' : userKey(given.user)
     this.#removeExpired()
     this.#database
-      .prepare('INSERT INTO login_keys (hash, expires) VALUES (?, ?)')
-      .run(hashOf(key), Date.now() + loginKeyMs)
+      .prepare('INSERT INTO login_keys (hash, expires, user_key, user, browser_hash) VALUES (?, ?, ?, ?, ?)')
+      .run(
+        hashOf(key),
+        Date.now() + loginKeyMs,
+        owner,
+        given === undefined ? null : JSON.stringify(given.user),
+        given === undefined ? null : hashOf(given.browser),
+      )
     this.#database
       .prepare(
-        'DELETE FROM login_keys WHERE rowid NOT IN (SELECT rowid FROM login_keys ORDER BY rowid DESC LIMIT ?)',
+        `DELETE FROM login_keys WHERE user_key = ? AND rowid NOT IN
+           (SELECT rowid FROM login_keys WHERE user_key = ? ORDER BY rowid DESC LIMIT ?)`,
       )
-      .run(mostLoginKeys)
+      .run(owner, owner, mostLoginKeys)
     return key
   }
 
   /**
    * Uses a login key and gives both halves of a session. `known`: the session that the browser has already; it gets new
-   * secrets, so that a browser has one session. Undefined where the key is wrong, used or expired.
+   * secrets if it is of the same user, so that a browser has one session. `browsers`: secrets that the browser sent, for a key
+   * that needs one. Undefined where the key is wrong, used or expired.
    */
-  login(key: string, name: string, known?: WebSession): Login | undefined {
-    if (!this.#redeemLoginKey(key)) return undefined
+  login(
+    key: string,
+    name: string,
+    { known, browsers = [] }: { known?: WebSession | undefined; browsers?: readonly string[] } = {},
+  ): Login | undefined {
+    const redeemed = this.#redeemLoginKey(key, browsers)
+    if (redeemed === undefined) return undefined
+    const { user } = redeemed
+    const owner = user === undefined ? '' : userKey(user)
+    const isSame = known !== undefined && (known.user === undefined ? '' : userKey(known.user)) === owner
     const [cookie, pageKey, id] = [
       newSecret(secretBytes),
       newSecret(secretBytes),
-      known?.id ?? newSecret(loginKeyBytes),
+      isSame ? known.id : newSecret(loginKeyBytes),
     ]
     const now = Date.now()
     this.#database
       .prepare(
-        `INSERT INTO sessions (id, name, cookie_hash, page_key_hash, created, used, expires) VALUES (?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO sessions (id, name, cookie_hash, page_key_hash, created, used, expires, user_key, user)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (id) DO UPDATE SET name = excluded.name, cookie_hash = excluded.cookie_hash,
-           page_key_hash = excluded.page_key_hash, used = excluded.used, expires = excluded.expires`,
+           page_key_hash = excluded.page_key_hash, used = excluded.used, expires = excluded.expires, user = excluded.user`,
       )
-      .run(id, name, hashOf(cookie), hashOf(pageKey), now, now, now + sessionMs)
+      .run(
+        ...[id, name, hashOf(cookie), hashOf(pageKey), now, now, now + this.sessionMs, owner],
+        user === undefined ? null : JSON.stringify(user),
+      )
     this.#database
-      .prepare('DELETE FROM sessions WHERE id NOT IN (SELECT id FROM sessions ORDER BY used DESC LIMIT ?)')
-      .run(mostSessions)
-    const session = this.list().find((one) => one.id === id)
+      .prepare(
+        `DELETE FROM sessions WHERE user_key = ? AND id NOT IN
+           (SELECT id FROM sessions WHERE user_key = ? ORDER BY used DESC LIMIT ?)`,
+      )
+      .run(owner, owner, mostSessions)
+    const session = this.find(id)
     return session === undefined ? undefined : { session, cookie, pageKey }
   }
 
   /** The session of a cookie. It alone gives no access to the host. */
   sessionOfCookie(cookie: string): WebSession | undefined {
     const hash = hashOf(cookie)
-    const row = this.#rows().find(({ cookieHash }) => timingSafeEqual(cookieHash, hash))
+    const row = this.#rows('cookie_hash = ?', hash).find(({ cookieHash }) =>
+      timingSafeEqual(cookieHash, hash),
+    )
+    return row === undefined ? undefined : sessionOf(row)
+  }
+
+  /** The session of an id, if it is valid now. */
+  find(id: string): WebSession | undefined {
+    const [row] = this.#rows('id = ?', id)
     return row === undefined ? undefined : sessionOf(row)
   }
 
   /** Whether a page key is the other half of a session. */
   isPageKey(id: string, pageKey: string): boolean {
-    const row = this.#rows().find((one) => one.id === id)
+    const [row] = this.#rows('id = ?', id)
     return row !== undefined && timingSafeEqual(row.pageKeyHash, hashOf(pageKey))
   }
 
@@ -138,9 +193,14 @@ export class SessionStore {
     this.#database.prepare('UPDATE sessions SET used = ? WHERE id = ?').run(Date.now(), id)
   }
 
-  /** The sessions that are valid now. */
-  list(): WebSession[] {
-    return this.#rows().map(sessionOf)
+  /** The sessions that are valid now: all, or those of a user. */
+  list(user?: WebUser): WebSession[] {
+    return (user === undefined ? this.#rows() : this.#rows('user_key = ?', userKey(user))).map(sessionOf)
+  }
+
+  /** Ends the sessions of users who may no longer sign in, and those without a user. */
+  keepOnly(isAllowed: (user: WebUser) => boolean): void {
+    for (const { id, user } of this.list()) if (user === undefined || !isAllowed(user)) this.remove(id)
   }
 
   /** Ends a session; false where there is none of this id. */
@@ -162,18 +222,22 @@ export class SessionStore {
     this.#database.close()
   }
 
-  #redeemLoginKey(key: string): boolean {
+  #redeemLoginKey(key: string, browsers: readonly string[]): { user: WebUser | undefined } | undefined {
     const hash = hashOf(key)
     const now = Date.now()
     // A key that would last longer than keys do was made before the clock was set back.
     const rows = this.#database
-      .prepare('SELECT hash FROM login_keys WHERE expires > ? AND expires <= ?')
+      .prepare('SELECT * FROM login_keys WHERE expires > ? AND expires <= ?')
       .all(now, now + loginKeyMs)
-    const isThere = rows.some(
-      (row) => row['hash'] instanceof Uint8Array && timingSafeEqual(row['hash'], hash),
-    )
+    const row = rows.find((one) => one['hash'] instanceof Uint8Array && timingSafeEqual(one['hash'], hash))
+    if (row === undefined) return undefined
+    const { browser_hash: wanted, user } = row
+    // Another browser cannot use the key up either.
+    if (wanted instanceof Uint8Array && !browsers.some((one) => timingSafeEqual(wanted, hashOf(one))))
+      return undefined
     // Of several requests with one key, also in other processes, the one that removes it logs in.
-    return isThere && this.#database.prepare('DELETE FROM login_keys WHERE hash = ?').run(hash).changes > 0
+    const isFirst = this.#database.prepare('DELETE FROM login_keys WHERE hash = ?').run(hash).changes > 0
+    return isFirst ? { user: userIn(user) } : undefined
   }
 
   #removeExpired(): void {
@@ -181,10 +245,10 @@ export class SessionStore {
       this.#database.prepare(`DELETE FROM ${table} WHERE expires <= ?`).run(Date.now())
   }
 
-  #rows(): SessionRow[] {
+  #rows(condition = 'TRUE', ...values: (string | Buffer)[]): SessionRow[] {
     return this.#database
-      .prepare('SELECT * FROM sessions WHERE expires > ? ORDER BY created')
-      .all(Date.now())
+      .prepare(`SELECT * FROM sessions WHERE expires > ? AND ${condition} ORDER BY created`)
+      .all(Date.now(), ...values)
       .flatMap((row) => {
         const { id, name, cookie_hash: cookieHash, page_key_hash: pageKeyHash, created, used, expires } = row
         const isRow =
@@ -195,9 +259,23 @@ export class SessionStore {
           typeof created === 'number' &&
           typeof used === 'number' &&
           typeof expires === 'number'
-        return isRow ? [{ id, name, cookieHash, pageKeyHash, created, used, expires }] : []
+        if (!isRow) return []
+        return [{ id, name, cookieHash, pageKeyHash, created, used, expires, user: userIn(row['user']) }]
       })
   }
+}
+
+function addColumn(database: DatabaseSync, table: string, column: string): void {
+  const [name] = column.split(' ')
+  const known = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all()
+  if (!known.some((row) => row['name'] === name)) database.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`)
+}
+
+/** The user of a row, which this server has written. */
+function userIn(json: unknown): WebUser | undefined {
+  if (typeof json !== 'string') return undefined
+  const user: WebUser = JSON.parse(json)
+  return user
 }
 
 /**
@@ -218,8 +296,11 @@ export function lockSessions(file: string): Disposable | undefined {
   }
 }
 
-function sessionOf({ id, name, created, used, expires }: SessionRow): WebSession {
-  return { id, name, created: isoTime(created), used: isoTime(used), expires: isoTime(expires) }
+function sessionOf({ id, name, created, used, expires, user }: SessionRow): WebSession {
+  return {
+    ...{ id, name, created: isoTime(created), used: isoTime(used), expires: isoTime(expires) },
+    ...(user !== undefined && { user }),
+  }
 }
 
 function isoTime(ms: number): string {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Channel, PeerServer } from '@jackfield/host/service'
+import type { Channel } from '@jackfield/host/service'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { browserName } from './peer-name.ts'
+import type { Hosts } from './hosts.ts'
 import type { SessionStore, WebSession } from './session-store.ts'
 
 /** Bytes of one message of a browser. */
@@ -13,8 +13,9 @@ const firstMessageMs = 2_000
 const pingMs = 15_000
 /** Pings without a pong after which a connection is closed. */
 const mostMissed = 2
+/** Sockets of a user. */
 const mostSockets = 64
-/** Sockets that have not sent their page key yet. */
+/** Sockets of a user that have not sent their page key yet. */
 const mostUnproven = 16
 /** Milliseconds within which a browser has to take part in closing. */
 const closeMs = 1_000
@@ -39,17 +40,19 @@ export const CloseCode = {
 } as const
 
 export interface SocketServerOptions {
-  readonly peers: PeerServer
+  readonly hosts: Hosts
   readonly sessions: SessionStore
+  /** What a browser is called, by its `User-Agent`. */
+  readonly nameOf: (userAgent: string | undefined) => string
   /** Identifies the page that this server sends now; undefined where it is not built. */
   readonly build: () => string | undefined
   readonly onWarning: (message: string) => void
 }
 
-/** A socket whose page key was right. */
-interface Proven {
+/** A socket with its session. */
+interface SessionSocket {
   readonly socket: WebSocket
-  readonly session: string
+  readonly session: WebSession
 }
 
 /** Serves the WebSocket of each tab as a channel of the host. */
@@ -61,8 +64,9 @@ export class SocketServer {
     perMessageDeflate: false,
     maxPayload: mostMessageBytes,
   })
-  readonly #unproven = new Set<WebSocket>()
-  readonly #proven = new Set<Proven>()
+  /** Those whose page key has not arrived yet. */
+  readonly #unproven = new Set<SessionSocket>()
+  readonly #proven = new Set<SessionSocket>()
   readonly #missed = new WeakMap<WebSocket, number>()
   readonly #timer: NodeJS.Timeout
 
@@ -87,18 +91,28 @@ export class SocketServer {
     this.#server.handleUpgrade(request, stream, head, (socket) => {
       // `ws` reports a faulty frame here and closes the socket itself.
       socket.on('error', () => {})
-      const isFull = this.#proven.size + this.#unproven.size >= mostSockets
-      if (isFull || this.#unproven.size >= mostUnproven)
-        close(socket, CloseCode.tryAgainLater, 'too many connections')
-      else if (session === undefined) close(socket, CloseCode.loginNeeded, 'login needed')
-      else this.#prove(socket, session, build, `web · ${browserName(request.headers['user-agent'])}`)
+      if (session === undefined) close(socket, CloseCode.loginNeeded, 'login needed')
+      else if (this.#isFullFor(session)) close(socket, CloseCode.tryAgainLater, 'too many connections')
+      else
+        this.#prove(
+          { socket, session },
+          build,
+          `web · ${this.#options.nameOf(request.headers['user-agent'])}`,
+        )
     })
+  }
+
+  #isFullFor({ user }: WebSession): boolean {
+    const of = (sockets: Iterable<SessionSocket>): number =>
+      [...sockets].filter(({ session }) => session.user?.subject === user?.subject).length
+    const unproven = of(this.#unproven)
+    return unproven >= mostUnproven || unproven + of(this.#proven) >= mostSockets
   }
 
   /** Closes the sockets of a session that ended. */
   endSession(id: string): void {
     for (const { socket, session } of this.#proven)
-      if (session === id) close(socket, CloseCode.loginNeeded, 'the session ended')
+      if (session.id === id) close(socket, CloseCode.loginNeeded, 'the session ended')
   }
 
   close(): void {
@@ -112,20 +126,21 @@ export class SocketServer {
   }
 
   #sockets(): WebSocket[] {
-    return [...this.#unproven, ...Array.from(this.#proven, ({ socket }) => socket)]
+    return [...this.#unproven, ...this.#proven].map(({ socket }) => socket)
   }
 
   /** Serves a socket once its first message is the page key of its session. */
-  #prove(socket: WebSocket, session: WebSession, build: string | undefined, name: string): void {
+  #prove(unproven: SessionSocket, build: string | undefined, name: string): void {
     const { sessions, build: current } = this.#options
-    this.#unproven.add(socket)
+    const { socket, session } = unproven
+    this.#unproven.add(unproven)
     const timer = setTimeout(
       () => close(socket, CloseCode.noPageKey, 'the page key did not arrive within 2 s'),
       firstMessageMs,
     )
     const over = (): void => {
       clearTimeout(timer)
-      this.#unproven.delete(socket)
+      this.#unproven.delete(unproven)
     }
     socket.once('close', over)
     socket.once('message', (data, isBinary) => {
@@ -138,7 +153,7 @@ export class SocketServer {
           close(socket, CloseCode.newBuild, 'the page is of another build')
         else {
           sessions.markUsed(session.id)
-          this.#serve(socket, session.id, name)
+          void this.#serve(unproven, name)
         }
       } catch (error) {
         this.#warn(error)
@@ -147,12 +162,25 @@ export class SocketServer {
     })
   }
 
-  #serve(socket: WebSocket, session: string, name: string): void {
-    const proven = { socket, session }
+  async #serve(proven: SessionSocket, name: string): Promise<void> {
+    const { socket, session } = proven
     this.#proven.add(proven)
     socket.once('close', () => this.#proven.delete(proven))
     socket.on('pong', () => this.#missed.set(socket, 0))
-    this.#options.peers.serve(socketChannel(socket), name)
+    const channel = socketChannel(socket)
+    try {
+      const use = await this.#options.hosts.use(session)
+      if (use === undefined) close(socket, CloseCode.tryAgainLater, 'too many users')
+      else if (socket.readyState !== socket.OPEN) use.release()
+      else {
+        socket.once('close', use.release)
+        use.peers.serve(channel, name)
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#options.onWarning(`A host cannot be opened: ${reason}`)
+      close(socket, CloseCode.tryAgainLater, 'the host cannot be opened')
+    }
   }
 
   /** A full disk or a locked file must not end the host. */
@@ -175,7 +203,7 @@ export class SocketServer {
     const valid = this.#validSessions()
     for (const { socket, session } of this.#proven) {
       const missed = this.#missed.get(socket) ?? 0
-      if (valid?.has(session) === false) close(socket, CloseCode.loginNeeded, 'the session ended')
+      if (valid?.has(session.id) === false) close(socket, CloseCode.loginNeeded, 'the session ended')
       else if (missed >= mostMissed) socket.terminate()
       else {
         this.#missed.set(socket, missed + 1)
@@ -185,9 +213,20 @@ export class SocketServer {
   }
 }
 
-/** A WebSocket as a channel of the host, with one frame in each message. */
+/**
+ * A WebSocket as a channel of the host, with one frame in each message. Frames that arrive before the channel is listened to wait,
+ * and the socket is not read meanwhile.
+ */
 function socketChannel(socket: WebSocket): Channel {
   let closing: string | undefined
+  const early: string[] = []
+  let receive = (frame: string): void => void early.push(frame)
+  socket.on('message', (data, isBinary) => {
+    if (socket.readyState !== socket.OPEN) return
+    if (isBinary) close(socket, CloseCode.unsupportedData, 'frames are text')
+    else receive(String(data))
+  })
+  socket.pause()
   return {
     get unsent() {
       return socket.bufferedAmount
@@ -196,10 +235,11 @@ function socketChannel(socket: WebSocket): Channel {
       if (socket.readyState === socket.OPEN) socket.send(frame)
     },
     listen(message, closed) {
-      socket.on('message', (data, isBinary) => {
-        if (socket.readyState !== socket.OPEN) return
-        if (isBinary) close(socket, CloseCode.unsupportedData, 'frames are text')
-        else message(String(data))
+      // A listener may not be called before this method has returned.
+      queueMicrotask(() => {
+        receive = message
+        for (const frame of early.splice(0)) message(frame)
+        socket.resume()
       })
       socket.once('close', (code, reason) =>
         closed(closing ?? (String(reason) || `closed with code ${code}`)),
@@ -215,6 +255,8 @@ function socketChannel(socket: WebSocket): Channel {
 /** Closes a socket, also where the browser does not take part in it. */
 function close(socket: WebSocket, code: number, reason: string): void {
   if (socket.readyState === socket.CLOSING || socket.readyState === socket.CLOSED) return
+  // A paused socket would not read the answer.
+  socket.resume()
   socket.close(code, bounded(reason))
   const timer = setTimeout(() => socket.terminate(), closeMs)
   socket.once('close', () => clearTimeout(timer))

@@ -1,78 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { dirname } from 'node:path'
 import type { JsonSchema } from '@jackfield/sdk'
 import { compileSchema } from '@jackfield/sdk/schema'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { asking, type Reply, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { perTrace, seedCount, seedLog } from '../fixtures/seed-log.ts'
 import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
-/** Members of the events that are put into the log: of 100,000, every tenth is an exchange over HTTP, every hundredth an error. */
-const seedCount = 100_000
-const perTrace = 10
-
-/** Puts events into the log of a host, as many as a day of work leaves there. */
-function seed(served: Served): void {
-  const database = new DatabaseSync(join(dirname(served.file), 'store.db'))
-  const http = JSON.stringify({
-    request: {
-      method: 'POST',
-      url: 'http://127.0.0.1:1/mcp',
-      headers: { 'content-type': 'application/json' },
-      bytes: 90,
-    },
-    response: { status: 200, statusText: 'OK', headers: { 'content-type': 'application/json' } },
-  })
-  const call = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'find', arguments: {} },
-  })
-  const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } })
-  database.exec('BEGIN')
-  const [first] = database.prepare('SELECT coalesce(max(seq), 0) AS seq FROM trace').all()
-  const base = Number(first?.['seq'])
-  const insert = database.prepare(
-    `INSERT INTO trace (seq, at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply, status, ms,
-       bytes, summary, payload, stored) VALUES (?, ?, ?, ?, ?, 'seed/1', ?, 'tools/call', 'find', ?, ?, ?, ?, ?, 90, ?, ?, 300)`,
-  )
-  const start = Date.now() - 3_600_000
-  for (let n = 0; n < seedCount; n++) {
-    // A request, its exchange, its answer, seven notices about it.
-    const place = n % perTrace
-    const seq = base + 1 + n
-    const asked = seq - place
-    const [kind, payload] =
-      place === 1
-        ? ['http', http]
-        : place === 0
-          ? ['wire', call]
-          : place === 2
-            ? ['wire', answer]
-            : ['stderr', `line ${n}`]
-    insert.run(
-      seq,
-      start + n * 20,
-      n,
-      kind,
-      n % 3 === 0 ? 'even' : 'odd',
-      place === 0 || place === 1 ? 'sent' : 'received',
-      place === 0 ? '1' : null,
-      place === 0 ? null : asked,
-      place === 2 ? asked : null,
-      place === 2 ? (n % 100 === 2 ? 'error' : 'ok') : null,
-      place === 2 ? 12 : null,
-      `event ${n}`,
-      payload,
-    )
-  }
-  database.exec('COMMIT')
-  database.close()
-}
-
 /** Ids of rows that a page asked for, as its socket sent them. */
 function askedRows(page: Page): { take(): number } {
   let asked = 0
@@ -219,7 +155,7 @@ describe.skipIf(missing !== undefined)(
     test('100,000 events: scrolled to any, filtered, followed, and the linked row is shown again after a reload', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const { host } = served.service
-      seed(served)
+      seedLog(dirname(served.file))
       const tab = await openTab(served, '/inbox')
       const { page } = tab
       await page.reload()
@@ -354,7 +290,7 @@ describe.skipIf(missing !== undefined)(
       })
       const { host } = served.service
       await host.call('demo__echo', { text: `it is ${secret}` }, { caller: 'chat' })
-      seed(served)
+      seedLog(dirname(served.file))
       const tab = await openTab(served, '/chat')
       const { page } = tab
       let flushes = 0

@@ -176,7 +176,6 @@ describe.skipIf(missing !== undefined)(
       await openApp(tab, 'showOpen')
       await tab.page.getByText('programs on this machine').waitFor()
       await tab.page.getByLabel('Write to the clipboard').check()
-      await tab.page.screenshot({ path: '/tmp/shot-open.png' })
       await tab.click(armed)
       const app = await frameOf(tab)
       const ways = ['fetch', 'script', 'socket', 'frame', 'clipboard', 'readClipboard', 'rtc']

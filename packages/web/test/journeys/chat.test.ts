@@ -50,6 +50,13 @@ describe.skipIf(missing !== undefined)(
       const replies = [{ say: 'A first answer.\n\nOf two parts.' }, { say: words.join(' '), pauseMs: 1 }]
       const served = await serveHost({ servers: {}, model: scriptedModel(replies) })
       const tab = await begin(served)
+      const frames: number[] = []
+      tab.page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+          if (String(payload).includes('"partial"')) frames.push(performance.now())
+        }),
+      )
+      await tab.page.reload()
       await say(tab, 'Hello')
       await tab.page.getByText('Of two parts.').waitFor()
       await say(tab, 'Go on')
@@ -76,6 +83,10 @@ describe.skipIf(missing !== undefined)(
       await tab.page.locator('[data-act=stop]').waitFor({ state: 'detached' })
       const said = await log.innerText()
       expect(said.match(/word\d+/g)).toEqual(words.map((word) => word.trim()))
+      // At most 30 frames a second, and the first of each of two turns and of a tab that comes back.
+      const seconds = ((frames.at(-1) ?? 0) - (frames[0] ?? 0)) / 1_000
+      expect(frames.length).toBeGreaterThan(10)
+      expect(frames.length).toBeLessThanOrEqual(30 * seconds + 5)
       await tab.check()
     })
 
@@ -134,6 +145,7 @@ describe.skipIf(missing !== undefined)(
         /about ([\d,]+) tokens/.exec(await done.getByRole('heading', { name: /^Result/ }).innerText()) ?? []
       expect(Number(tokens.replace(',', ''))).toBeGreaterThan(500)
       expect(Number(tokens.replace(',', ''))).toBeLessThan(8_500)
+      await done.getByRole('heading', { name: /the server gave about 8,[56]\d\d tokens$/ }).waitFor()
       await tab.check()
     })
 

@@ -28,7 +28,8 @@ function look(): Look {
   const faults = new Set<string>()
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
   const unseen = /[\u0000-\u0008\u000e-\u001f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\u{e0041}/u
-  const hanging = 12
+  // Three spaces in the widest font.
+  const hanging = 24
   const add = (text: string): boolean => {
     const found = [...text.matchAll(/⟦([\w.]+)⟧/g)]
     for (const [, name = ''] of found) shown.add(name)
@@ -175,13 +176,7 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
     // The defaults of the form are no arguments that a server takes.
     await tab.go(`/inspect/hostile/tools/${name}?args=%7B%7D`)
     await page.click('[data-act=run]')
-    await page
-      .getByText(/activity #\d+/)
-      .waitFor({ timeout: 8000 })
-      .catch(async () => {
-        await page.screenshot({ path: '/tmp/h2.png' })
-        throw new Error(name)
-      })
+    await page.getByText(/activity #\d+/).waitFor()
     await show(`/inspect/result/${name}`)
     await page.getByRole('button', { name: /^Messages/ }).click()
     for (const row of (await page.locator('main ol details summary').all()).slice(0, 6)) await row.click()

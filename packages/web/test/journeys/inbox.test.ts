@@ -1,6 +1,8 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { InboxItem } from '@jackfield/host'
 import fc from 'fast-check'
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { seed } from '../../../../test/setup/seed.ts'
 import { changed, saying, shop as shopTexts } from '../../../host/test/trust/saying.ts'
@@ -86,27 +88,47 @@ describe.skipIf(missing !== undefined)(
       await link.waitFor()
       expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
       await tab.check()
+      const context = tab.page.context()
+      let fetched = 0
+      await context.route('https://xn--pypal-4ve.example/**', (route) => {
+        fetched += 1
+        return route.fulfill({ body: 'Pay', contentType: 'text/html' })
+      })
+      const [opened] = await Promise.all([context.waitForEvent('page'), link.click()])
+      await opened.getByText('Pay').waitFor()
+      expect([fetched, await opened.evaluate('[opener, document.referrer]')]).toEqual([1, [null, '']])
+      await opened.close()
       await press(tab, 'done')
       const { result } = await served.service.runs.wait(run, new AbortController().signal)
       expect(JSON.stringify(result)).toContain('\\"action\\":\\"accept\\"')
     })
 
-    test('a server gets the folders that were selected, and no other', async () => {
+    test('a server gets the one of three folders that was selected, and none once it is denied', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const { host } = served.service
       const folder = join(served.file, '..')
-      for (const name of ['one', 'two']) await host.roots.add(join(folder, name)).catch(() => {})
+      for (const name of ['one', 'two']) {
+        mkdirSync(join(folder, name))
+        await host.roots.add(join(folder, name))
+      }
       const tab = await openTab(served, '/inbox')
       const run = start(served, 'roots')
       await look(served, tab)
       const boxes = tab.page.locator('[data-card] input[type=checkbox]')
       const uris = await tab.page.locator('[data-card] label bdi').allInnerTexts()
-      for (let n = 1; n < (await boxes.count()); n++) await boxes.nth(n).uncheck()
+      expect(await boxes.count()).toBe(3)
+      for (const n of [1, 2]) await boxes.nth(n).uncheck()
       await press(tab, 'allow')
       const { result } = await served.service.runs.wait(run, new AbortController().signal)
       const said = JSON.stringify(result)
       const files = uris.filter((uri) => uri.startsWith('file:'))
-      expect(files.map((uri) => said.includes(`\\"${uri}\\"`))).toEqual(files.map((_, n) => n === 0))
+      expect(files.map((uri) => said.includes(`\\"${uri}\\"`))).toEqual([true, false, false])
+      await tab.go('/servers/demo')
+      await tab.page.getByRole('button', { name: 'Allow none' }).click()
+      await expect.poll(async () => (await host.roots.servers())[0]?.state).toBe('denied')
+      const none = start(served, 'roots')
+      const { result: nothing } = await served.service.runs.wait(none, new AbortController().signal)
+      expect(files.filter((uri) => JSON.stringify(nothing).includes(uri))).toEqual([])
     })
 
     test('12 changed definitions of a server are rows, and disabled until the user accepts them', async () => {
@@ -336,6 +358,24 @@ describe.skipIf(missing !== undefined)(
       await until(() => open(first).length === 2, 'both questions')
       const again = await first.restart()
       await other.getByText('ready').first().waitFor()
+      // What a tab shows that was there before is what a new one shows, and neither logs in.
+      const fresh = await tab.page.context().newPage()
+      await fresh.goto(`${again.url}/inbox`)
+      const listed = (page: Page): Promise<string> =>
+        page.locator('main section > header').first().innerText()
+      await expect.poll(async () => (await listed(tab.page)) === (await listed(fresh))).toBe(true)
+      await fresh.goto(`${again.url}/servers`)
+      await fresh.getByText('ready').first().waitFor()
+      // Times go on, and differ by what was measured.
+      const rowsOf = async (page: Page): Promise<string[]> =>
+        (await page.locator('main li').allInnerTexts()).map((text) =>
+          text.replace(/\d+(?:\.\d+)?\s*(?:ms|sec|min)/g, ''),
+        )
+      await expect
+        .poll(async () => JSON.stringify(await rowsOf(other)) === JSON.stringify(await rowsOf(fresh)))
+        .toBe(true)
+      expect(again.sessions()).toBe(1)
+      await fresh.close()
       // The call of the older revision died with its session; the other one is continued once it is answered.
       await tab.page.getByText('Settled (1)').waitFor()
       const items = again.service.host.inbox.list({ state: 'all' })

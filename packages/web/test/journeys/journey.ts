@@ -32,6 +32,8 @@ export function openBrowser(): Promise<Browser> {
 
 export interface Tab {
   readonly page: Page
+  /** What `check` fails on; a test takes out what it provoked. */
+  readonly faults: string[]
   /** Clicks and key chords so far. */
   acts: number
   click(selector: string): Promise<void>
@@ -63,9 +65,16 @@ export async function openTab(
     viewport: { width: 1440, height: 900 },
     ...options,
   })
-  onTestFinished(() => context.close())
   const page = await context.newPage()
   const faults: string[] = []
+  // Every test ends with a check, unless it failed before or closed the page.
+  onTestFinished(async ({ task }) => {
+    try {
+      if (task.result?.state !== 'fail' && !page.isClosed()) await tab.check()
+    } finally {
+      await context.close()
+    }
+  })
   page.on('pageerror', (error) => faults.push(`page error: ${error.message}`))
   page.on('console', (message) => {
     // What an app does in its frame and what stops it there is no fault of the page.
@@ -94,6 +103,7 @@ export async function openTab(
   await attached(served)
   const tab: Tab = {
     page,
+    faults,
     acts: 0,
     async click(selector) {
       await page.locator(selector).click()
@@ -107,6 +117,14 @@ export async function openTab(
       await page.evaluate((address) => history.pushState(null, '', address), to)
     },
     async check() {
+      // Colours and places are those at the end of a transition.
+      await page.evaluate(async () => {
+        const ends = document
+          .getAnimations()
+          .filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY)
+          .map(({ finished }) => finished.catch(() => undefined))
+        await Promise.race([Promise.all(ends), new Promise((resolve) => setTimeout(resolve, 1_000))])
+      })
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
       const { violations }: AxeResults = await page.evaluate('axe.run({ resultTypes: ["violations"] })')
       expect(

@@ -26,10 +26,11 @@ function faultsOf({ english, isStill }: { english: readonly string[]; isStill: b
     if (
       element === null ||
       text === '' ||
-      element.closest('bdi, pre, code, script, style, select, .hidden-text') !== null
+      element.closest(':not([lang=en]) > bdi, pre, code, script, style, select, .hidden-text') !== null
     )
       continue
-    if (words.has(text)) faults.add(`not translated: ${text}`)
+    if (words.has(text) || (english.length > 0 && element.closest('[lang=en]') !== null))
+      faults.add(`not translated: ${text}`)
     // A text that is cut off says so by an ellipsis, or scrolls.
     const { overflowX, textOverflow } = getComputedStyle(element)
     // Texts for assistive technology alone are a box of one pixel.

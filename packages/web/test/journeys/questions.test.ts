@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { InboxItem } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { asking, type Served, serveHost } from '../fixtures/harness.ts'
@@ -149,17 +151,32 @@ describe.skipIf(missing !== undefined)(
       const editor = tab.page.getByLabel('Arguments as JSON')
       await editor.fill('{"text": ')
       await tab.page.waitForSelector('[data-act=allow][aria-disabled=true]')
+      await tab.page.locator('[data-act=allow]').dispatchEvent('click')
+      expect(open(served)).toHaveLength(1)
+      // Arguments that the schema forbids are not sent either: the card names the place.
+      await editor.fill('{"text": 5}')
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.page.click('[data-act=allow]')
+      await tab.page.getByRole('alert').getByText('/text').waitFor()
+      expect(served.service.host.activity({ kind: 'call' }).map(({ outcome }) => outcome)).toEqual([
+        'running',
+      ])
+      await tab.click('[data-act=edit]')
+      await tab.page.getByRole('button', { name: 'JSON', exact: true }).click()
       await editor.fill('{"text": "after"}')
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
       await tab.page.getByRole('button', { name: 'Your changes (1)' }).click()
+      expect(await tab.page.locator('[data-card] ins').count()).toBe(1)
       await tab.check()
       await tab.click('[data-act=allow]')
       expect(textOf(await call)).toContain('after')
+      const row = served.service.host.activity({ kind: 'approval' }).at(-1)
+      expect(row?.detail).toMatchObject({ edited: true, sent: { text: 'after' } })
     })
 
-    test('a long argument with invisible characters is shown as it is sent', async () => {
+    test('an argument of 1 MB with invisible characters is shown as it is sent', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
-      const text = `start\u202e${'0123456789'.repeat(20_000)}\u200bend`
+      const text = `start\u202e${'0123456789'.repeat(100_000)}\u200bend`
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
@@ -172,8 +189,43 @@ describe.skipIf(missing !== undefined)(
       expect(digest(shown.replaceAll('U+202E', '\u202e').replaceAll('U+200B', '\u200b'))).toBe(digest(text))
       expect(shown).not.toMatch(/[\u202e\u200b]/)
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.check()
       await tab.click('[data-act=allow]')
-      expect(textOf(await call)).toContain('end')
+      // The server gives back what it got.
+      const { result } = JSON.parse(textOf(await call))
+      expect(digest(JSON.parse(result.content[0].text).text)).toBe(digest(text))
+    })
+
+    test('a result shows the tokens of both sides, and the part of a long one that the model gets', async () => {
+      const served = await serveHost({
+        servers: { demo: asking },
+        rules: [{ id: 'seen', verdict: 'ask', tool: 'echo', gate: 'result' }, ...rules.slice(1)],
+      })
+      const tab = await openTab(served, '/inbox')
+      const { page } = tab
+      const call = ask(served, { text: 'word '.repeat(6_000) })
+      await page.waitForSelector('[data-act=allow][data-armed=true]')
+      const [given, passed] = ['What the server gave', 'What is passed on'].map((name) =>
+        page.getByRole('region', { name, exact: true }).first(),
+      )
+      const tokens = (text: string): number =>
+        Number(/about ([\d,]+) tokens/.exec(text)?.[1]?.replace(',', ''))
+      const whole = tokens((await given?.innerText()) ?? '')
+      expect(whole).toBeGreaterThan(8_000)
+      expect(tokens((await passed?.innerText()) ?? '')).toBe(whole)
+      const beginning = page.getByText('The model gets the beginning').first()
+      const part = tokens(await beginning.innerText())
+      expect(part).toBeGreaterThan(1_000)
+      expect(part).toBeLessThan(whole / 4)
+      await beginning.click()
+      await page.getByText('read more of it with read_result').waitFor()
+      await tab.check()
+      // What is cut by hand to a length that a model gets whole is not shortened.
+      await page.locator('[data-act=edit]').click()
+      await page.locator('[data-card] textarea').fill('{"content":[{"type":"text","text":"Short."}]}')
+      await beginning.waitFor({ state: 'detached' })
+      await tab.click('[data-act=allow][data-armed=true]')
+      expect(textOf(await call)).toContain('Short.')
     })
 
     test('without a connection nothing is sent, then or later', async () => {
@@ -276,6 +328,13 @@ describe.skipIf(missing !== undefined)(
           () => document.documentElement.outerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }),
         ),
       ).not.toContain('hunter2')
+      const folder = dirname(served.file)
+      const files = readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => readFileSync(join(folder, name), 'latin1'))
+      expect(files.length).toBeGreaterThan(1)
+      expect([...files, JSON.stringify(served.service.host.activity())].join()).not.toContain('hunter2')
+      await tab.check()
     })
 
     test('two tabs answer one question: one answer is accepted, the other tab shows its origin', async () => {

@@ -95,8 +95,12 @@ describe.skipIf(missing !== undefined)(
           .waitFor()
         await page.getByLabel('assistant').last().waitFor()
         await press(tab, 'again')
-        const answer = page.getByRole('region', { name: `What ${server} gets` }).getByRole('textbox')
+        const answer = page.getByRole('region', { name: /^Answer 2 ·/ }).getByRole('textbox')
         await expect.poll(() => answer.inputValue()).toBe('Go to Rome.')
+        await page
+          .getByRole('region', { name: /^Answer 1 · scripted$/ })
+          .getByText('Go to Oslo.')
+          .waitFor()
         await answer.fill('Go to Rome by train.')
         await tab.check()
         await press(tab, 'allow')
@@ -129,6 +133,102 @@ describe.skipIf(missing !== undefined)(
         })
       }
       await stop()
+    })
+
+    test('answers of two models are compared side by side, and the server gets the chosen one', async () => {
+      const other = scriptedModel([{ say: 'Go to Rome.' }])
+      const served = await serveHost({
+        servers: { session: asking },
+        rules: [{ id: 'all', verdict: 'allow' }],
+        models: [scriptedModel([{ say: 'Go to Oslo.' }]), { ...other, id: 'other' }],
+      })
+      const tab = await openTab(served, '/inbox')
+      const { page } = tab
+      const run = sample(served, 'session')
+      await look(served, tab, 'sampling-request')
+      await press(tab, 'allow')
+      await look(served, tab, 'sampling-result')
+      await page.click('[data-act=again]')
+      await press(tab, 'again-other')
+      const first = page.getByRole('region', { name: /^Answer 1 · scripted$/ })
+      const second = page.getByRole('region', { name: /^Answer 2 · other$/ })
+      await expect.poll(() => second.getByRole('textbox').inputValue()).toBe('Go to Rome.')
+      const sides = await Promise.all([first, second].map((side) => side.boundingBox()))
+      expect(sides[0]?.y).toBe(sides[1]?.y)
+      await second.getByRole('textbox').fill('Go to Rome by train.')
+
+      // Choosing the first one by key keeps what was typed for the second, and arms the card anew.
+      await second.getByRole('radio').focus()
+      await page.keyboard.press('ArrowLeft')
+      await expect.poll(() => first.getByRole('textbox').inputValue()).toBe('Go to Oslo.')
+      expect(await second.getByRole('textbox').count()).toBe(0)
+      await page.keyboard.press('ArrowRight')
+      await expect.poll(() => second.getByRole('textbox').inputValue()).toBe('Go to Rome by train.')
+      await page.keyboard.press('ArrowLeft')
+      await tab.check()
+
+      // A third one comes beside them, below each other where there is no room.
+      await page.click('[data-act=again]')
+      await press(tab, 'again-other')
+      await page.getByRole('region', { name: /^Answer 3 ·/ }).waitFor()
+      await page.setViewportSize({ width: 390, height: 844 })
+      await first.getByRole('radio').check()
+      await tab.check()
+      await press(tab, 'allow')
+      expect(await resultOf(served, run)).toContain('Go to Oslo.')
+      const review = served.service.host.activity({ kind: 'sampling' }).at(-1)
+      expect(review?.detail).toMatchObject({ chosen: 0, edited: false })
+    })
+
+    test('texts of the conversation are added one by one, none of them by default', async () => {
+      const asked: string[] = []
+      const scripted = scriptedModel([{ say: 'One.' }, { say: 'Two.' }])
+      const served = await serveHost({
+        servers: { session: asking },
+        rules: [{ id: 'all', verdict: 'allow' }],
+        model: {
+          ...scripted,
+          generate(given) {
+            asked.push(JSON.stringify(given.messages))
+            return scripted.generate(given)
+          },
+        },
+      })
+      const { host } = served.service
+      const chat = { caller: 'chat', conversation: 'talk' } as const
+      for (const text of ['about tea', 'about rum']) await host.call('session__echo', { text }, chat)
+      const tab = await openTab(served, '/inbox')
+      const { page } = tab
+      for (const [n, ticked] of [[], ['about rum']].entries()) {
+        const params = { ...request, includeContext: 'thisServer' }
+        const call = host.call('session__sample', { params }, chat)
+        await look(served, tab, 'sampling-request')
+        const boxes = page.getByRole('group', { name: 'Also send texts of the conversation' })
+        await expect.poll(() => boxes.getByRole('checkbox').count()).toBe(2 + n)
+        await expect.poll(() => boxes.getByRole('checkbox', { checked: true }).count()).toBe(0)
+        const before = await page.getByText(/^about [\d,]+ tokens out/).textContent()
+        for (const text of ticked) {
+          await boxes.getByRole('checkbox', { name: text }).check()
+          await boxes
+            .locator('div', { has: page.getByRole('checkbox', { name: text }) })
+            .locator('summary')
+            .click()
+          await boxes
+            .getByText(/of session gave/)
+            .filter({ visible: true })
+            .waitFor()
+          await boxes.getByText('1 of 3 added, about').waitFor()
+          expect(await page.getByText(/^about [\d,]+ tokens out/).textContent()).not.toBe(before)
+        }
+        await tab.check()
+        await press(tab, 'allow')
+        await look(served, tab, 'sampling-result')
+        await press(tab, 'allow')
+        await call
+        expect(tab.acts).toBe(2 * (n + 1))
+        const sent = asked.at(-1) ?? ''
+        expect(['about tea', 'about rum'].filter((text) => sent.includes(text))).toEqual(ticked)
+      }
     })
 
     test('further requests are allowed once the card has listed what will not be shown', async () => {

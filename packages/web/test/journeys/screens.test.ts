@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
@@ -153,6 +154,32 @@ describe.skipIf(missing !== undefined)(
       await tab.press('Control+Enter')
       await tab.page.getByRole('region', { name: 'Result' }).waitFor()
       expect(tab.acts).toBe(3)
+    })
+
+    test('a screen or a card that cannot be loaded says so in its place, and the rest of the page works', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: [{ id: 'all', verdict: 'allow' }] })
+      const tab = await openTab(served, '/inbox')
+      const { page } = tab
+      await page.route(/\/assets\/(?:library|sampling)-/, (route) => route.abort())
+      await page.locator('nav a[href="/library"]').first().click()
+      const failed = page.getByRole('alert').getByText('This part of the page has failed.')
+      await page.locator('main').getByRole('alert').waitFor()
+      await failed.first().waitFor()
+      await page.locator('nav a[href="/servers"]').first().click()
+      await page.getByText('demo', { exact: true }).first().waitFor()
+      expect(await page.locator('main').getByRole('alert').count()).toBe(0)
+      const params = { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 9 }
+      const run = { kind: 'call' as const, tool: 'demo__sample', arguments: { params } }
+      served.service.startRun(run, { by: 'test', asks: true })
+      await until(() => served.service.host.inbox.list().length === 1, 'the question')
+      await tab.go(`/inbox/${served.service.host.inbox.list()[0]?.id}`)
+      await failed.first().waitFor()
+      await page.getByRole('region', { name: 'Questions', exact: true }).getByText('demo').first().waitFor()
+      expect(tab.faults.splice(0).every((fault) => /ERR_FAILED|dynamically imported/.test(fault))).toBe(true)
+      await tab.check()
+      await page.unroute(/\/assets\/(?:library|sampling)-/)
+      await page.locator('[data-act=reload]').first().click()
+      await page.locator('[data-card]').first().waitFor()
     })
 
     test('a run shows its progress and is stopped', async () => {

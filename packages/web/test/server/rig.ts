@@ -178,11 +178,12 @@ export function webClient(
   port: number,
   { cookie, pageKey }: Browser,
   onSocket: (socket: WebSocket) => void = () => {},
+  headers: object = {},
 ): HostClient {
   const client = createHostClient({
     name: 'page',
     async connect() {
-      const socket = openSocket(port, { cookie })
+      const socket = openSocket(port, { cookie, headers })
       const frames: string[] = []
       let message = (frame: string): void => void frames.push(frame)
       socket.on('message', (data) => message(String(data)))

@@ -4,6 +4,7 @@ import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { describe, expect, test } from 'vitest'
 import { everyFix } from '../../../host/test/fixtures/fixes.ts'
 import { readCatalog } from '../../locales/catalog.ts'
+import { translator } from '../../src/app/i18n/host-sentences.ts'
 import { changedPlaces, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
 const at = (path: string): URL => new URL(path, import.meta.url)
@@ -69,6 +70,71 @@ describe('a fix', () => {
       for (const texts of [english, chinese])
         expect([id, placeholders(texts[id] ?? '')]).toEqual([id, Object.keys(shown).sort()])
     }
+  })
+})
+
+describe('a sentence of the host', () => {
+  const sentences = readCatalog(readFileSync(at('../../locales/host.zh-CN.po'), 'utf8'))
+  const translate = translator(sentences)
+  const host = at('../../../host/src/')
+
+  test('is translated with its values, which are its own', () => {
+    expect(translate('It names {0}.')).toBe('它提到 {0}。')
+    expect(translate('It runs in /a. And in /b.')).toBe('它在 /a. And in /b 中运行。')
+    expect(translate('The change cannot be made: This host has no configuration files.')).toBe(
+      '无法进行此更改：此主机没有配置文件。',
+    )
+    expect(translate('It names .')).toBeUndefined()
+    expect(translate('Something else')).toBeUndefined()
+  })
+
+  test('has all its placeholders in the translation, and no other', () => {
+    const names = (text: string): string[] =>
+      [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).sort()
+    for (const [sentence, translation] of Object.entries(sentences))
+      expect([sentence, names(translation)]).toEqual([sentence, names(sentence)])
+  })
+
+  test('is translated if it is a finding about a server, a command, an address or a folder', () => {
+    const files = [
+      'core/trust/scan.ts',
+      'core/forms/inspect-url.ts',
+      'servers/launch/command-scan.ts',
+      'servers/launch/resolve-command.ts',
+      'servers/launch/consents.ts',
+      'servers/roots/folders.ts',
+    ]
+    const literal = /(?<=message[:=]\s*|message = |message: |,\s*|\? |: )(['`])((?:(?!\1)[^\\\n]|\\.)*)\1/g
+    const found = files.flatMap((file) =>
+      [...readFileSync(new URL(file, host), 'utf8').matchAll(literal)]
+        .map(([, , text = '']) => text.replaceAll("\\'", "'"))
+        .filter((text) => /^(?:[A-Z"]|\$\{|it |your |you )/.test(text) && /(?:\w+ ){3}\w/.test(text))
+        // The summary of an activity.
+        .filter((text) => !text.startsWith('May '))
+        // A sentence whose form depends on its values is below.
+        .filter((text) => !/\$\{[^}]*(?:\?|\()/.test(text) && !/\$\{(?:more|says|how)\}/.test(text)),
+    )
+    expect(found.length).toBeGreaterThan(50)
+    const says = [...readFileSync(new URL('core/trust/phrases.ts', host), 'utf8').matchAll(/says: '(.*)'/g)]
+    const depending = [
+      ...says.map(([, words = '']) => `It ${words}: "x"`),
+      'It holds 1 character that does not show: U+200B. A model reads what you do not see.',
+      'It holds 3 characters that do not show: U+200B. A model reads what you do not see.',
+      'It tells how to use x, a tool of y.',
+      'It speaks of x, a tool of y.',
+      'It looks like x of y, but is spelled differently.',
+      'It looks like x of y, but is written differently.',
+      'The program gets X, which looks like a secret.',
+      'The program gets X, which looks like a secret, and is none of the usual launchers.',
+      'The connection is not encrypted; others on the network can read and change it. Use https.',
+      'The container is given ~/.ssh.',
+      'It is 20,000 characters long; look at its beginning and at the site.',
+      'There is no program "x" to run now.',
+    ]
+    const missing = [...found.map((text) => text.replace(/\$\{[^}]*\}/g, 'x')), ...depending].filter(
+      (text) => translate(text) === undefined,
+    )
+    expect(missing).toEqual([])
   })
 })
 

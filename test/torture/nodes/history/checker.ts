@@ -215,7 +215,7 @@ function streamOf(id: string): string {
 
 function checkSecrecy(history: History): Violation[] {
   const found: Violation[] = []
-  for (const { client, principal, text } of recordsOf(history, 'heard')) {
+  for (const { client, principal, text } of recordsOf(history, 'received')) {
     for (const [op] of text.matchAll(/\bop-\w+-\d+/g)) {
       if (clientOf(op) !== client) found.push({ promise: 5, what: `${client} received ${op}: ${text}` })
     }

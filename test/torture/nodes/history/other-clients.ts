@@ -123,7 +123,7 @@ export class LibraryClient {
     } catch (error) {
       ;[outcome, text] = failureOf(error)
     }
-    this.#enter({ type: 'heard', principal: this.#principal, text })
+    this.#enter({ type: 'received', principal: this.#principal, text })
     this.#enter({ type: 'completed', op, outcome, text, responses: 1 })
     // What these clients do with a session that is not found any more is a matter of theirs.
     if (outcome !== 'result') {
@@ -226,7 +226,7 @@ export class StatelessClient {
     }
     let found: JsonObject | undefined
     const take = (text: string): void => {
-      this.#enter({ type: 'heard', principal: this.#principal, text })
+      this.#enter({ type: 'received', principal: this.#principal, text })
       const message: JsonObject = JSON.parse(text)
       if ('result' in message || 'error' in message) found = message
     }

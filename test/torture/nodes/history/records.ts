@@ -13,7 +13,7 @@ export const uris = ['note://0', 'note://1', 'note://2', 'note://3'] as const
 /** How an operation ended for its client. */
 export type Outcome =
   | 'result'
-  /** The server refused it, or said that its session is gone. */
+  /** The server refused it, or responded that its session does not exist. */
   | 'refused'
   | 'interrupted'
   /** The connection broke before an event, or the events after the last one are lost: it may have had an effect. */
@@ -36,7 +36,7 @@ export type ClientRecord = { readonly at: number; readonly client: string } & (
   /** An event with an id, as read from a stream that was opened or resumed. `reader` has one place in each stream. */
   | { readonly type: 'event'; readonly reader: string; readonly session: string; readonly id: string }
   /** Any text that a server sent. */
-  | { readonly type: 'heard'; readonly principal: Principal; readonly text: string }
+  | { readonly type: 'received'; readonly principal: Principal; readonly text: string }
   | { readonly type: 'question'; readonly op: string; readonly nth: number; readonly id: string }
   | { readonly type: 'answered'; readonly op: string; readonly nth: number; readonly nonce: string }
   /** The result of an operation, read again from its stream. */
@@ -46,7 +46,7 @@ export type ClientRecord = { readonly at: number; readonly client: string } & (
       readonly from: number
       readonly how: 'equal' | 'different' | 'absent' | 'unavailable'
     }
-  /** A request with the session or event of somebody else, or of a session that was ended. */
+  /** A request with the session or event of another principal, or of a session that was ended. */
   | {
       readonly type: 'probe'
       readonly of: 'foreign' | 'ended'

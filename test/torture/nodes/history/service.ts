@@ -65,7 +65,7 @@ class RedisGate {
   }
 }
 
-let lives = 0
+let started = 0
 
 /** One node: a process on a port of its own, which it keeps when it is started again. */
 class ServiceNode {
@@ -90,7 +90,7 @@ class ServiceNode {
   }
 
   async #start(): Promise<void> {
-    const input: NodeInput = { ...this.#input, port: this.port, node: ++lives }
+    const input: NodeInput = { ...this.#input, port: this.port, node: ++started }
     const child = spawn(process.execPath, [program, JSON.stringify(input)], {
       stdio: ['pipe', 'pipe', 'ignore'],
     })

@@ -118,7 +118,7 @@ export class SessionClient {
     this.#enter({ type: 'touched', uri, from })
   }
 
-  /** Ends the session, looks whether every node knows that, and begins another one. */
+  /** Ends the session, checks that it does not exist on any node, and begins another one. */
   async end(): Promise<void> {
     const ended = this.#session
     this.#ending = ended
@@ -137,7 +137,7 @@ export class SessionClient {
       ports.map(async (port) => {
         const response = await direct(port, { method: 'POST', headers, body })
         if (response === undefined) return
-        this.#heard(await response.text().catch(() => ''))
+        this.#received(await response.text().catch(() => ''))
         this.#enter({ type: 'probe', of, status: response.status, what: 'tools/list' })
       }),
     )
@@ -168,7 +168,7 @@ export class SessionClient {
       if (stream !== undefined) {
         this.#enter({ type: 'probe', of: 'foreign', status: stream.status, what: 'Last-Event-ID' })
         const timer = setTimeout(() => leaving.abort(), 200)
-        await readEvents(stream, ({ data }) => this.#heard(data))
+        await readEvents(stream, ({ data }) => this.#received(data))
         clearTimeout(timer)
       }
     }
@@ -185,7 +185,7 @@ export class SessionClient {
     await this.#subscribe(uris)
     const run = async (): Promise<void> => {
       let last: string | undefined
-      let lives = 0
+      let connections = 0
       while (!leaving.signal.aborted) {
         const before = this.#session
         const response = await this.#send({
@@ -204,8 +204,8 @@ export class SessionClient {
           await wait(50)
           continue
         }
-        if (last === undefined) lives++
-        const reader = `${this.name} listening ${lives}`
+        if (last === undefined) connections++
+        const reader = `${this.name} listening ${connections}`
         const session = this.#session
         await readEvents(response, ({ id, data }) => {
           if (id !== undefined) {
@@ -213,7 +213,7 @@ export class SessionClient {
             this.#enter({ type: 'event', reader, session, id })
           }
           if (data === '') return
-          this.#heard(data)
+          this.#received(data)
           const { method, params }: JsonObject = JSON.parse(data)
           const uri = Object(params).uri
           if (method === 'notifications/resources/updated') this.#enter({ type: 'changed', session, uri })
@@ -320,7 +320,7 @@ export class SessionClient {
       if (!response.headers.get('content-type')?.includes('event-stream')) {
         const text = await response.text().catch(() => undefined)
         if (text === undefined) return 'unknown'
-        this.#heard(text)
+        this.#received(text)
         this.#take(post, JSON.parse(text), ways)
         return 'unknown'
       }
@@ -331,7 +331,7 @@ export class SessionClient {
           this.#load.known.set(this.name, { ...this.#share(), event: id })
         } else if (data !== '') post.allHaveIds = false
         if (data !== '') {
-          this.#heard(data)
+          this.#received(data)
           this.#take(post, JSON.parse(data), ways)
         }
         if (cancels && !post.isCancelled) {
@@ -480,8 +480,8 @@ export class SessionClient {
     )
   }
 
-  #heard(text: string): void {
-    this.#enter({ type: 'heard', principal: this.principal, text })
+  #received(text: string): void {
+    this.#enter({ type: 'received', principal: this.principal, text })
   }
 
   #request(id: number | string, method: string, params: JsonObject): JsonObject {

@@ -22,6 +22,7 @@ import type {
   ModelUsage,
   ToolSwitch,
 } from '../../types/index.ts'
+import { defaultResultCharacters } from '../fitted-result.ts'
 import { askModel } from './ask-model.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { summaryRequest, systemPrompt } from './instructions.ts'
@@ -179,7 +180,7 @@ export interface Conversation {
  */
 export function createConversation(options: ConversationOptions): Conversation {
   const { host, id, resume, codeMode = false } = options
-  const { maxTurns = 25, maxTokens = 8_192, resultCharacters = 20_000 } = options
+  const { maxTurns = 25, maxTokens = 8_192, resultCharacters = defaultResultCharacters } = options
   const { maxCalls = 200, maxCallsPerReply = 50 } = options
   const late: SamplingMessage[] = []
   const begun = id === undefined ? undefined : { id }

@@ -12,6 +12,7 @@ import type {
   SamplingContext,
 } from '../../types/index.ts'
 import { limitTokens } from '../messages.ts'
+import { estimateTokens } from '../tool-search/meter.ts'
 import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
 import { replyFault } from './check.ts'
 import { type SamplingDeps, type SamplingRequest, stepped } from './deps.ts'
@@ -133,7 +134,7 @@ function contextMessage({ texts }: SamplingContext): SamplingMessage {
   return { role: 'user', content: texts.map(({ text }) => ({ type: 'text', text })) }
 }
 
-function textOf({ server, detail }: Activity): ContextText[] {
+function textOf({ id, server, detail }: Activity): ContextText[] {
   const { tool, arguments: args, result } = detail
   if (server === null || typeof tool !== 'string' || !isRecord(result)) return []
   const blocks: unknown[] = Array.isArray(result['content']) ? result['content'] : []
@@ -145,5 +146,5 @@ function textOf({ server, detail }: Activity): ContextText[] {
   const whole = `${label} of ${server} gave:\n${said}`
   const over = whole.length - maxCharacters
   const text = over > 0 ? `${whole.slice(0, maxCharacters)}… [${over} more characters]` : whole
-  return [{ server, label, text }]
+  return [{ id: String(id), server, label, text, tokens: estimateTokens(text) }]
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
 import { canonical, frozenCopy } from '../../shared/json.ts'
-import type { ModelChoice, SamplingContext } from '../../types/index.ts'
+import type { HostAnswers, ModelChoice, SamplingCandidate, SamplingContext } from '../../types/index.ts'
 import type { Spending, Weigher } from './budget.ts'
 import { requestFault, resultFault } from './check.ts'
 import { chosenByPerson } from './choose.ts'
@@ -94,7 +94,8 @@ export async function reviewRequest(
     const edited = answer.params === undefined ? asked : frozenCopy(answer.params)
     problem =
       requestFault({ ...edited, maxTokens: edited?.maxTokens ?? asked.maxTokens }) ??
-      unknownModel(answer.model, models)
+      unknownModel(answer.model, models) ??
+      unknownText(answer.context, context)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
       continue
@@ -103,7 +104,7 @@ export async function reviewRequest(
     const params = { ...edited, maxTokens: Math.min(edited.maxTokens ?? asked.maxTokens, asked.maxTokens) }
     const changed = canonical(params) !== canonical(asked)
     const chosen = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
-    const added = answer.context === true && context !== undefined && context.texts.length > 0
+    const added = addedTexts(answer.context, context)
     if (answer.remember !== undefined) {
       grants.add(server, 'request', answer.remember, cause.conversation, new Date(now()).toISOString())
     }
@@ -112,10 +113,10 @@ export async function reviewRequest(
       edited: changed,
       ...(changed && { params }),
       ...(chosen !== choice && { model: chosen.model, why: chosen.why }),
-      ...(added ? { context } : ignored(context)),
+      ...(added === undefined ? ignored(context) : { context: added }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })
-    return { params, choice: chosen, context: added ? context : undefined }
+    return { params, choice: chosen, context: added }
   }
   throw new Error(`The answer could not be used: ${problem}`)
 }
@@ -123,6 +124,22 @@ export async function reviewRequest(
 /** Context that a server requested and did not get is logged. */
 function ignored(context: SamplingContext | undefined): { contextIgnored?: string } {
   return context === undefined ? {} : { contextIgnored: context.wanted }
+}
+
+type AddedTexts = Extract<HostAnswers['sampling-request'], { verdict: 'allow' }>['context']
+
+/** The context with the texts that the user added; undefined if there is none. */
+function addedTexts(added: AddedTexts, context: SamplingContext | undefined): SamplingContext | undefined {
+  if (context === undefined || added === undefined || added === false) return undefined
+  const texts = added === true ? context.texts : context.texts.filter(({ id }) => added.includes(id))
+  return texts.length === 0 ? undefined : { ...context, texts }
+}
+
+function unknownText(added: AddedTexts, context: SamplingContext | undefined): string | undefined {
+  if (typeof added === 'boolean' || added === undefined) return undefined
+  const ids = context?.texts.map(({ id }) => id) ?? []
+  const unknown = added.find((id) => !ids.includes(id))
+  return unknown === undefined ? undefined : `the context has no text "${unknown}"; it has ${ids.join(', ')}`
 }
 
 function unknownModel(model: string | undefined, models: SamplingRequest['models']): string | undefined {
@@ -133,10 +150,21 @@ function unknownModel(model: string | undefined, models: SamplingRequest['models
 /** The user's decision about a result: return it, or generate again. */
 type Outcome = { result: CreateMessageResult } | { again: string }
 
-/** Lets the user review and edit the result, unless a grant or the offline planner makes that unnecessary. */
+/** The newest response with those before it, which the user compares. */
+export interface Candidates {
+  made: Generated
+  earlier: readonly SamplingCandidate[]
+  /** Why no further response could be generated. */
+  problem?: string
+}
+
+/**
+ * Lets the user review and edit the result, unless a grant or the offline planner makes that unnecessary. A response that was
+ * generated again is always reviewed, beside those before it.
+ */
 export async function reviewResult(
   params: CreateMessageParams,
-  made: Generated,
+  { made, earlier, ...failed }: Candidates,
   choice: ModelChoice,
   spending: Spending,
   passage: SamplingRequest,
@@ -146,7 +174,8 @@ export async function reviewResult(
   const { recorder, questions, grants, now } = deps
   const result = frozenCopy(made.result)
   const model = models.find(({ id }) => id === choice.model)
-  if (passesOffline(server, model, deps)) {
+  const isFirst = earlier.length === 0 && failed.problem === undefined
+  if (isFirst && passesOffline(server, model, deps)) {
     recorder.note(
       {
         kind: 'sampling',
@@ -160,7 +189,7 @@ export async function reviewResult(
     deps.emit({ type: 'sampling', server, model: choice.model })
     return { result: result }
   }
-  const passing = grants.find(server, 'result', cause.conversation)
+  const passing = isFirst ? grants.find(server, 'result', cause.conversation) : undefined
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
     recorder.note(
@@ -175,7 +204,7 @@ export async function reviewResult(
     )
     return { result: result }
   }
-  let problem: string | undefined
+  let { problem } = failed
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = recorder.open({
       kind: 'sampling',
@@ -192,6 +221,7 @@ export async function reviewResult(
       result,
       choice,
       usage: made.usage,
+      ...(earlier.length > 0 && { earlier }),
       ...(problem !== undefined && { problem }),
     } as const
     const { answer, by } = await stepped(step, signal, (until) =>
@@ -211,7 +241,13 @@ export async function reviewResult(
       step.close('error', { by, reason: problem })
       continue
     }
-    const told = answer.result === undefined ? result : frozenCopy(answer.result)
+    const chosen = answer.chosen === undefined ? { model: choice.model, result } : earlier[answer.chosen]
+    if (chosen === undefined) {
+      problem = `there is no earlier response ${answer.chosen}`
+      step.close('error', { by, reason: problem })
+      continue
+    }
+    const told = answer.result === undefined ? chosen.result : frozenCopy(answer.result)
     problem = resultFault(params, told)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
@@ -220,11 +256,11 @@ export async function reviewResult(
     if (answer.remember !== undefined) {
       grants.add(server, 'result', answer.remember, cause.conversation, new Date(now()).toISOString())
     }
-    const changed = canonical(told) !== canonical(result)
     step.close('allowed', {
       by,
-      edited: changed,
-      ...(changed && { result: told }),
+      edited: canonical(told) !== canonical(chosen.result),
+      ...(answer.chosen !== undefined && { chosen: answer.chosen, model: chosen.model }),
+      ...(canonical(told) !== canonical(result) && { result: told }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })
     return { result: told }

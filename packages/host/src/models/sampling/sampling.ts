@@ -26,10 +26,12 @@ import {
 import { generate } from './generate.ts'
 import { SamplingGrants } from './grants.ts'
 import { createSamplingRedactor } from './redact.ts'
-import { reviewRequest, reviewResult } from './review.ts'
+import { type Candidates, reviewRequest, reviewResult } from './review.ts'
 
 /** Maximum conversations with a known model; beyond that the oldest is dropped. */
 const maxConversations = 1_000
+/** Maximum responses that are kept beside the newest one. */
+const maxEarlier = 3
 
 /**
  * Handles servers' sampling requests: within the server's limits the user reviews and may edit the request, a model answers, and
@@ -93,11 +95,23 @@ export function createSampling(deps: SamplingDeps): Sampling {
     passage: SamplingRequest,
   ): Promise<CreateMessageResult> {
     let agreed = await reviewRequest(asked, choice, spending, passage, parts)
+    let candidates: Candidates = { made: await generate(agreed, spending, passage, parts), earlier: [] }
     for (;;) {
-      const made = await generate(agreed, spending, passage, parts)
-      const outcome = await reviewResult(agreed.params, made, agreed.choice, spending, passage, parts)
+      const outcome = await reviewResult(agreed.params, candidates, agreed.choice, spending, passage, parts)
       if ('result' in outcome) return outcome.result
-      agreed = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
+      const next = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
+      const { made, earlier } = candidates
+      try {
+        candidates = {
+          made: await generate(next, spending, passage, parts),
+          earlier: [...earlier, { model: agreed.choice.model, ...made }].slice(-maxEarlier),
+        }
+        agreed = next
+      } catch (error) {
+        if (passage.signal.aborted) throw error
+        // The user can still send what was generated before.
+        candidates = { made, earlier, problem: reasonOf(error) }
+      }
     }
   }
 

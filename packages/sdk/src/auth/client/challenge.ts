@@ -84,7 +84,7 @@ export function selectScopes(
 ): string[] {
   const first = chosen ?? challenge.scopes ?? target.scopes ?? []
   const scopes = new Set([...before, ...(status === 403 ? (challenge.scopes ?? []) : first)])
-  // Not alone: it would replace the server's default scopes.
+  // Never the only scope: it would replace the server's default scopes.
   const lasts = target.metadata.scopes_supported?.includes(offline) === true
   if (lasting && lasts && scopes.size > 0) scopes.add(offline)
   const all = [...scopes]

@@ -5,8 +5,11 @@ import { deferred, orAborted } from '../../jsonrpc/deferred.ts'
  * are short and contain none.
  */
 export interface CredentialStore {
+  /** The stored value; undefined if there is none. */
   get(key: string): Promise<string | undefined>
+  /** Stores a value, in place of the one before. */
   set(key: string, value: string): Promise<void>
+  /** Deletes a value, if it exists. */
   delete(key: string): Promise<void>
   /**
    * Runs `work` under a lock per key, shared with all users of the store in this process and others. `work` may take as

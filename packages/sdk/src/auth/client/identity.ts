@@ -15,7 +15,7 @@ import type { ProofKey } from './proof-key.ts'
 import type { StoredTokens } from './stored-tokens.ts'
 import type { Tokens } from './token-endpoint.ts'
 
-/** How a client authenticates at the token endpoint. */
+/** How a client authenticates at the token endpoint (RFC 8414, `token_endpoint_auth_methods_supported`). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 
 /** A key that signs client assertions (RFC 7523). */
@@ -87,7 +87,7 @@ async function signingKey({ privateKey, algorithm }: SigningKey): Promise<Crypto
     const key = await importJWK(privateKey, algorithm ?? privateKey.alg ?? 'ES256')
     if (!(key instanceof Uint8Array)) return key
   } catch {
-    // The parser's error may quote the key.
+    // The parser's error is dropped, because it may contain the key.
   }
   throw invalid(
     'The private key could not be read. Give PKCS #8 in PEM ("BEGIN PRIVATE KEY"), a private JWK or a CryptoKey, and its algorithm',

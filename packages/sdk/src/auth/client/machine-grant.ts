@@ -15,7 +15,7 @@ import { requestTokens, type Tokens } from './token-endpoint.ts'
 /** In place of an issuer: sends the credentials to any authorization server that the MCP server names. */
 export const anyAuthorizationServer = 'whichever-the-server-names'
 
-/** A client without a user. */
+/** A client without a user, as registered with its authorization server. */
 export interface MachineClient extends ConfiguredClient {
   /**
    * The issuer identifier of the authorization server that the credentials belong to; they are not sent to any other.
@@ -26,6 +26,7 @@ export interface MachineClient extends ConfiguredClient {
 
 /** Options of `clientCredentials`. */
 export interface ClientCredentialsOptions extends AuthOptions {
+  /** This client, as registered with the authorization server. */
   client: MachineClient
 }
 
@@ -103,13 +104,15 @@ function machineGrant(
   }
 }
 
-/** The identity provider of an organization. */
+/** The identity provider of an organization, with this application's client there and the user's token. */
 export interface IdentityProvider {
+  /** Issuer identifier of the provider. */
   issuer: string
   /** Default: from the provider's metadata. */
   tokenEndpoint?: string
   /** The client id at the provider. */
   clientId: string
+  /** The client secret at the provider. Default: a public client. */
   clientSecret?: string
   /** Returns the user's token from the login there. Called for every token request. */
   subjectToken: () => string | Promise<string>
@@ -121,6 +124,7 @@ export interface IdentityProvider {
 export interface EnterpriseOptions extends AuthOptions {
   /** This client, as registered with the authorization server of the MCP server. */
   client: MachineClient
+  /** The identity provider of the user's organization. */
   idp: IdentityProvider
 }
 

@@ -22,9 +22,9 @@ type StaggeredOutcome<Place, Answer> =
   | { readonly place: Place; readonly error: unknown; readonly late: boolean }
 
 /**
- * Tries alternative places and yields the outcomes in their order. The next attempt starts when those before it have
- * settled, or 1.5 s after the last start, so that a place that never responds does not delay the others; all together take
- * at most 5 s. When the caller stops iterating, attempts still running are aborted.
+ * Tries alternatives and yields the outcomes in their order. The next attempt starts when those before it have settled, or
+ * 1.5 s after the last start, so that one without a response does not delay the others; all together take at most 5 s. When
+ * the caller stops iterating, attempts still running are aborted.
  */
 export async function* staggered<Place, Answer>(
   places: readonly Place[],
@@ -141,9 +141,7 @@ export class Network {
     this.#lookup = options.lookup === 'none' ? undefined : (options.lookup ?? systemLookup())
   }
 
-  /**
-   * The JSON documents at alternative URLs, in their order, within 5 s in total; see `staggered`.
-   */
+  /** The JSON documents at alternative URLs, in their order, within 5 s in total; see `staggered`. */
   async *documents(
     places: readonly URL[],
     signal: AbortSignal,

@@ -41,6 +41,7 @@ export interface OAuthClient {
 
 /** Options of `oauth`. */
 export interface OAuthOptions extends AuthOptions {
+  /** How this client identifies itself to authorization servers. */
   client: OAuthClient
   /** How the login page is opened and the callback received, such as `loopback()`. */
   redirect: Redirect

@@ -12,7 +12,9 @@ type Send = (
 
 /** Functions that send requests: `request` of `node:http` and of `node:https`, or replacements with the same signature. */
 export interface Senders {
+  /** Sends `http:` requests. */
   readonly plain: Send
+  /** Sends `https:` requests. */
   readonly secure: Send
 }
 

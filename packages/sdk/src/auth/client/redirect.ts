@@ -13,7 +13,7 @@ export interface Redirect {
   begin(last: string | undefined): Promise<RedirectSession>
 }
 
-/** One login. */
+/** One login: its redirect URI and its callback. */
 export interface RedirectSession {
   /** The redirect URI: https, or http on a loopback address. */
   readonly uri: string

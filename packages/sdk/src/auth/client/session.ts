@@ -64,7 +64,7 @@ export interface AuthOptions extends NetworkOptions {
   account?: string
 }
 
-/** Credentials for one server. */
+/** Credentials for one server: the option `auth` of `http`. Tokens are obtained when the server requires them. */
 export interface Authorization extends HttpAuth {
   /** Deletes the tokens for a server; the next request that needs some obtains new ones. */
   forget(server: string | URL): Promise<void>
@@ -244,7 +244,7 @@ export class AuthSession implements Authorization {
     return found
   }
 
-  /** Renews a stored token; deletes it if the authorization server rejects it for good. */
+  /** Renews a stored token; deletes it if the authorization server rejects it permanently. */
   async #renew(server: URL, stored: StoredTokens, target: AuthTarget, signal: AbortSignal): Promise<void> {
     const context = this.#context(server, target, stored.requested, this.#proofOf(stored), signal)
     try {

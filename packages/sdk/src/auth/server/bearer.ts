@@ -32,7 +32,7 @@ const maxTokenChars = 16_384
 const authorization = /^(bearer|dpop)(?:[\t ]+(.*))?$/i
 const token68 = /^[A-Za-z0-9._~+/-]+=*$/
 
-/** Reads the credentials from the Authorization header, the only place that is accepted. */
+/** Reads the credentials from the Authorization header; those in the query or body are not accepted. */
 export function credentialsOf(request: HttpCaller): Credentials {
   const { url } = request
   const query = url.indexOf('?')
@@ -63,6 +63,7 @@ export interface BearerOptions {
    * verification was not possible: clients get 503 and retry.
    */
   verify: VerifyToken | readonly VerifyToken[]
+  /** OAuth scopes of the server. Default: none are required. */
   scopes?: {
     /** Published as `scopes_supported`: the minimum a client should request. Default: `required`. */
     supported?: readonly string[]
@@ -98,7 +99,7 @@ export interface BearerOptions {
 /**
  * Authenticates requests by access tokens for this server. Serves protected-resource metadata (RFC 9728) and challenges (RFC
  * 6750). The principal is the issuer, a bar and the subject.
- * @throws McpError INVALID for invalid options
+ * @throws McpError 'INVALID' for invalid options
  */
 export function bearer(options: BearerOptions): Authenticate {
   const resource = new Resource(options)
@@ -276,7 +277,9 @@ function requireOptions(options: BearerOptions): URL {
   const all = [...supported, ...required, ...Object.keys(implied), ...Object.values(implied).flat()]
   requireScopes('scopes', all)
   if (all.includes('offline_access')) {
-    throw invalid('scopes: "offline_access" is between a client and its authorization server')
+    throw invalid(
+      'scopes: "offline_access" is not a scope of a server: clients request it from the authorization server',
+    )
   }
   return requireUrl('resource', resource, dangerouslyAllowPlainHttp)
 }

@@ -97,7 +97,7 @@ export class ProofChecker {
   readonly #nonces: NonceIssuer | undefined
   readonly #seen: Pick<Backplane, 'add'>
 
-  /** @throws McpError INVALID for invalid options */
+  /** @throws McpError 'INVALID' for invalid options */
   constructor(resource: URL, options: DpopOptions, toleranceMs: number) {
     const { algorithms = defaultAlgorithms, proofAgeMs = 60_000, nonces = false } = options
     const { backplane, maxRemembered = 100_000 } = options
@@ -212,7 +212,7 @@ function noncesOf(nonces: boolean | string | Uint8Array): NonceIssuer | undefine
   return new NonceIssuer(nonces)
 }
 
-/** Remembers keys until they expire. When full, a new key counts as seen, so that none is accepted twice. */
+/** Stores keys until they expire. When full, a new key counts as used, so that no proof is accepted twice. */
 function boundedMemory(max: number): Pick<Backplane, 'add'> {
   const seen = new Map<string, { readonly until: number; readonly owner: string | null }>()
   const quota = new PrincipalQuota(Math.ceil(max / principalShare))

@@ -37,7 +37,7 @@ const maxShownChars = 200
 
 /**
  * Verifies access tokens by introspection (RFC 7662). Up to 1000 responses are cached by a digest of the token.
- * @throws McpError INVALID for invalid options
+ * @throws McpError 'INVALID' for invalid options
  */
 export function introspection(options: IntrospectionOptions): VerifyToken {
   const { endpoint, clientSecret, auth, cacheMs = 10_000, dangerouslyAllowPlainHttp = false } = options

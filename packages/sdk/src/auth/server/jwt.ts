@@ -68,7 +68,7 @@ const tokenFaults: ReadonlySet<string> = new Set([
 /**
  * Verifies signed access tokens (RFC 9068) of one authorization server. Keys are fetched on first use; again at most every 30 s
  * for an unknown key id, and 5 s after a failure.
- * @throws McpError INVALID for invalid options
+ * @throws McpError 'INVALID' for invalid options
  */
 export function jwt(options: JwtOptions): VerifyToken {
   const { issuer, algorithms = asymmetric, requireType = false, dangerouslyAllowPlainHttp = false } = options
@@ -110,7 +110,7 @@ function isAccessToken(typ: unknown, required: boolean): boolean {
   return accessTokenTypes.has(type) || (!required && type === 'jwt')
 }
 
-/** Whether every reader parses the token alike: canonical base64url, no duplicate keys, no numbers too large for a double. */
+/** Whether all parsers read the token alike: canonical base64url, no duplicate keys, no numbers too large for a double. */
 function isUnambiguous(token: string): boolean {
   const parts = token.split('.').map(fromBase64Url)
   try {
@@ -188,7 +188,7 @@ async function issuerMetadata(issuer: string, load: AuthFetch): Promise<JsonObje
   for await (const { place, ...attempt } of attempts) {
     if ('answer' in attempt && attempt.answer['issuer'] === issuer) return attempt.answer
     if ('answer' in attempt)
-      failure = new McpError('PROTOCOL', `${place} holds the metadata of another issuer`)
+      failure = new McpError('PROTOCOL', `${place} contains the metadata of another issuer`)
     else if (!attempt.late) failure = attempt.error
     else failure = new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: attempt.error })
   }

@@ -24,7 +24,7 @@ export function publishMetadata(resource: URL, metadata: JsonObject, alsoAtRoot:
 
 /**
  * Parses a URL that is published as an identifier: without credentials, query and fragment.
- * @throws McpError INVALID for an invalid URL, or http to another machine
+ * @throws McpError 'INVALID' for an invalid URL, or http to another machine
  */
 export function requireUrl(what: string, text: string, plainHttp: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -41,7 +41,7 @@ export function requireUrl(what: string, text: string, plainHttp: boolean): URL 
   return url
 }
 
-/** Checks scope names. @throws McpError INVALID for an invalid one */
+/** Checks scope names. @throws McpError 'INVALID' for an invalid one */
 export function requireScopes(what: string, scopes: readonly string[]): void {
   const wrong = scopes.find((scope) => !isScope(scope))
   if (wrong !== undefined) throw invalid(`${what}: "${wrong}" cannot be the name of a scope`)
@@ -56,7 +56,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Fetches a JSON object from an authorization server, without redirects. At most 256 KiB, and 5 s without a signal.
- * @throws McpError CONNECT_FAILED, HTTP or PROTOCOL
+ * @throws McpError 'CONNECT_FAILED', 'HTTP' or 'PROTOCOL'
  */
 export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
   const signal = init.signal ?? AbortSignal.timeout(timeoutMs)
@@ -75,7 +75,7 @@ export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit
   return value
 }
 
-/** Undefined for invalid JSON: a parse error would blame the client whose request is being served. */
+/** Undefined for invalid JSON: a parse error would be reported as a fault of the client whose request is being served. */
 function parseOrUndefined(bytes: Uint8Array): unknown {
   try {
     return parseJson(decoder.decode(bytes))

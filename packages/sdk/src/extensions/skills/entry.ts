@@ -5,10 +5,10 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ResourceContents } from '../../protocol/content.ts'
 
-/** The identifier of this extension. */
+/** The identifier of the skills extension, as in `capabilities.extensions`. */
 export const skillsExtension = 'io.modelcontextprotocol/skills'
 
-/** The size every host must accept for one skill; servers reject larger ones. */
+/** The maximum size of one skill, which every host must accept; servers reject larger ones. */
 export const skillLimits = {
   /** Files of one skill, including `SKILL.md`. */
   files: 512,
@@ -21,13 +21,16 @@ export const manifestName = 'SKILL.md'
 
 /** The YAML frontmatter of a `SKILL.md` as JSON, with all its fields. */
 export interface SkillFrontmatter {
+  /** Name of the skill: 1 to 64 of a-z, 0-9 and single inner hyphens. */
   readonly name: string
+  /** What the skill does and when to use it, for the model. */
   readonly description: string
   readonly [field: string]: unknown
 }
 
 /** One file of a skill, with its digest and size. */
 export interface SkillResource {
+  /** URI of the file. */
   readonly uri: string
   /** `sha256:` and 64 hexadecimal digits, of the raw bytes. */
   readonly digest: string
@@ -39,6 +42,7 @@ export interface SkillResource {
 export interface Skill {
   /** URI of its `SKILL.md`. Identifies the skill on its server; the `name` does not. */
   readonly uri: string
+  /** The frontmatter of its `SKILL.md`. */
   readonly frontmatter: SkillFrontmatter
   /** All its files, or `dynamic` if they are generated and cannot be verified. */
   readonly resources: readonly SkillResource[] | 'dynamic'

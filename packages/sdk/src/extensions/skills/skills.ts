@@ -159,7 +159,7 @@ interface SkillLocation {
 export interface SkillDefinition extends SkillLocation {
   /** The whole `SKILL.md`, frontmatter included; its `name` becomes the last segment of the skill's path. */
   text: string
-  /** Its other files, by relative path. */
+  /** Its other files, by relative path. Default: none. */
   files?: Readonly<Record<string, string | Uint8Array>>
 }
 
@@ -168,10 +168,11 @@ export type MakeContent = (ctx: Context) => string | Uint8Array | Promise<string
 
 /** A skill whose files are generated when they are read. */
 export interface GeneratedSkillDefinition extends SkillLocation {
+  /** The frontmatter; its `name` becomes the last segment of the skill's path. */
   frontmatter: SkillFrontmatter
   /** Creates the part of `SKILL.md` after the frontmatter. */
   body(ctx: Context): string | Promise<string>
-  /** Create the other files, by relative path. */
+  /** Functions that create the other files, by relative path. Default: none. */
   files?: Readonly<Record<string, MakeContent>>
 }
 
@@ -180,7 +181,9 @@ export interface SkillValue {
   readonly kind: 'skill'
   /** Path of its directory, ending with its name. */
   readonly path: string
+  /** The frontmatter of its `SKILL.md`. */
   readonly frontmatter: SkillFrontmatter
+  /** Whether `skills/list` has it. */
   readonly listed: boolean
   /** Its files by relative path: bytes, or their generator. `SKILL.md` is first. */
   readonly files: ReadonlyMap<string, Uint8Array | MakeContent>

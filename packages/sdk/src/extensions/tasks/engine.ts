@@ -29,10 +29,13 @@ import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskEdit | undefined
 
-/** The result of one run of a task: it has ended, waits for responses of its client, or must run again later. */
+/** The result of one run of a task. */
 export type TaskRound =
+  /** The task has ended, or does not exist. */
   | { readonly type: 'over' }
+  /** The task waits for responses of its client. */
   | { readonly type: 'waiting' }
+  /** The task must run again after this many milliseconds. */
   | { readonly type: 'later'; readonly afterMs: number }
 
 const idBytes = 24
@@ -248,12 +251,12 @@ export class TaskEngine {
   /** What remains to be done for a task that this process does not run. */
   #roundOf({ running, status, holder, heldUntil }: TaskRecord): TaskRound {
     if (!running) return { type: status === 'input_required' ? 'waiting' : 'over' }
-    // By the clock of this process, which may differ: the store has the last word when it is run again.
+    // By the clock of this process, which may differ from that of the store, which decides when the task is run again.
     const afterMs = holder === '' ? Math.max(0, heldUntil - Date.now()) : this.settings.leaseMs / 3
     return { type: 'later', afterMs: Math.ceil(afterMs) }
   }
 
-  /** Takes no more tasks and waits for those that run, at most `graceMs` milliseconds. */
+  /** Claims no more tasks and waits for those that run, at most `graceMs` milliseconds. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true
     const runs = Promise.allSettled([...this.#runs.values()].map(({ done }) => done))
@@ -283,7 +286,7 @@ export class TaskEngine {
     await store.close?.()
   }
 
-  /** Gives up a task of this process, for any process to claim after a delay. Undefined if it was not its own. */
+  /** Releases a task of this process, for any process to claim after a delay. Undefined if this process does not hold it. */
   #release(id: string, delayMs: number, more: Partial<TaskRecord> = {}): Promise<TaskRecord | undefined> {
     return this.#change(id, (record) =>
       record.running && record.holder === this.#holder
@@ -315,14 +318,14 @@ export class TaskEngine {
     }
   }
 
-  /** Starts a task that this process holds, or has another process claim it. */
+  /** Starts a task that this process holds, or offers it to other processes. */
   #startOrOffer(record: TaskRecord): void {
     if (record.holder === this.#holder) this.#start(record)
     else if (this.settings.runner !== undefined) this.#enqueue(record.id, 0)
     else this.#hasWaiting = true
   }
 
-  /** Has the runner run a task. Where that fails, it is repeated once the task was due for a lease. */
+  /** Passes a task to the runner. If that fails, it is repeated when the task has been due for the time of a lease. */
   #enqueue(id: string, delayMs: number): void {
     const { runner } = this.settings
     Promise.resolve()
@@ -442,7 +445,7 @@ export class TaskEngine {
     await this.#startClaimed(1, () => store.claim(this.#holder, leaseMs, { id }))
   }
 
-  /** Takes a task of this process again after a delay; others do so with their next heartbeat. */
+  /** Claims a released task of this process after a delay; other processes do so with their next heartbeat. */
   #claimLater(id: string, delayMs: number): void {
     if (!this.isWorker || this.#closed !== undefined) return
     const timer = unref(
@@ -457,7 +460,7 @@ export class TaskEngine {
     this.#due.add(timer)
   }
 
-  /** Takes tasks that wait, as far as there is room. */
+  /** Claims waiting tasks, up to `maxRunning`. */
   async #claimWaiting(): Promise<void> {
     const { store, leaseMs } = this.settings
     for (;;) {
@@ -490,7 +493,7 @@ export class TaskEngine {
   }
 
   /**
-   * Counts the death of a task's last process, after which the task fails or is released for a while.
+   * Counts an unexpected end of a task's process, after which the task fails or is released for a while.
    * @returns the task, and the delay for which it is released
    */
   async #accept(claimed: ClaimedTask): Promise<{ record: TaskRecord | undefined; delayMs: number }> {
@@ -514,7 +517,7 @@ export class TaskEngine {
     return { record: next, delayMs }
   }
 
-  /** Has the runner run tasks again that it should have run long ago. */
+  /** Passes overdue tasks to the runner again. */
   async #enqueueForgotten(): Promise<void> {
     const { store, leaseMs, work } = this.settings
     if (!work || this.#closed !== undefined) return

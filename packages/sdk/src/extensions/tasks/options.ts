@@ -7,6 +7,7 @@ import { memoryTaskStore, type TaskStore } from './store.ts'
 /** An event of a task, for an audit log. */
 export interface TaskEvent {
   readonly type: 'created' | 'taken over' | 'changed' | 'read' | 'refused'
+  /** Id of the task. */
   readonly taskId: string
   /** The caller; null without authentication and for events of the server itself. */
   readonly principal: string | null
@@ -36,7 +37,7 @@ export interface TaskRunner {
 
 /** Options of the tasks extension. */
 export interface TasksOptions {
-  /** Default: in memory, until the process ends. */
+  /** Where tasks are stored. Default: in memory, until the process ends. */
   store?: TaskStore
   /** Milliseconds a task is stored, from its creation, if the client sets none. Default 1 hour. */
   ttlMs?: number
@@ -70,7 +71,7 @@ export interface TasksOptions {
   maxRunning?: number
   /** Decides when and where tasks run. Default: processes claim them from the store. */
   runner?: TaskRunner
-  /** Called for every event. */
+  /** Called for every event of a task, for an audit log. Default: none. */
   onEvent?: (event: TaskEvent) => void
 }
 
@@ -116,5 +117,5 @@ export function resolveSettings(options: TasksOptions): TaskSettings {
   return settings
 }
 
-/** The identifier of this extension. */
+/** The identifier of the tasks extension, as in `capabilities.extensions`. */
 export const tasksExtension = 'io.modelcontextprotocol/tasks'

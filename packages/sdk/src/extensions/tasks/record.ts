@@ -59,7 +59,7 @@ interface TaskBody {
 /** A task. Immutable: changes create a new record. */
 export interface TaskRecord extends Omit<TaskRow, 'body'>, TaskBody {}
 
-/** What a task starts with. */
+/** The initial data of a task. */
 interface TaskOrigin extends Omit<NewTask, 'owner' | 'body'> {
   readonly exchange: Exchange
   /** The journal of the request before it became a task. */
@@ -149,7 +149,7 @@ export function cancelled(record: TaskRecord): TaskRecord {
   return { ...finished(record), status: 'cancelled', statusMessage: 'Cancelled by request' }
 }
 
-/** The handler asked: stores its questions under wire keys not used before. Without questions it runs again at once. */
+/** Stores the handler's questions under wire keys that were not used before. Without questions it runs again at once. */
 export function withQuestions(record: TaskRecord, requests: InputRequests, journal: Journal): TaskRecord {
   const keys = new Set(record.keys)
   const questions = Object.entries(requests).map(([name, question]): [string, OpenQuestion] => {

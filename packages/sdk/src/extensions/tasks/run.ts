@@ -207,6 +207,7 @@ const longestMs = 86_400_000
 
 /** Thrown by a handler to run again later. Outside of a task, the client gets it as an error with `data.retryAfterMs`. */
 export class RetryLater extends RpcError {
+  /** Milliseconds before the handler runs again. */
   readonly delayMs: number
 
   constructor(delayMs: number, reason: string) {

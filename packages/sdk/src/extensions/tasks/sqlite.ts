@@ -126,7 +126,7 @@ export function sqliteTaskStore(path: string): TaskStore {
         if ('id' in scope) return dueOne.all(now, now, scope.id).map(rowOf)
         return due.all(now - (scope.overdueMs ?? 0), now, scope.limit).map(rowOf)
       }
-      // Most of the time there is none, which takes no lock.
+      // Without due tasks, which is the usual case, no write lock is taken.
       if (selectDue(Date.now()).length === 0) return []
       return inTransaction(() => {
         const now = Date.now()

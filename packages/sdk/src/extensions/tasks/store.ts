@@ -1,11 +1,14 @@
 /** A stored task: its indexed columns, and the rest as JSON. All times are by the store's clock, in milliseconds since 1970. */
 export interface TaskRow {
+  /** Id of the task. */
   readonly id: string
   /** Incremented by every change except a renewed lease. */
   readonly version: number
   /** Who may access it. */
   readonly owner: string
+  /** When the task was added. */
   readonly createdAt: number
+  /** When the task may be deleted. */
   readonly expiresAt: number
   /** Whether a process has to work on it. */
   readonly running: boolean
@@ -13,6 +16,7 @@ export interface TaskRow {
   readonly holder: string
   /** When the holder's lease ends. Without a holder: when a process may claim the task. */
   readonly heldUntil: number
+  /** The rest of the task as JSON: arguments, answers, status and result. */
   readonly body: string
 }
 
@@ -20,11 +24,15 @@ export interface TaskRow {
 export interface NewTask {
   /** Random. A store may extend it, for example to find the task again. */
   readonly id: string
+  /** As in `TaskRow`. */
   readonly owner: string
+  /** Milliseconds until the task expires. */
   readonly ttlMs: number
+  /** As in `TaskRow`. */
   readonly holder: string
   /** Milliseconds of the holder's lease. Without a holder: milliseconds before a process may claim the task. */
   readonly holdMs: number
+  /** As in `TaskRow`. */
   readonly body: string
 }
 
@@ -36,6 +44,7 @@ export interface TaskUpdate extends Pick<TaskRow, 'id' | 'version' | 'running' |
 
 /** A task that a process took over, with the previous holder: a process that ended unexpectedly, or empty if it had none. */
 export interface ClaimedTask extends TaskRow {
+  /** The holder before; empty if it had none. */
   readonly previousHolder: string
 }
 
@@ -44,7 +53,7 @@ export type ClaimScope =
   | { readonly id: string }
   | { readonly limit: number; readonly overdueMs?: number | undefined }
 
-/** A change of a task, for those that follow it and for processes that may claim it. */
+/** A change of a task, for its followers and for processes that may claim it. */
 export interface TaskChange extends Pick<TaskRow, 'id' | 'version' | 'running' | 'holder'> {
   /** Milliseconds before a process may claim it, if it has no holder. */
   readonly delayMs: number
@@ -55,7 +64,9 @@ export type TaskPosition = Pick<TaskRow, 'createdAt' | 'id'>
 
 /** Most tasks per owner and in all. */
 export interface TaskCapacity {
+  /** Most tasks of one owner. */
   readonly owner: number
+  /** Most tasks in all. */
   readonly all: number
 }
 
@@ -68,6 +79,7 @@ export interface TaskStore {
   readonly durable: boolean
   /** Adds a running task, as version 1. Undefined if the capacity is reached. */
   add(task: NewTask, capacity: TaskCapacity): Promise<TaskRow | undefined>
+  /** The task of this id; undefined if there is none or it has expired. */
   get(id: string): Promise<TaskRow | undefined>
   /** Replaces a task with its next version. False if the stored version is not the one before it. */
   replace(update: TaskUpdate): Promise<boolean>
@@ -80,9 +92,9 @@ export interface TaskStore {
   /** Deletes expired tasks. */
   expire(): Promise<void>
   /**
-   * Calls `listener` after every change except renewed leases, in any process, and after a task without a holder was added.
-   * Without an argument, changes may have been missed. Returns a function that ends this. Absent if the store cannot notify:
-   * then it is polled.
+   * Calls `listener` after every change except renewed leases, in any process, and after a task without a holder was added;
+   * without an argument if changes may have been missed. Returns a function that unsubscribes. Absent if the store cannot
+   * notify: then it is polled.
    */
   changed?(listener: (change?: TaskChange) => void): () => void
   /** Closes files and connections. */

@@ -34,7 +34,7 @@ export interface Tasks extends Extension {
 /** A process that runs tasks and serves no clients. */
 export interface TaskWorker {
   /**
-   * Takes no more tasks, waits for those that run at most `graceMs` milliseconds (default 25 000), then releases the others
+   * Claims no more tasks, waits at most `graceMs` milliseconds (default 25 000) for those that run, then releases the others
    * for other processes and closes the store.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>
@@ -79,7 +79,7 @@ export function tasks(options: TasksOptions = {}): Tasks {
 
 /**
  * Runs the tasks of a server in this process, without serving clients. They are created by processes with the same tools and
- * the same store, which may leave the work to this one with `tasks({ work: false })`. Keeps the process alive until `close`.
+ * the same store, which run none themselves with `tasks({ work: false })`. Keeps the process alive until `close`.
  * @throws McpError 'INVALID' for a server without tasks that this process can run
  */
 export function serveTasks(server: Server): TaskWorker {
@@ -159,7 +159,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
   }
 }
 
-/** Sends the latest progress to a client that asks for it in `tasks/get`. */
+/** Sends the latest progress to a client whose `tasks/get` has a progress token. */
 function notifyProgress({ progress }: TaskRecord, { params, notify }: Exchange): void {
   const token = metaOf(params)[MetaKey.progressToken]
   if (progress === undefined || (typeof token !== 'string' && typeof token !== 'number')) return
@@ -288,7 +288,7 @@ function resultOf(record: TaskRecord, { peer }: Exchange, { server }: TaskEngine
 
 /** The questions of one task that one client is asked. */
 class TaskQuestions {
-  /** Questions being asked in this process, with those who ask next: concurrent waiters do not ask the same twice. */
+  /** Questions being asked in this process, with the next waiters: concurrent waiters do not ask the same question twice. */
   static readonly #asking = new Map<string, Set<TaskQuestions>>()
   readonly #engine: TaskEngine
   readonly #exchange: Exchange

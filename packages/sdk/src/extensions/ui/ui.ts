@@ -70,12 +70,11 @@ function originProblem(text: unknown, name: keyof AppCsp): string | undefined {
     return secure || loopback.has(host) ? undefined : 'unencrypted origins are allowed for this machine only'
   }
   if (!subdomains) return 'wildcards are allowed in "resourceDomains" only'
-  if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(host))
-    return 'a wildcard must stand for the subdomains of one domain'
+  if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(host)) return 'a wildcard must match the subdomains of one domain'
   return scheme === 'https' ? undefined : 'unencrypted origins are allowed for this machine only'
 }
 
-/** The identifier of this extension. */
+/** The identifier of the apps extension, as in `capabilities.extensions`. */
 export const uiExtension = 'io.modelcontextprotocol/ui'
 
 /** The media type of an app: an HTML document that communicates with its host. */
@@ -90,8 +89,11 @@ export interface AppDefinition {
   uri: string
   /** The HTML document, or a function that creates it when it is read. */
   html: string | ((ctx: Context) => string | Promise<string>)
+  /** Name for people. Default: none. */
   title?: string
+  /** Description for people and models. Default: none. */
   description?: string
+  /** Icons to display. Default: none. */
   icons?: Icon[]
   /** Allowed origins. Default: none. */
   csp?: AppCsp
@@ -110,6 +112,7 @@ export interface AppDefinition {
 /** An interactive page that hosts display. Create it with `app`. */
 export interface AppValue {
   readonly kind: 'app'
+  /** The app's resource URI. */
   readonly uri: string
   /** The resource that serves the app. */
   readonly resource: ResourceValue

@@ -5,7 +5,7 @@ import { fetchError } from './http-request.ts'
 import { mediaType, retryAfter } from './http-response.ts'
 
 const errorBodyBytes = 64 * 1024
-/** The time to read a page, which may never end. */
+/** Milliseconds to read a body, which may never end. */
 const excerptMs = 1_000
 const loginHint = 'It requires credentials: give http() the option "auth", such as oauth(…), or a header'
 

@@ -1,7 +1,7 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
 import { requireKnown } from '../../request/known-members.ts'
 
-/** The part of `fetch` that transports use. */
+/** The part of `fetch` that transports use. It must not follow redirects by itself: `redirect` of `init` is `manual`. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
 /** Headers for every request: fixed, or a function called for each request. */
@@ -11,10 +11,13 @@ export type HeaderSource =
 
 /** A request that the server refused with 401 or 403. */
 export interface Refusal {
+  /** The HTTP status code. */
   readonly status: number
   /** The headers of the response. */
   readonly headers: Headers
+  /** The HTTP method of the request. */
   readonly method: string
+  /** The URL of the request. */
   readonly url: URL
   /** The headers that `authorize` returned for the request. */
   readonly sent: Readonly<Record<string, string>>
@@ -61,7 +64,7 @@ const optionNames = Object.keys({
   maxMessageBytes: true,
 } satisfies Record<keyof HttpTransportOptions, true>)
 
-/** Options of other SDKs, and what to write here. */
+/** Options of other SDKs, with their equivalents. */
 const insteadOf: ReadonlyMap<string, string> = new Map([
   [
     'requestInit',

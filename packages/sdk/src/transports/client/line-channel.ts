@@ -60,7 +60,7 @@ export abstract class LineChannel implements Channel {
       this.#unsent.add(reject)
       this.#output.write(`${line}\n`, (error) => {
         this.#queued -= bytes
-        // A failed write is rejected by lose() with the reason, which is known a moment later.
+        // `lose` rejects a failed write, once the reason is known.
         if (error) return
         this.#unsent.delete(reject)
         resolve()

@@ -8,7 +8,7 @@ import { windowsEnd } from './windows-launch.ts'
 /** One process as `/proc/<pid>/stat` shows it. */
 interface ProcessEntry {
   pid: number
-  /** A zombie: ended, but not reaped by its parent. Permanent in a container whose init process reaps no orphans. */
+  /** Whether it is a zombie: ended, but not reaped. It stays in a container whose init process does not reap. */
   ended: boolean
   parent: number
   group: number
@@ -197,9 +197,8 @@ done
 `
 
 /**
- * A shell that ends the servers that this process leaves behind if it crashes or is killed, within two seconds: a server in
- * an endless loop, or one that ignores the end of its input, would run forever. One shell serves all servers. Without a
- * shell, nothing is guarded.
+ * A shell that ends the servers of this process within two seconds if it crashes or is killed: a server in an endless loop, or
+ * one that ignores the end of its input, would run forever. One shell watches all servers. Without a shell, nothing is watched.
  */
 class ProcessGuard {
   /** Server ids by process group. */
@@ -238,7 +237,7 @@ class ProcessGuard {
       this.#input = stdin
       for (const [group, serverId] of this.#servers) stdin.write(`+${group}:${serverId}\n`)
     } catch {
-      // Without a shell, nothing is guarded.
+      // Without a shell, nothing is watched.
     }
   }
 }

@@ -1,3 +1,5 @@
+import { retryDelay } from '../../jsonrpc/deferred.ts'
+
 const baseMs = 500
 const floorMs = 100
 const usualMs = 1_000
@@ -31,24 +33,24 @@ export class RetryBackoff {
     this.#refunded = true
   }
 
-  /** Takes an attempt from the budget; false if none is left. */
+  /** Reserves an attempt in the budget; false if none is left. */
   tryAttempt(): boolean {
     return this.#withoutProgress.tryReserve()
   }
 
   /** Milliseconds to wait after the server closed the stream regularly. */
   afterClose(retryMs: number | undefined): number {
-    return Math.max(floorMs, retryMs ?? randomBetween(usualMs / 2, usualMs * 1.5), this.#reserve())
+    return Math.max(floorMs, retryMs ?? usualMs * (0.5 + Math.random()), this.#reserve())
   }
 
   /** Milliseconds to wait after a failure: the server's `retryMs` plus jitter, so that clients do not retry at the same time. */
   afterFailure(retryMs: number | undefined): number {
-    const spread = randomBetween(floorMs, Math.min(capMs, baseMs * 2 ** this.#failures))
+    const spread = Math.max(floorMs, retryDelay(this.#failures, baseMs, capMs))
     this.#failures++
     return Math.max((retryMs ?? 0) + spread, this.#reserve())
   }
 
-  /** Takes an attempt from both budgets; milliseconds until it may be made. */
+  /** Reserves an attempt in both budgets and returns the milliseconds until it may be made. */
   #reserve(): number {
     this.#refunded = false
     return Math.max(this.#withoutProgress.reserve(), this.#all.reserve())
@@ -76,14 +78,14 @@ class Budget {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1)
   }
 
-  /** Takes one attempt; milliseconds until it may be made. */
+  /** Reserves one attempt and returns the milliseconds until it may be made. */
   reserve(): number {
     this.#refill()
     this.#tokens--
     return this.#tokens >= 0 ? 0 : -this.#tokens * this.#refillMs
   }
 
-  /** Takes one attempt if one is available now. */
+  /** Reserves one attempt if one is available now. */
   tryReserve(): boolean {
     this.#refill()
     if (this.#tokens < 1) return false
@@ -96,10 +98,6 @@ class Budget {
     this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) / this.#refillMs)
     this.#filledAt = now
   }
-}
-
-function randomBetween(from: number, to: number): number {
-  return from + Math.random() * (to - from)
 }
 
 /** Waits this many milliseconds, or rejects with the signal's reason. */

@@ -9,7 +9,7 @@ import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 
 export type { ClientTransport, ClientTransportFactory, SocketAddress }
 
-/** Limits of `socket`. */
+/** Options of `socket`: limits of messages. All have defaults. */
 export type SocketTransportOptions = LineLimits
 
 /** Milliseconds for the server to close its end before the socket is destroyed. */

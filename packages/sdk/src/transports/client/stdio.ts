@@ -16,6 +16,7 @@ export { withoutInheritedDescriptors }
 export interface StdioTransportOptions extends LineLimits {
   /** The program to start; no shell is involved. */
   command: string
+  /** Arguments of the program. Default: none. */
   args?: readonly string[]
   /** Variables for the server in addition to `defaultEnvironment()`; `undefined` removes one. */
   env?: Readonly<Record<string, string | undefined>>
@@ -30,16 +31,19 @@ export interface StdioTransportOptions extends LineLimits {
   askToEnd?: (pid: number) => void
   /** Called with the process id of `command` when it was started. */
   onStart?: (pid: number) => void
-  /** Called with the server's stderr output, which is logging and need not mean an error. */
+  /**
+   * Called with the server's stderr output, which is logging and need not be an error. Default: none. The error of a lost
+   * connection has the end of it in any case.
+   */
   onStderr?: (text: string) => void
 }
 
 const graceMs = 1_000
 const drainMs = 100
 const exitMs = 200
-/** Turns of the event loop to read what a pipe still holds, at 64 kB per turn. */
+/** Turns of the event loop in which the rest of a pipe is read, at 64 kB per turn. */
 const turnsToCatchUp = 16
-/** Enough to keep an error that is followed by its details. */
+/** Characters of stderr to keep: enough for an error that is followed by its details. */
 const keptStderrChars = 16_384
 const reportedStderrChars = 4_096
 
@@ -152,7 +156,7 @@ class ServerProcess extends LineChannel {
     }
   }
 
-  /** Waits for the exit code, which explains more than a closed stream and often arrives a moment later. */
+  /** Waits for the exit code, which is more specific than a closed stream and often arrives shortly after it. */
   #loseAfterExit(how: string): void {
     setTimeout(() => this.#drainPending().then(() => this.#loseAtEnd(how)), exitMs)
   }

@@ -7,7 +7,7 @@ import type {
 } from '../../jsonrpc/message.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 
-/** Events of a transport. */
+/** Callbacks of a transport, which `start` gets. */
 export interface ClientTransportEvents {
   /**
    * A request or notification of the server. `cause` is the request on whose stream it arrived; undefined if the
@@ -51,6 +51,7 @@ export interface ClientTransport {
   start(events: ClientTransportEvents): Promise<void>
   /** Sends a request and resolves with its response, which may be a JSON-RPC error. */
   request(message: JsonRpcRequest, options?: TransportRequestOptions): Promise<JsonRpcResponse>
+  /** Sends a notification. */
   notify(message: JsonRpcNotification): Promise<void>
   /** Sends the response to a request of the server (revisions up to 2025-11-25). */
   respond(message: JsonRpcResponse): Promise<void>
@@ -62,7 +63,7 @@ export interface ClientTransport {
   close(): Promise<void>
 }
 
-/** Returns a new transport to the same server. */
+/** Returns a new transport to the same server with each call, so that `connect` can reconnect. */
 export interface ClientTransportFactory {
   (): ClientTransport
   /** A fallback for servers without an endpoint of this transport. */

@@ -3,10 +3,10 @@ import { unref } from './options.ts'
 /** Characters per write: a stream reports progress only per write. */
 const pieceChars = 64 * 1024
 
-/** A stream of text, as `node:stream` and `node:http` have them. */
+/** The part of a writable stream of Node that is used here. */
 export interface Sink {
   readonly destroyed: boolean
-  /** What was written and not yet flushed. */
+  /** Characters or bytes that were written and not yet flushed. */
   readonly writableLength: number
 }
 
@@ -65,7 +65,7 @@ export class BackpressureWriter {
     }
   }
 
-  /** Writes as much as the reader has room for. */
+  /** Writes as much as the reader can receive. */
   flush(): void {
     while (this.#waiting > 0 && !this.#isWriting()) {
       if (this.#sink.destroyed) {
@@ -103,7 +103,7 @@ export class BackpressureWriter {
     if (this.#open === 0 && this.#waiting === 0) this.#events.onDrained?.()
   }
 
-  /** A write that was flushed at once calls back a moment later, and is not waited for. */
+  /** Whether a write was not flushed yet. One that was flushed at once calls back later, and does not count. */
   #isWriting(): boolean {
     return this.#open > 0 && this.#sink.writableLength > 0
   }

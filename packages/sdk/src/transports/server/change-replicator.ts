@@ -1,3 +1,4 @@
+import { retryDelay } from '../../jsonrpc/deferred.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import type { Change, Changes } from '../../request/changes.ts'
@@ -34,7 +35,7 @@ export class ChangeReplicator {
     this.#server = server
     this.#backplane = backplane
     this.#topic = `changes:${server.info.name}`
-    // The filter itself queues the changes, so that their limit holds however many come at once.
+    // The filter queues the changes itself, so that their limit also applies to many changes at once.
     server.changes.watch((change) => this.#queue(change), this.#over.signal)
   }
 
@@ -161,11 +162,9 @@ export class ChangeReplicator {
     return id
   }
 
-  /** Retries after a random delay, with exponential backoff. */
   #retry(failures: number, work: () => Promise<void>): void {
     if (this.#over.signal.aborted) return
-    const most = Math.min(retryMs.longest, retryMs.first * 2 ** failures)
-    unref(setTimeout(work, Math.random() * most))
+    unref(setTimeout(work, retryDelay(failures, retryMs.first, retryMs.longest)))
   }
 }
 

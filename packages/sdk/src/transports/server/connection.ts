@@ -33,7 +33,8 @@ import {
   type ServedResponse,
   unsupportedVersion,
 } from './served-request.ts'
-import { Session, type SessionOutlet, serveBatch } from './session.ts'
+import { Session, serveBatch } from './session.ts'
+import type { SessionOutlet } from './session-requester.ts'
 
 export interface DuplexOptions {
   /** The client. Default: a local one with every scope. */
@@ -47,7 +48,7 @@ export interface DuplexOptions {
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void
-  /** Resolves when the channel can take more; notifications of changes wait for it. */
+  /** Resolves when the channel accepts more data; notifications of changes wait for it. */
   ready?: () => Promise<void> | undefined
   /** Limits shared with other connections. Default: only those of this connection. */
   quota?: CallQuota
@@ -149,8 +150,8 @@ export class DuplexConnection implements SessionOutlet {
   }
 
   /**
-   * Serves the queue when this turn of the event loop is over, because handlers without asynchronous work have finished by
-   * then. Each turn serves as much as there is room for; if there is none, the rest is rejected.
+   * Serves the queue in the next turn of the event loop, when handlers without asynchronous work have finished. Each turn serves
+   * as many requests as the limit allows; if it allows none, the rest is rejected.
    */
   #serveQueueLater(): void {
     nextTurn().then(() => {
@@ -172,7 +173,7 @@ export class DuplexConnection implements SessionOutlet {
     this.#out(failure(undefined, new RpcError(code, message)))
   }
 
-  /** Rejects a request or batch for which there is no room. Notifications and responses need none and are served. */
+  /** Rejects a request or batch above the limit. Notifications and responses are served, because the limit excludes them. */
   #overflow(value: unknown, error: RpcError): boolean {
     const classified = classify(value)
     if (Array.isArray(value)) {
@@ -197,7 +198,7 @@ export class DuplexConnection implements SessionOutlet {
     }
     const classified = classify(value)
     if (classified.kind === 'request') {
-      this.#request(classified.message, caller).finally(() => this.#memory.release(bytes))
+      this.#request(classified.message, bytes, caller)
       return true
     }
     this.#memory.release(bytes)
@@ -242,8 +243,8 @@ export class DuplexConnection implements SessionOutlet {
   }
 
   /**
-   * Sends a response a little later if progress of its request was sent in this one. The official clients (versions 1 and 2)
-   * remove the progress handler of a request when its response is read, before the handlers of notifications in the same chunk run.
+   * Delays a response if progress of its request was sent in this turn of the event loop. The official clients (versions 1 and 2)
+   * remove the progress handler of a request when they read its response, before they handle notifications in the same chunk.
    */
   #afterProgress(message: JsonRpcRequest, response: NonNullable<ServedResponse>): void {
     const meta = this.#reported.size === 0 ? undefined : message.params?.['_meta']
@@ -268,7 +269,8 @@ export class DuplexConnection implements SessionOutlet {
     if (this.#open) this.#send(message)
   }
 
-  async #request(message: JsonRpcRequest, caller: Caller | undefined): Promise<void> {
+  /** @param bytes counted until the request was served */
+  async #request(message: JsonRpcRequest, bytes: number, caller: Caller | undefined): Promise<void> {
     const { id, method } = message
     try {
       const isStateless = isModern(message.params)
@@ -283,6 +285,8 @@ export class DuplexConnection implements SessionOutlet {
       this.#afterProgress(message, response)
     } catch (error) {
       this.#out(failure(id, refusalOf(error, method, this.#server)))
+    } finally {
+      this.#memory.release(bytes)
     }
   }
 
@@ -290,7 +294,7 @@ export class DuplexConnection implements SessionOutlet {
    * Serves a request of the stateless era.
    * @throws RpcError for one that was rejected before it began
    */
-  async #stateless(message: JsonRpcRequest): Promise<ServedResponse> {
+  #stateless(message: JsonRpcRequest): Promise<ServedResponse> {
     if (this.#options.sessionsOnly === true) {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
@@ -298,7 +302,7 @@ export class DuplexConnection implements SessionOutlet {
     const peer = peerOf(readPeerMeta(message.params?.['_meta']), this.#caller)
     requireMethod(this.#server, peer.revision, message.method)
     const call = new ServedRequest(message, peer, this.#inputStrategy, this, this.#bounds)
-    return this.#calls.run(call, this.#server)
+    return this.#calls.run(call, this.#server, (response) => response)
   }
 
   async #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> {

@@ -25,8 +25,8 @@ export interface LineConnectionOptions
   strict?: boolean
   onError?: ((error: Error) => void) | undefined
   /**
-   * Called once when all handlers ended, or after 0.9 s, before `closed` resolves. `stuck` is whether a handler still runs, and
-   * `left` whether the client closed the connection.
+   * Called once when all handlers ended, or after 0.9 s, before `closed` resolves. `stuck`: a handler still runs; `left`: the
+   * client closed the connection.
    */
   onOver(how: { stuck: boolean; left: boolean }): void
 }
@@ -183,7 +183,7 @@ export class LineConnection {
     this.#lines.resume()
   }
 
-  /** Writes what is left, and nothing more. */
+  /** Writes the rest of the queue; later lines are dropped. */
   #stopWriting(): void {
     if (this.#writingStopped) return
     this.#writingStopped = true
@@ -242,5 +242,5 @@ export class LineConnection {
 const freeBytes = 16_384
 
 function unread(): McpError {
-  return new McpError('LIMIT', 'The client did not read what it was sent, so the connection was closed')
+  return new McpError('LIMIT', 'The client did not read its messages, so the connection was closed')
 }

@@ -9,8 +9,8 @@ export type FullBudget = 'connection' | 'principal' | 'node'
 const shares = 4
 
 /**
- * The part of each limit that a use may fill: new requests leave room for the responses and events of earlier ones, and
- * session state leaves room for the requests that would release it.
+ * The part of each limit that each use may fill, so that new requests leave memory for the responses and events of earlier
+ * ones, and session state leaves memory for requests that release it.
  */
 const parts = { response: 1, request: 0.75, state: 0.5 }
 
@@ -104,7 +104,7 @@ export class MemoryAccount {
   }
 }
 
-/** 503 if the node is full, 429 if one client has used its share. */
+/** 503 if the node exceeds its limit, 429 if one client does. */
 export function fullStatus(full: FullBudget): 429 | 503 {
   return full === 'node' ? 503 : 429
 }
@@ -112,12 +112,12 @@ export function fullStatus(full: FullBudget): 429 | 503 {
 /** The error for a request that exceeds a limit. */
 export function fullError(full: FullBudget): RpcError {
   const whose = {
-    connection: 'this connection holds as much memory as one may',
-    principal: 'this client holds as much memory as one may',
-    node: 'all clients together hold as much memory as this server allows',
+    connection: 'this connection uses as much memory as one connection may',
+    principal: 'this client uses as much memory as one client may',
+    node: 'all clients together use as much memory as this server allows',
   }
   return internalError(
-    `Too much is under way: ${whose[full]}. Read the answers that wait, let requests finish, and try again.`,
+    `Too much data is in progress: ${whose[full]}. Read pending responses, wait for requests to finish, and try again.`,
   )
 }
 
@@ -152,7 +152,7 @@ export class PrincipalQuota {
     this.#max = most
   }
 
-  /** Counts one more for a principal; false if it has as many as it may. */
+  /** Counts one more for a principal; false if it has reached its limit. */
   reserve(principal: string | null): boolean {
     if (principal === null) return true
     const held = this.#held.get(principal) ?? 0

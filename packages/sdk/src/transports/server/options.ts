@@ -10,7 +10,7 @@ export type Bounds = { readonly [Name in keyof typeof limits]: number }
 
 const names = Object.keys(limits)
 
-/** Limits that have an effect over HTTP only. */
+/** The limits that only `serveHttp` has. */
 type HttpLimit =
   | 'inFlightPerPrincipal'
   | 'inFlightPerNode'
@@ -63,8 +63,8 @@ export interface StateOptions {
   backplane?: Backplane
   /**
    * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
-   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
-   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
+   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or whose steps are
+   * idempotent by the key of `ctx.step`. Default false: it is rejected, and the client starts its request over.
    */
   acceptUnknownStates?: boolean
 }
@@ -76,13 +76,11 @@ export const stateOptionNames: Readonly<Record<keyof StateOptions, true>> = {
   acceptUnknownStates: true,
 }
 
-/** Reports an error whose text is not sent to the client. Errors of the reporter are ignored. */
+/** Reports an error whose text is not sent to the client. Errors of `report` are ignored: no other destination exists. */
 export function report(server: Server, error: unknown, method: string, name?: string): void {
   try {
     server.report(error, name === undefined ? { method } : { method, name })
-  } catch {
-    // The report has no other destination.
-  }
+  } catch {}
 }
 
 /** Requires a server as an argument. @throws TypeError naming the function and the type it got */

@@ -1,4 +1,4 @@
-import { responseBody, responseText } from '../../jsonrpc/cached-json.ts'
+import { type JsonBody, responseBody, responseText } from '../../jsonrpc/cached-json.ts'
 import {
   clipped,
   ErrorCode,
@@ -99,8 +99,12 @@ export class ServedRequest {
     this.abort(reason)
   }
 
-  /** The response of the server, or undefined if the request was cancelled. Never rejects. */
-  async serve(server: Server): Promise<ServedResponse> {
+  /**
+   * Serves the request.
+   * @param settle receives the response of the server, or undefined if the request was cancelled
+   * @returns what `settle` returns
+   */
+  async serve<T>(server: Server, settle: (response: ServedResponse) => T): Promise<T> {
     let response: JsonRpcResponse
     try {
       const outcome = await server.handle(this.exchange)
@@ -108,9 +112,9 @@ export class ServedRequest {
     } catch (error) {
       response = this.#failure(error, server)
     }
-    if (this.#over) return undefined
+    if (this.#over) return settle(undefined)
     this.#over = true
-    return response
+    return settle(response)
   }
 
   #encode(outcome: Outcome, server: Server): JsonObject {
@@ -140,9 +144,9 @@ export class ServedRequest {
 }
 
 /**
- * The exchange of a request, with own properties only, so that middleware can spread it. Until V8 optimizes the function, a
- * closure that a constructor stores, or that is added after the literal, keeps the one of the previous request alive
- * (`test/weight/young.test.ts`): so this is no constructor, and optional methods are bound.
+ * The exchange of a request, with own properties only, so that middleware can spread it. It is an object literal with bound
+ * methods: until V8 optimizes the function, a closure that a constructor stores, or that is added after the literal, keeps that
+ * of the previous request in memory (`test/weight/young.test.ts`).
  */
 function exchangeOf(
   served: ServedRequest,
@@ -217,20 +221,26 @@ export class Calls {
   }
 
   /**
-   * Serves a request that was admitted. It counts as in flight from the call of this function on. Rejects with an RpcError if
-   * all sessions together, or those of its principal, have too many in flight.
+   * Serves a request that was admitted. It counts as in flight from the call of this function on.
+   * @param settle receives the response, or undefined if the request was cancelled
+   * @returns what `settle` returns
+   * @throws RpcError if all sessions together, or those of its principal, have too many in flight
    */
-  async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
-    const { principal } = call.peer
-    const busy = this.#quota?.admitCall(principal)
+  run<T>(call: ServedRequest, server: Server, settle: (response: ServedResponse) => T): Promise<T> {
+    const busy = this.#quota?.admitCall(call.peer.principal)
     if (busy !== undefined) throw busy.error
     this.#byId.set(call.id, call)
-    const response = await call.serve(server)
+    return call.serve(server, (response) => {
+      this.#release(call)
+      return settle(response)
+    })
+  }
+
+  #release(call: ServedRequest): void {
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
     else this.#cancelled.delete(call)
-    this.#quota?.releaseCall(principal)
+    this.#quota?.releaseCall(call.peer.principal)
     if (this.#onIdle.length > 0 && this.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
-    return response
   }
 
   cancel(id: RequestId, reason: unknown): void {
@@ -362,11 +372,8 @@ export function encodeBatch(responses: readonly JsonRpcResponse[], server: Serve
   return `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`
 }
 
-/** The JSON of a response as text or UTF-8. One that cannot be serialized is reported and replaced by an error. */
-export function encodeResponse(
-  response: JsonRpcResponse,
-  server: Server,
-): string | ReturnType<TextEncoder['encode']> {
+/** The JSON of a response. One that cannot be serialized is reported and replaced by an error. */
+export function encodeResponse(response: JsonRpcResponse, server: Server): JsonBody {
   try {
     return responseBody(response)
   } catch (error) {

@@ -1,4 +1,10 @@
-import { invalidParams, invalidRequest, McpError, methodNotFound, RpcError } from '../../jsonrpc/error.ts'
+import {
+  invalidParams,
+  invalidRequest,
+  McpError,
+  methodNotFound,
+  type RpcError,
+} from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -27,15 +33,7 @@ import {
 import { latestLegacy } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
 import { type Change, changesFor, everyList, type Subscriber } from '../../request/changes.ts'
-import type {
-  Caller,
-  ClientSession,
-  Exchange,
-  HandlerRun,
-  InputStrategy,
-  Peer,
-} from '../../request/exchange.ts'
-import { type LiveRequest, liveInput, type StepMemory } from '../../request/live-run.ts'
+import type { Caller, ClientSession, Peer } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { notificationOf } from '../../server/subscriptions.ts'
 import { missingScopesError } from '../../server/visibility.ts'
@@ -46,150 +44,16 @@ import {
   cancelCall,
   expectsResponse,
   failure,
-  type Outlet,
   refusalOf,
   requireMethod,
   ServedRequest,
   type ServedResponse,
 } from './served-request.ts'
-
-/** Sends messages that belong to one request of a session, including requests to the client. */
-export interface SessionOutlet extends Outlet {
-  /** Sends a request to the client; false if it can never arrive. */
-  request(message: JsonRpcRequest): boolean
-  /** What a run on another node would repeat; absent where none can follow. */
-  readonly memory?: RunMemory | undefined
-}
-
-/** The questions and steps of a request whose handler another node may run again. */
-export interface RunMemory extends StepMemory {
-  question(method: string, params: JsonObject): RememberedQuestion
-}
-
-export interface RememberedQuestion {
-  /** What an earlier run asked. Undefined in a first run. */
-  readonly earlier: Promise<EarlierQuestion | undefined> | undefined
-  /** Names the id of a question before it is sent. */
-  sent(id: RequestId): void
-  /** Stores a response before the handler has it. */
-  answered(id: RequestId, response: JsonRpcResponse): Promise<void>
-}
-
-/** A question of an earlier run, with the response if it had one. */
-export interface EarlierQuestion {
-  readonly id: string
-  readonly response?: JsonRpcResponse
-  /** It is not known whether the client received it, because its event was not stored. It is sent again with the same id. */
-  readonly isUncertain?: boolean
-}
-
-const requestOver = 'The request that asked is over'
-
-/** The ids of requests to the client. */
-interface QuestionIds {
-  next(requester: SessionRequester, method: string, params: JsonObject): RequestId
-  /** Waits for the response to a question that an earlier run asked. */
-  again(requester: SessionRequester, id: string): void
-  /** Called when a request was answered or withdrawn. */
-  over(id: RequestId): void
-}
-
-/** Sends requests to the client on behalf of one request of a session. */
-class SessionRequester implements InputStrategy {
-  readonly #pending: PendingRequests
-  readonly #ids: QuestionIds
-  readonly #outlet: SessionOutlet
-  #inputStrategy: InputStrategy | undefined
-  #open: Map<RequestId, (error: Error) => void> | undefined
-  #over = false
-
-  constructor(pending: PendingRequests, ids: QuestionIds, outlet: SessionOutlet) {
-    this.#pending = pending
-    this.#ids = ids
-    this.#outlet = outlet
-  }
-
-  begin(exchange: Exchange): HandlerRun {
-    return this.#live().begin(exchange)
-  }
-
-  resume(exchange: Exchange): Promise<HandlerRun> {
-    return this.#live().resume(exchange)
-  }
-
-  get relay(): LiveRequest {
-    return (...question) => this.#ask(...question)
-  }
-
-  get waiting(): boolean {
-    return this.#open !== undefined && this.#open.size > 0
-  }
-
-  #live(): InputStrategy {
-    this.#inputStrategy ??= liveInput(this.relay, this.#outlet.memory)
-    return this.#inputStrategy
-  }
-
-  async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
-    signal.throwIfAborted()
-    if (this.#over) throw new McpError('CANCELLED', requestOver)
-    const remembered = this.#outlet.memory?.question(method, params)
-    // A first run does not wait: its questions are sent in their order.
-    const earlier = remembered?.earlier === undefined ? undefined : await remembered.earlier
-    if (earlier?.response !== undefined) return resultIn(earlier.response)
-    const id = earlier?.id ?? this.#ids.next(this, method, params)
-    const answered = this.#pending.open(id)
-    this.#open ??= new Map()
-    const open = this.#open
-    const withdrawn = new Promise<never>((_, reject) => open.set(id, reject))
-    const onAbort = (): void => this.#withdraw(id, 'The request that asked was cancelled')
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      remembered?.sent(id)
-      if (earlier !== undefined) this.#ids.again(this, earlier.id)
-      const isSent = earlier !== undefined && earlier.isUncertain !== true
-      if (!isSent && !this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
-        throw new McpError('CONNECTION_CLOSED', 'the connection was lost')
-      }
-      const response = await Promise.race([answered, withdrawn])
-      if (remembered !== undefined) await remembered.answered(id, response)
-      return resultIn(response)
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-      this.#pending.delete(id)
-      open.delete(id)
-      this.#ids.over(id)
-      answered.catch(() => {})
-    }
-  }
-
-  /** Cancels all pending requests to the client, and rejects further ones. */
-  close(): void {
-    this.#over = true
-    if (this.#open === undefined) return
-    for (const id of [...this.#open.keys()]) this.#withdraw(id, requestOver)
-  }
-
-  #withdraw(id: RequestId, reason: string): void {
-    const reject = this.#open?.get(id)
-    if (reject === undefined) return
-    this.#open?.delete(id)
-    this.#pending.delete(id)
-    const params = { requestId: id, reason }
-    this.#outlet.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
-    reject(new McpError('CANCELLED', reason))
-  }
-}
-
-/** @throws RpcError for an error response */
-function resultIn(response: JsonRpcResponse): unknown {
-  if ('result' in response) return response.result
-  throw new RpcError(response.error.code, response.error.message, response.error.data)
-}
+import { type QuestionIds, type SessionOutlet, SessionRequester } from './session-requester.ts'
 
 /**
  * Negotiates the revision and capabilities of a client that sends `initialize`.
- * @param offer the capabilities to declare, of those that the server has on this revision
+ * @param offer selects the capabilities to declare from those that the server has on this revision
  * @returns the client, the result, and the characters of the stored client info and capabilities
  * @throws RpcError -32602 for invalid params
  */
@@ -352,10 +216,11 @@ export class Session {
     const requester = new SessionRequester(this.#pending, this.#ids, outlet)
     const { bounds } = this.#options
     const call = new ServedRequest(message, peer, requester, outlet, bounds, this.#clientSession)
-    const response = await calls.run(call, this.#server)
-    requester.close()
-    this.#requesters.delete(requester)
-    return response
+    return await calls.run(call, this.#server, (response) => {
+      requester.close()
+      this.#requesters.delete(requester)
+      return response
+    })
   }
 
   readonly #ids: QuestionIds = {
@@ -597,8 +462,8 @@ export async function serveBatch(
   if (receiver.peer?.revision.batches !== true) {
     throw invalidRequest(`batches are part of revision 2025-03-26 only, so send each message by itself`)
   }
-  if (values.length === 0) throw invalidRequest('a batch must hold at least one message')
-  if (values.length > max) throw invalidRequest(`a batch may hold at most ${max} messages`)
+  if (values.length === 0) throw invalidRequest('a batch must contain at least one message')
+  if (values.length > max) throw invalidRequest(`a batch may contain at most ${max} messages`)
   const serveOne = async (value: unknown): Promise<ServedResponse> => {
     const classified = classify(value)
     switch (classified.kind) {

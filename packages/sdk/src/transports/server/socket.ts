@@ -28,7 +28,7 @@ const probeMs = 1000
 
 /**
  * Removes a stale socket file.
- * @throws McpError CONNECT_FAILED if a server listens on it, or it is no socket
+ * @throws McpError 'CONNECT_FAILED' if a server listens on it, or it is no socket
  */
 async function clearStale(path: string): Promise<void> {
   if (onWindows) return
@@ -88,7 +88,10 @@ function refused(where: string, why: string, cause?: unknown): McpError {
 
 /** The address of a server: a Unix domain socket (a named pipe on Windows), or a TCP port. */
 export type SocketAddress =
-  | { readonly path: string }
+  | {
+      /** Path of the socket file, or the name of a named pipe on Windows. */
+      readonly path: string
+    }
   | {
       /** 0 in `serveSocket`: any free port. */
       readonly port: number
@@ -113,6 +116,7 @@ export interface ServeSocketOptions extends StateOptions {
 export interface SocketServer {
   /** Its address, with the actual port. */
   readonly address: { readonly path: string } | { readonly port: number; readonly host: string }
+  /** Number of open connections. */
   readonly connections: number
   /** Stops listening and closes every connection; responses within 0.9 s are sent. */
   close(): Promise<void>
@@ -127,7 +131,7 @@ const optionNames = Object.keys({
 
 /** Milliseconds for a client to read the last messages after its connection was closed. */
 const lingerMs = 1000
-/** Milliseconds for it to close its own end then. */
+/** Milliseconds for the client to close its own end afterwards. */
 const goodbyeMs = 250
 const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }
 
@@ -136,7 +140,7 @@ const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, kee
  * one message per line. A socket file can be used by its owner only, and a stale one is removed; on TCP every program of this
  * machine may connect, without authentication.
  * @throws TypeError for a host that is no loopback address, unless that is allowed
- * @throws McpError CONNECT_FAILED if it cannot listen on the address
+ * @throws McpError 'CONNECT_FAILED' if it cannot listen on the address
  */
 export async function serveSocket(
   server: Server,
@@ -149,7 +153,7 @@ export async function serveSocket(
   if ('port' in address) requirePort('serveSocket', address.port)
   if ('port' in address && !isLoopback(hostOf(address)) && options.dangerouslyListenBeyondLoopback !== true) {
     throw new TypeError(
-      `host: "${hostOf(address)}" is reached from other machines, and a socket authenticates nobody. Serve HTTP there, ` +
+      `host: "${hostOf(address)}" is reached from other machines, and sockets have no authentication. Serve HTTP there, ` +
         'or set dangerouslyListenBeyondLoopback.',
     )
   }

@@ -21,7 +21,7 @@ function guardStdout(): { write(text: string, done: () => void): void; restore()
       ? stderr.write(chunk, encoding)
       : stderr.write(chunk, encoding, done)
   }
-  // stderr is slow to create, so the first response does not wait for it.
+  // Creating stderr is slow, so it is done after the first response.
   setImmediate(heldStderr)
   return {
     write: (text, done) => original.call(stdout, text, 'utf8', done),
@@ -47,14 +47,13 @@ export interface ServeStdioOptions extends StateOptions {
   /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
   /**
-   * Whether the process continues when its client disconnected, for processes with other duties. Default false: if something
-   * (a timer, a database) still keeps it alive a second later, it exits. A process that was given an `input`, or closed the
-   * connection itself, does not exit.
+   * Whether the process continues when its client disconnected, for processes with other tasks. Default false: if something
+   * (a timer, a database) still keeps it alive a second later, it exits. With `input`, or after `close`, it does not exit.
    */
   outlives?: boolean
-  /** Default: stdin. */
+  /** The stream to read from. Default: stdin. */
   input?: Readable
-  /** Default: stdout. */
+  /** The stream to write to. Default: stdout. */
   output?: Writable
 }
 
@@ -70,6 +69,8 @@ export interface StdioServer {
  * Serves one client on stdin and stdout, in every revision. Meanwhile other writes to stdout (`console.log`, libraries) go to
  * stderr. When stdin ends, handlers are aborted; the process exits if one still runs after 1 s, if the client stopped reading,
  * or if something else keeps it alive for another second and `outlives` is not set.
+ * @throws McpError 'INVALID' for an unknown option or limit, TypeError for what is not a server
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  */
 export function serveStdio(server: Server, options: ServeStdioOptions = {}): StdioServer {
   requireServer(server, 'serveStdio')

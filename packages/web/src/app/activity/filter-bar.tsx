@@ -2,7 +2,7 @@ import { Search } from 'lucide-react'
 import { Fragment, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { uiStyle } from '../ui/ui.tsx'
 import style from './activity.module.css'
@@ -218,7 +218,7 @@ export function FilterBar({
               <span>{`${' '.repeat(Math.max(0, (columnOf(error) ?? 1) - 1))}▲`}</span>
             </pre>
           )}
-          <Foreign text={foreign(error.message)} />
+          <HostText text={foreign(error.message)} />
         </div>
       )}
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}

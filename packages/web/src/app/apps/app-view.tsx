@@ -6,14 +6,14 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { Badge, Button, Note } from '../ui/ui.tsx'
 import style from './apps.module.css'
 import { surroundings, useSurroundings } from './surroundings.ts'
 
-/** The port of the frames of apps; undefined where the host serves none. */
-const appsPort = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
+/** The origins of the frames of apps, with an asterisk: `http://*.localhost:7421`. Empty where the host serves none. */
+const apps = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
 /** As the server of the frames has it. */
 const sandbox = 'allow-scripts allow-same-origin allow-forms'
 const features = {
@@ -61,7 +61,7 @@ export function AppView(props: AppViewProps): ReactNode {
   const opened = useRef<string>(undefined)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt opens it again
   useEffect(() => {
-    if (appsPort === '') {
+    if (apps === '') {
       setState({ step: 'failed', error: new Error(t('app.noPort')) })
       return
     }
@@ -147,7 +147,7 @@ function Failed({
   }
   return (
     <Note tone={isBlocked ? 'info' : 'warn'}>
-      {isBlocked ? t('app.blocked') : <Foreign text={foreign(error.message)} />}{' '}
+      {isBlocked ? t('app.blocked') : <HostText text={foreign(error.message)} />}{' '}
       <Button small onClick={() => (isBlocked ? void ask() : onAgain())} data-act="app-again">
         {t(isBlocked ? 'app.askAgain' : 'app.again')}
       </Button>
@@ -212,7 +212,7 @@ function Frame({
   }
   const closing = useRef(close)
   closing.current = close
-  const origin = `http://p-${page.site}.localhost:${appsPort}`
+  const origin = apps.replace('*', `p-${page.site}`)
   useEffect(() => {
     const made = new AppBridge({
       page,

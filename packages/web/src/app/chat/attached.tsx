@@ -4,7 +4,7 @@ import { type ReactNode, useDeferredValue, useEffect, useState } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Diff, Foreign } from '../text/foreign.tsx'
+import { Diff, Foreign, HostText } from '../text/foreign.tsx'
 import { plainText, type Wire, wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Button, Note, Search, uiStyle } from '../ui/ui.tsx'
@@ -135,7 +135,7 @@ function Included({
           <ul>
             {left.map(({ server, uri, reason }) => (
               <li key={`${server} ${plainText(uri)}`}>
-                <Foreign text={uri} most={80} inline />: <Foreign text={reason} most={200} inline />
+                <Foreign text={uri} most={80} inline />: <HostText text={reason} most={200} inline />
               </li>
             ))}
           </ul>
@@ -187,7 +187,7 @@ function Attached({
         {copy.because !== undefined && (
           <>
             {' '}
-            · {t('context.automatic')}: <Foreign text={copy.because} most={160} inline />
+            · {t('context.automatic')}: <HostText text={copy.because} most={160} inline />
           </>
         )}
       </p>
@@ -335,7 +335,7 @@ function Picker({
       {attach.error !== undefined && <ErrorNote error={attach.error} />}
       {[...(result?.failed ?? []), ...(result?.withheld ?? [])].map(({ server, uri, reason }) => (
         <Note key={`${server} ${plainText(uri)}`} tone="warn" live>
-          <Foreign text={uri} most={80} inline />: <Foreign text={reason} most={300} />
+          <Foreign text={uri} most={80} inline />: <HostText text={reason} most={300} />
         </Note>
       ))}
       <div className={style.choices}>

@@ -94,6 +94,8 @@ export function Call({
   const state = stateOf(call, result, isBusy)
   const { Icon, tone } = icons[state]
   const content = contentOf(result)
+  const given = call?.result?.content
+  const isShortened = given !== undefined && JSON.stringify(given).length > JSON.stringify(content).length
   return (
     <div className={style.call} data-state={state}>
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -128,6 +130,12 @@ export function Call({
               <>
                 <h3>
                   {t('call.result')} <Tokens content={content} />
+                  {isShortened && (
+                    <>
+                      {' '}
+                      {t('call.given')} <Tokens content={given} />
+                    </>
+                  )}
                 </h3>
                 <Blocks content={content} label={t('call.result')} />
               </>

@@ -8,7 +8,7 @@ import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
 import { Fixes } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { Button, Note } from '../ui/ui.tsx'
 import type { CallRow } from './call.tsx'
@@ -44,7 +44,7 @@ export function Opened({ id }: { id: string }): ReactNode {
     return (
       <div className={style.log}>
         <Note tone="danger">
-          <Foreign text={foreign(state.message)} />
+          <HostText text={foreign(state.message)} />
         </Note>
       </div>
     )
@@ -62,7 +62,7 @@ function Conversation({ id }: { id: string }): ReactNode {
   if (error !== undefined)
     return (
       <Note tone="danger">
-        <Foreign text={foreign(error.message)} />
+        <HostText text={foreign(error.message)} />
       </Note>
     )
   if (rows === undefined) return <div className={style.conversation} />
@@ -277,12 +277,12 @@ function End({ info }: { info: InfoRow }): ReactNode {
     <>
       {info.wait !== undefined && (
         <Note tone="warn">
-          <Foreign text={info.wait.why} />
+          <HostText text={info.wait.why} />
         </Note>
       )}
       {info.fault !== undefined && (
         <Note tone={info.fault.code === 'CANCELLED' ? 'info' : 'danger'} live>
-          <Foreign text={info.fault.message} />
+          <HostText text={info.fault.message} />
           {info.fault.fixes !== undefined && <Fixes fixes={info.fault.fixes} />}
         </Note>
       )}

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { type foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import style from './chat.module.css'
@@ -38,7 +38,7 @@ export function ToolsSection({ conversation, info }: { conversation: string; inf
       </h3>
       {meter?.deferred === true && (
         <p className={style.quiet}>
-          <Foreign text={meter.why} most={300} />
+          <HostText text={meter.why} most={300} />
         </p>
       )}
       {act.error !== undefined && <ErrorNote error={act.error} />}

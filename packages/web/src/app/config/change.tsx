@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import { Button, Note } from '../ui/ui.tsx'
 import style from './config.module.css'
@@ -131,7 +131,7 @@ export function PlanFacts({ plan }: { plan: Wire<ConfigPlan> }): ReactNode {
       </ul>
       {plan.problems.map(({ message, path }) => (
         <Note key={`${plainText(path)} ${plainText(message)}`} tone="warn">
-          <Foreign text={path} inline /> <Foreign text={message} />
+          <Foreign text={path} inline /> <HostText text={message} />
         </Note>
       ))}
       <FileDiff before={plainText(plan.before)} after={plainText(plan.after)} label={t('change.diff')} />

@@ -104,9 +104,15 @@ export class HostConnection {
   }
 }
 
+/** Changes within this time are shown together: of a burst, React would render each, and give up after 50. */
+const togetherMs = 16
+
 /** The rows of one topic, followed while something shows them. */
 class TopicStore {
+  /** The rows that are shown. */
   rows: View<unknown> | undefined
+  #latest: View<unknown> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
   error: Error | undefined
   readonly #client: HostClient
   readonly #name: string
@@ -124,12 +130,12 @@ class TopicStore {
     this.#listeners.add(listener)
     this.#unsubscribe ??= this.#client.subscribe<string>(this.#name, {
       rows: (rows) => {
-        this.rows = rows
-        this.#changed()
+        this.#latest = rows
+        if (this.#timer === undefined) this.#show()
       },
       ended: (error) => {
         this.error = error
-        this.#changed()
+        this.#show()
       },
     })
     return () => {
@@ -144,7 +150,13 @@ class TopicStore {
     }
   }
 
-  #changed(): void {
+  #show(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (this.rows !== this.#latest) this.#show()
+    }, togetherMs)
+    this.rows = this.#latest
     for (const listener of this.#listeners) listener()
   }
 }

@@ -1,4 +1,4 @@
-const storageKey = 'jackfield.page-key'
+export const storageKey = 'jackfield.page-key'
 
 /** Identifies this page, as the server that sent it knows it. */
 export const pageBuild: string = document.querySelector<HTMLMetaElement>('meta[name=build]')?.content ?? ''
@@ -28,36 +28,4 @@ export async function logIn(key: string): Promise<boolean> {
     return false
   localStorage.setItem(storageKey, body.pageKey)
   return true
-}
-
-/** A browser that is logged in. */
-export interface Session {
-  readonly id: string
-  readonly name: string
-  readonly used: string
-  readonly isThis: boolean
-}
-
-/** The browsers that are logged in, this one among them. */
-export async function readSessions(): Promise<readonly Session[]> {
-  const { sessions }: { sessions: readonly Session[] } = await (await proven('GET', '/sessions')).json()
-  return sessions
-}
-
-/** Logs another browser out. */
-export async function endSession(id: string): Promise<void> {
-  await proven('DELETE', `/sessions/${encodeURIComponent(id)}`)
-}
-
-/** Logs this browser out; the server then closes its sockets with the code that asks for a login. */
-export async function logOut(): Promise<void> {
-  await proven('POST', '/logout')
-  localStorage.removeItem(storageKey)
-}
-
-/** A request with both halves of the session. */
-async function proven(method: string, path: string): Promise<Response> {
-  const response = await fetch(path, { method, headers: { Authorization: `Bearer ${pageKey() ?? ''}` } })
-  if (!response.ok) throw new Error((await response.text()).trim())
-  return response
 }

@@ -30,9 +30,21 @@ export function firstLanguage(): Language {
     : 'en'
 }
 
+/** Gives sentences of the host in the language of the page; they are written in English. */
+let translate: ((sentence: string) => string | undefined) | undefined
+
 /** Shows the page in another language, without a reload. */
 export async function setLanguage(language: Language, { keep = false } = {}): Promise<void> {
-  i18n.loadAndActivate({ locale: language, messages: await catalogs[language]() })
+  const messages = await catalogs[language]()
+  if (language === 'en') translate = undefined
+  else {
+    const [{ translator }, sentences] = await Promise.all([
+      import('./host-sentences.ts'),
+      import('../../../locales/host.zh-CN.po'),
+    ])
+    translate = translator(sentences.default)
+  }
+  i18n.loadAndActivate({ locale: language, messages })
   document.documentElement.lang = language
   if (keep) localStorage.setItem(storageKey, language)
 }
@@ -75,6 +87,13 @@ export function useOutcome(): (outcome: string) => string {
     const id = `outcome.${outcome}`
     return id in english ? text(id) : outcome
   }
+}
+
+/** A sentence of the host in the language of the page. `isEnglish`: there is no translation. */
+export function useHostSentence(sentence: string): { sentence: string; isEnglish: boolean } {
+  useLanguage()
+  const translated = translate?.(sentence)
+  return { sentence: translated ?? sentence, isEnglish: translate !== undefined && translated === undefined }
 }
 
 export function useLanguage(): Language {

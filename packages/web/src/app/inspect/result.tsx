@@ -9,7 +9,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { ChangeTable } from '../questions/arguments.tsx'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
-import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
+import { ExactJson, Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, wire } from '../text/foreign-type.ts'
 import { changedPlaces } from '../text/pieces.ts'
 import { Button, Lamp, Note, uiStyle, Views } from '../ui/ui.tsx'
@@ -180,7 +180,7 @@ function Outcome({
       </div>
       {row.fault !== undefined && row.state !== 'stopped' && (
         <Note tone="danger" live>
-          <Foreign text={row.fault.message} />
+          <HostText text={row.fault.message} />
           {row.fault.fixes !== undefined && <Fixes fixes={row.fault.fixes} />}
         </Note>
       )}

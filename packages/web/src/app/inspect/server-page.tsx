@@ -6,7 +6,7 @@ import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
+import { Foreign, ForeignBox, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
@@ -129,7 +129,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
               <Link href={routes.tool.to(server, name)}>
                 <Foreign text={foreign(name)} inline />
               </Link>{' '}
-              {t(`inspect.fault.${what}`)} <Foreign text={foreign(reason)} most={300} />
+              {t(`inspect.fault.${what}`)} <HostText text={foreign(reason)} most={300} />
             </Note>
           ))}
           {withheld.map(({ what, name, state }) => (

@@ -7,7 +7,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { readArguments } from '../questions/arguments.tsx'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes, useAddress } from '../routes.ts'
-import { Foreign, JsonTree } from '../text/foreign.tsx'
+import { Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Button, Empty, Field, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import { Arguments, JsonField } from './arguments.tsx'
@@ -152,7 +152,7 @@ function Tool({
           )}
           {faults.map(({ what, reason }) => (
             <Note key={what} tone="danger">
-              {t(`inspect.fault.${what}`)} <Foreign text={foreign(reason)} most={600} />
+              {t(`inspect.fault.${what}`)} <HostText text={foreign(reason)} most={600} />
             </Note>
           ))}
           {(linked !== undefined || isFromLast) && (

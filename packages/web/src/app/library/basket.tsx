@@ -6,7 +6,7 @@ import { useAct, useHost, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
@@ -172,7 +172,7 @@ function Left({
       <ul className={style.reasons}>
         {list.slice(0, mostReasons).map(({ server, uri, reason }) => (
           <li key={`${server} ${plainText(uri)}`}>
-            {server} <Foreign text={uri} most={120} inline />: <Foreign text={reason} most={200} inline />
+            {server} <Foreign text={uri} most={120} inline />: <HostText text={reason} most={200} inline />
           </li>
         ))}
       </ul>

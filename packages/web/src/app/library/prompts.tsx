@@ -5,7 +5,7 @@ import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, JsonTree } from '../text/foreign.tsx'
+import { Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire, wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Empty, Field, Note, Search, uiStyle } from '../ui/ui.tsx'
@@ -183,7 +183,7 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
       </h3>
       {withheld.map(({ withheld: reason }) => (
         <Note key={reason === undefined ? '' : plainText(reason)} tone="info">
-          <Foreign text={reason ?? foreign('')} />
+          <HostText text={reason ?? foreign('')} />
         </Note>
       ))}
       {messages.map((message, n) => (

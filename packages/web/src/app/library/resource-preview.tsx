@@ -7,7 +7,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Bytes } from '../text/bytes.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
+import { Foreign, ForeignBox, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Note, uiStyle, Views } from '../ui/ui.tsx'
@@ -86,7 +86,7 @@ function Contents({
       </div>
       {data.withheld !== undefined && (
         <Note tone="info">
-          <Foreign text={data.withheld} />
+          <HostText text={data.withheld} />
         </Note>
       )}
       {data.contents.map((content) => (

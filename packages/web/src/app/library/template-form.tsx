@@ -3,7 +3,7 @@ import { useLocation } from 'wouter'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Note } from '../ui/ui.tsx'
@@ -62,7 +62,7 @@ export function TemplateForm({
       })}
       {problem != null && (
         <Note tone="danger" live>
-          <Foreign text={foreign(problem.message)} />
+          <HostText text={foreign(problem.message)} />
         </Note>
       )}
       <div className={screen.bar}>

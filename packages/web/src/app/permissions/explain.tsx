@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Field, Note, uiStyle } from '../ui/ui.tsx'
@@ -112,7 +112,7 @@ function Explanation({
   if (error !== null)
     return (
       <Note tone="danger">
-        <Foreign text={foreign(error.message)} />
+        <HostText text={foreign(error.message)} />
       </Note>
     )
   if (data === undefined) return null

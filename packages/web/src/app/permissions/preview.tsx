@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Note } from '../ui/ui.tsx'
@@ -27,7 +27,7 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
   if (error !== null)
     return (
       <Note tone="danger">
-        <Foreign text={foreign(error.message)} />
+        <HostText text={foreign(error.message)} />
       </Note>
     )
   if (data === undefined) return null

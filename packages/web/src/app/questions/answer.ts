@@ -53,17 +53,20 @@ export function useDraft<T>(
   isDraft: (value: unknown) => value is T,
 ): [T, (value: T) => void, () => void] {
   const name = `jackfield.draft.${key}`
-  const [value, setValue] = useState<T>(() => {
+  const read = (): { name: string; value: T } => {
     try {
       const stored: unknown = JSON.parse(sessionStorage.getItem(name) ?? 'null')
-      return isDraft(stored) ? stored : first
+      return { name, value: isDraft(stored) ? stored : first }
     } catch {
-      return first
+      return { name, value: first }
     }
-  })
+  }
+  const [state, setState] = useState(read)
+  const draft = state.name === name ? state : read()
+  if (draft !== state) setState(draft)
   const keep = useCallback(
     (next: T) => {
-      setValue(next)
+      setState({ name, value: next })
       try {
         sessionStorage.setItem(name, JSON.stringify(next))
       } catch {
@@ -72,7 +75,7 @@ export function useDraft<T>(
     },
     [name],
   )
-  return [value, keep, () => sessionStorage.removeItem(name)]
+  return [draft.value, keep, () => sessionStorage.removeItem(name)]
 }
 
 export const isText = (value: unknown): value is string => typeof value === 'string'

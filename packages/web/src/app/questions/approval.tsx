@@ -2,7 +2,7 @@ import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/h
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
-import { ExactJson, Foreign } from '../text/foreign.tsx'
+import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'
 import { changedPlaces, leavesOf } from '../text/pieces.ts'
 import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
@@ -205,7 +205,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
     >
       {problem !== undefined && (
         <Note tone="danger" live>
-          <Foreign text={problem} />
+          <HostText text={problem} />
         </Note>
       )}
       <Views

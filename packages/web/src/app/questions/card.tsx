@@ -4,7 +4,7 @@ import { useConnection, useHost, useNow, useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { type foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Button, Note } from '../ui/ui.tsx'
@@ -132,7 +132,7 @@ function Settled({ row }: { row: Row }): ReactNode {
   if (row.answer === undefined)
     return (
       <Note tone="warn">
-        {t(`inbox.state.${row.state}`)} {row.reason !== undefined && <Foreign text={row.reason} />}
+        {t(`inbox.state.${row.state}`)} {row.reason !== undefined && <HostText text={row.reason} />}
       </Note>
     )
   const { value, by, at } = row.answer
@@ -197,7 +197,7 @@ export function Findings({
   return findings?.map(({ severity, message }, n) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: the findings of a question do not change
     <Note key={n} tone={tones[severity]}>
-      <Foreign text={message} />
+      <HostText text={message} />
     </Note>
   ))
 }

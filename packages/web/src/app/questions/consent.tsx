@@ -1,7 +1,7 @@
 import type { Root } from '@jackfield/sdk'
 import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Diff, Foreign } from '../text/foreign.tsx'
+import { Diff, Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Note } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
@@ -77,7 +77,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
                       : 'info'
                 }
               >
-                <Foreign text={message} />
+                <HostText text={message} />
               </Note>
             ))}
           </label>

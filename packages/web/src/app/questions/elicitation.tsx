@@ -11,7 +11,7 @@ import {
 } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { ExactJson, Foreign, ForeignBox } from '../text/foreign.tsx'
+import { ExactJson, Foreign, ForeignBox, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
@@ -303,7 +303,11 @@ function FormRow({
   const hint = (
     <>
       {field.description !== undefined && <Foreign text={foreign(field.description)} most={1_000} />}
-      {field.constraint !== undefined && <div>{field.constraint}</div>}
+      {field.constraint !== undefined && (
+        <div>
+          <HostText text={foreign(field.constraint)} />
+        </div>
+      )}
       {isRemembered && <div>{t('form.remembered')}</div>}
       {!isRemembered && field.default !== undefined && <div>{t('form.default')}</div>}
     </>
@@ -353,14 +357,22 @@ function FormRow({
         {kind === 'choices' && (
           <div className={uiStyle.hint}>{t('form.chosen', { count: chosen.length })}</div>
         )}
-        {problem !== undefined && <div className={uiStyle.problem}>{problem}</div>}
+        {problem !== undefined && (
+          <div className={uiStyle.problem}>
+            <HostText text={foreign(problem)} />
+          </div>
+        )}
       </fieldset>
     )
   }
   const text = typeof typed === 'string' ? typed : ''
   return (
     <div className={uiStyle.field}>
-      <Field label={label} hint={hint} problem={problem}>
+      <Field
+        label={label}
+        hint={hint}
+        problem={problem === undefined ? undefined : <HostText text={foreign(problem)} />}
+      >
         {({ id: _, ...ids }) =>
           kind === 'choice' ? (
             <select
@@ -544,7 +556,7 @@ function PageCard({
       <Findings findings={question.findings} />
       {visit?.problem !== undefined && (
         <Note tone="warn">
-          <Foreign text={visit.problem} />
+          <HostText text={visit.problem} />
         </Note>
       )}
       <p className={style.settled}>{t(visit === undefined ? 'page.nothingFetched' : 'page.waits')}</p>

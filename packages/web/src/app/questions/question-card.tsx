@@ -1,15 +1,28 @@
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { Part } from '../text/part.tsx'
 import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallationCard, LoginCard, RootsCard, StartCard } from './consent.tsx'
 import { ElicitationCard } from './elicitation.tsx'
 import { InputCard } from './input.tsx'
-import { ResultCard } from './result.tsx'
-import { SamplingRequestCard, SamplingResultCard } from './sampling.tsx'
+
+const ResultCard = lazy(() => import('./result.tsx'))
+const SamplingRequestCard = lazy(() => import('./sampling-request.tsx'))
+const SamplingResultCard = lazy(() => import('./sampling-result.tsx'))
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {
+  return (
+    <Part name={row.digest}>
+      <Suspense>
+        <CardOfKind row={row} />
+      </Suspense>
+    </Part>
+  )
+}
+
+function CardOfKind({ row }: { row: Row }): ReactNode {
   const { question } = row
   // A question that is put again with other contents is another card: nothing typed for the one before is sent.
   const key = row.digest

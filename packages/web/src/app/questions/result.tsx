@@ -1,5 +1,6 @@
+import { defaultResultCharacters, fitResult, forModel } from '@jackfield/host/browser'
 import type { CallToolResult } from '@jackfield/sdk'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { Blocks } from '../text/blocks.tsx'
 import { ExactJson, JsonTree } from '../text/foreign.tsx'
@@ -14,13 +15,20 @@ import style from './questions.module.css'
 import { DraftActs, EditedContent, Side, TwoSides } from './two-sides.tsx'
 
 /** May the caller see this result of a tool, and as it is? */
-export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'result'> }): ReactNode {
+export default function ResultCard({
+  row,
+  question,
+}: {
+  row: Row
+  question: QuestionOf<'result'>
+}): ReactNode {
   const t = useText()
   const answering = useAnswer<'result'>(row)
   const given = plain<CallToolResult>(question.result)
   const draft = useJsonDraft(`${row.id}.result`, given, ({ content }) => Array.isArray(content))
   const [isJson, setJson] = useState(draft.value === undefined)
   const result = draft.value
+  const isForModel = question.cause.caller === 'chat'
   return (
     <Card
       row={row}
@@ -49,8 +57,8 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
     >
       <TwoSides
         left={
-          <Side title={t('result.given')} note={<Tokens content={given.content} />}>
-            <Blocks content={given.content} label={t('result.given')} />
+          <Side title={t('result.given')} note={<Tokens content={contentOf(given)} />}>
+            <Blocks content={given.content} label={t('result.original')} />
             {given.structuredContent !== undefined && (
               <JsonTree value={given.structuredContent} label={t('result.structured')} />
             )}
@@ -61,7 +69,7 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
             title={t('result.passed')}
             note={
               <>
-                {result !== undefined && <Tokens content={result.content} />}
+                {result !== undefined && <Tokens content={contentOf(result)} />}
                 <DraftActs draft={draft} isJson={isJson} onJson={setJson} />
               </>
             }
@@ -83,6 +91,7 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
                 )}
               </>
             )}
+            {isForModel && result !== undefined && <Shortened result={result} />}
           </Side>
         }
       />
@@ -96,5 +105,36 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
         <ExactJson value={question.arguments} label={t('result.arguments')} />
       </details>
     </Card>
+  )
+}
+
+/** All that a caller gets of a result. */
+function contentOf({ content, structuredContent }: CallToolResult): unknown[] {
+  return [...content, ...(structuredContent === undefined ? [] : [structuredContent])]
+}
+
+/** The part of a long result that the model of a conversation gets. */
+function Shortened({ result }: { result: CallToolResult }): ReactNode {
+  const t = useText()
+  const shown = useMemo(() => {
+    let isWhole = true
+    const content = fitResult(forModel(result), defaultResultCharacters, () => {
+      isWhole = false
+      return '…'
+    })
+    return isWhole ? undefined : content
+  }, [result])
+  if (shown === undefined) return null
+  return (
+    <details>
+      <summary>
+        {t('result.shortened')}{' '}
+        <span className={style.aside}>
+          <Tokens content={shown} />
+        </span>
+      </summary>
+      <p className={style.aside}>{t('result.shortenedMeans')}</p>
+      <Blocks content={shown} label={t('result.shortened')} />
+    </details>
   )
 }

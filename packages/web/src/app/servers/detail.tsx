@@ -5,7 +5,7 @@ import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import screen from '../ui/screen.module.css'
@@ -42,13 +42,13 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
       </div>
       {'fixes' in connection && (
         <Note tone="danger">
-          <Foreign text={connection.reason} />
+          <HostText text={connection.reason} />
           <Fixes fixes={connection.fixes} page={name} />
         </Note>
       )}
       {!('fixes' in connection) && 'reason' in connection && (
         <p className={style.quiet}>
-          <Foreign text={connection.reason} />
+          <HostText text={connection.reason} />
         </p>
       )}
       <div className={style.acts}>
@@ -230,10 +230,10 @@ function Examination({ server }: { server: string }): ReactNode {
                 {step}
               </Lamp>
               <span className={`${screen.grow} ${screen.muted}`}>
-                <Foreign text={message} most={400} inline />
+                <HostText text={message} most={400} inline />
                 {advice !== undefined && (
                   <div>
-                    <Foreign text={advice} most={400} inline />
+                    <HostText text={advice} most={400} inline />
                   </div>
                 )}
                 {fixes !== undefined && <Fixes fixes={fixes} page={server} />}

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { plainText } from '../text/foreign-type.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
@@ -34,7 +34,7 @@ export function TrustPart({ server }: { server: string }): ReactNode {
           key={plainText(message)}
           tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
         >
-          <Foreign text={message} />
+          <HostText text={message} />
         </Note>
       ))}
       <ul className={style.items}>

@@ -4,7 +4,7 @@ import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { HostText } from '../text/foreign.tsx'
 import { plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import screen from '../ui/screen.module.css'
@@ -153,7 +153,7 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
       </span>
       {!isQuiet && reason !== undefined && (
         <span className={style.reason}>
-          <Foreign text={reason} most={240} inline />
+          <HostText text={reason} most={240} inline />
         </span>
       )}
       {act.error !== undefined && (

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { ChangeReview, useChange } from '../config/change.tsx'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
@@ -18,7 +18,7 @@ export default function Configuration(): ReactNode {
   if (error !== null)
     return (
       <Note tone="info">
-        <Foreign text={foreign(error.message)} />
+        <HostText text={foreign(error.message)} />
       </Note>
     )
   if (data === undefined) return null
@@ -36,7 +36,7 @@ export default function Configuration(): ReactNode {
               <span className={style.code}>
                 <Foreign text={foreign(`${plainText(file)}${line === undefined ? '' : `:${line}`}`)} inline />
               </span>{' '}
-              {plainText(path) !== '' && <Foreign text={path} inline />} <Foreign text={message} />
+              {plainText(path) !== '' && <Foreign text={path} inline />} <HostText text={message} />
             </Note>
           ))}
         </section>
@@ -103,7 +103,7 @@ function TextEditor({
   if (error !== null)
     return (
       <Note tone="danger">
-        <Foreign text={foreign(error.message)} />
+        <HostText text={foreign(error.message)} />
       </Note>
     )
   if (data === undefined) return null

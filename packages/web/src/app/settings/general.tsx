@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { useAct, useRead, useTopic } from '../data/host.tsx'
-import { endSession, logOut, readSessions } from '../data/session.ts'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
+import { endSession, logOut, readSessions } from './sessions.ts'
 
 const themes = ['system', 'light', 'dark'] as const
 const isLanguage = (value: string): value is Language => Object.hasOwn(languages, value)
@@ -131,14 +131,18 @@ function Sessions(): ReactNode {
   return (
     <section className={screen.section}>
       <h3>{t('settings.sessions')}</h3>
-      <p className={screen.muted}>{t('settings.sessionsMean')}</p>
+      <p className={screen.muted}>
+        {data?.user === undefined
+          ? t('settings.sessionsMean')
+          : t('settings.signedInAs', { user: data.user, hours: data.hours ?? 0 })}
+      </p>
       {problem != null && (
         <Note tone="danger" live>
-          <Foreign text={foreign(problem.message)} />
+          <HostText text={foreign(problem.message)} />
         </Note>
       )}
       <ul className={screen.rows}>
-        {data?.map(({ id, name, used, isThis }) => (
+        {data?.sessions.map(({ id, name, used, isThis }) => (
           <li key={id} className={screen.row}>
             <span className={screen.name}>{name}</span>
             <span className={`${screen.grow} ${screen.muted}`}>

@@ -6,7 +6,7 @@ import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
@@ -118,7 +118,7 @@ function Review({
           key={`${at} ${plainText(message)}`}
           tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
         >
-          <Foreign text={message} />
+          <HostText text={message} />
         </Note>
       ))}
       <section className={screen.section}>
@@ -194,7 +194,7 @@ function Review({
       )}
       {(preview.error ?? install.error) != null && (
         <Note tone="danger" live>
-          <Foreign text={foreign((preview.error ?? install.error)?.message ?? '')} />
+          <HostText text={foreign((preview.error ?? install.error)?.message ?? '')} />
         </Note>
       )}
       <div className={screen.bar}>

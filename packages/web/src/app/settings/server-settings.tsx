@@ -5,7 +5,7 @@ import { ChangeReview, Place, useChange } from '../config/change.tsx'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
@@ -23,7 +23,7 @@ export default function ServerSettings(): ReactNode {
   if (error !== null)
     return (
       <Note tone="info">
-        <Foreign text={foreign(error.message)} />
+        <HostText text={foreign(error.message)} />
       </Note>
     )
   if (data === undefined) return null

@@ -7,6 +7,7 @@ import type { Row } from '../questions/answer.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
+import { Part } from '../text/part.tsx'
 import { Button, uiStyle, Views } from '../ui/ui.tsx'
 import style from './dock.module.css'
 import { type DockTab, dockTabs, useDock } from './dock-state.ts'
@@ -84,9 +85,11 @@ export function DockAside({
           (conversation === undefined ? (
             <p className={style.quiet}>{t('dock.noConversation')}</p>
           ) : (
-            <Suspense>
-              <ContextPanel key={conversation} conversation={conversation} wish={dock.wish} />
-            </Suspense>
+            <Part name={conversation}>
+              <Suspense>
+                <ContextPanel key={conversation} conversation={conversation} wish={dock.wish} />
+              </Suspense>
+            </Part>
           ))}
         {dock.tab === 'log' && <Log />}
       </section>

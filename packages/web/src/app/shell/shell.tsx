@@ -29,6 +29,7 @@ import { useText } from '../i18n/i18n.ts'
 import icon from '../icon.svg'
 import { useKeys } from '../keys/use-keys.ts'
 import { routes } from '../routes.ts'
+import { Part } from '../text/part.tsx'
 import { Button, Key } from '../ui/ui.tsx'
 import { DockAside, dockWidths } from './dock.tsx'
 import { type Dock, DockProvider, type DockSection, type DockTab, dockTabs } from './dock-state.ts'
@@ -247,14 +248,16 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         </nav>
         <Announcer count={open.length} newest={open.at(-1)} />
         {overlay !== undefined && (
-          <Suspense fallback={<EarlyKeys typed={early} onClose={() => setOverlay(undefined)} />}>
-            <Palette
-              view={overlay}
-              early={early}
-              onKeys={() => setOverlay('keys')}
-              onClose={() => setOverlay(undefined)}
-            />
-          </Suspense>
+          <Part name="palette">
+            <Suspense fallback={<EarlyKeys typed={early} onClose={() => setOverlay(undefined)} />}>
+              <Palette
+                view={overlay}
+                early={early}
+                onKeys={() => setOverlay('keys')}
+                onClose={() => setOverlay(undefined)}
+              />
+            </Suspense>
+          </Part>
         )}
       </div>
     </DockProvider>

@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { rich, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Note } from '../ui/ui.tsx'
-import { Foreign } from './foreign.tsx'
+import { Foreign, HostText } from './foreign.tsx'
 import { foreign, plain, type Wire, wire } from './foreign-type.ts'
 import style from './text.module.css'
 
@@ -44,7 +44,7 @@ export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: str
 export function ErrorNote({ error }: { error: Error }): ReactNode {
   return (
     <Note tone="danger" live>
-      <Foreign text={foreign(error.message)} />
+      <HostText text={foreign(error.message)} />
       {error instanceof HostError && <Fixes fixes={wire(error.fixes)} />}
     </Note>
   )

@@ -1,6 +1,6 @@
 import { wordDiff } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
-import { useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useHostSentence, useText } from '../i18n/i18n.ts'
 import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
 import { headOf, membersOf, piecesOf } from './pieces.ts'
 import style from './text.module.css'
@@ -52,6 +52,23 @@ export function Foreign({
       )}
     </bdi>
   )
+}
+
+/**
+ * A sentence of the host, whose values a server may have written. It is shown in the language of the page where there is a
+ * translation, and marked as English elsewhere.
+ */
+export function HostText({
+  text,
+  ...rest
+}: {
+  text: ForeignText
+  most?: number
+  inline?: boolean
+}): ReactNode {
+  const { sentence, isEnglish } = useHostSentence(plainText(text))
+  const shown = <Foreign text={foreign(sentence)} {...rest} />
+  return isEnglish ? <span lang="en">{shown}</span> : shown
 }
 
 /** A foreign text in the sunken box that marks it as such. */

@@ -86,9 +86,9 @@ async function prepare(directory: string, key: StoreKey): Promise<Uint8Array> {
     await makeFolder(directory)
     return await withLockFile(join(directory, 'key.lock'), () => key.load(directory))
   } catch (error) {
-    // Where nothing can be written, the lock guards nothing: a key that exists is read, and none can be made.
+    // A read-only folder needs no lock: an existing key can be read, and none can be created.
     if (readOnly.some((code) => isCode(error, code))) return await key.load(directory)
-    // A folder that stayed empty would look like one with credentials in it.
+    // An empty folder would be mistaken for a store with credentials.
     await rmdir(directory).catch(() => {})
     throw error
   }

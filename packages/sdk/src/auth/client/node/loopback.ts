@@ -33,9 +33,7 @@ export async function openBrowser(url: URL): Promise<void> {
   }
 }
 
-/**
- * Options of `loopback`. All have defaults.
- */
+/** Options of `loopback`. All have defaults. */
 export interface LoopbackOptions {
   /**
    * The port to listen on. Default: that of the last registration if free, else any free port. Pre-registered clients

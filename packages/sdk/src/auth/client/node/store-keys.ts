@@ -148,6 +148,7 @@ export interface KeychainOptions {
  * for example because it is locked.
  */
 export interface KeychainFailure {
+  /** `absent`: none, `no answer`: a timeout, `refused`: no access. */
   keychain: 'absent' | 'no answer' | 'refused'
 }
 

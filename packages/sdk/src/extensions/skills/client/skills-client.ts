@@ -46,8 +46,11 @@ function fromBase64(uri: string, text: string): Uint8Array {
 
 /** A verified file of a skill. */
 export interface SkillFile {
+  /** URI of the file. */
   readonly uri: string
+  /** Media type as sent by the server; undefined if it sent none. */
   readonly mimeType: string | undefined
+  /** Content of the file. */
   readonly bytes: Uint8Array
   /** The bytes as text; undefined if they are not UTF-8. */
   readonly text: string | undefined
@@ -61,6 +64,7 @@ export interface LoadOptions extends CallOptions {
 
 /** A loaded skill. Files are verified against its entry at load time. */
 export interface LoadedSkill {
+  /** The entry that the files are verified against. */
   readonly skill: Skill
   /** Its `SKILL.md`. Untrusted text from the server: show its origin to the model. */
   readonly text: string

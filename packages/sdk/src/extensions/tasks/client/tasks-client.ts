@@ -11,8 +11,11 @@ import type { TaskStatus } from '../record.ts'
 
 /** The state of a task, in the same form for every revision. */
 export interface TaskState {
+  /** Id of the task. */
   readonly taskId: string
+  /** `completed`, `failed` and `cancelled` are final. */
   readonly status: TaskStatus
+  /** One sentence about the status, for people. */
   readonly statusMessage?: string
   /** ISO 8601. */
   readonly createdAt: string
@@ -258,8 +261,9 @@ function withoutResultType({ resultType: _type, ...result }: JsonObject): JsonOb
   return result
 }
 
-/** A task on a server. Its id finds it again, also from another process. */
+/** A task on a server. `resume` returns it again by its id, also in another process. */
 export interface ClientTask {
+  /** Id of the task. */
   readonly id: string
   /** Polls the task once. */
   state(options?: CallOptions): Promise<TaskState>
@@ -283,7 +287,11 @@ export interface StartOptions extends CallOptions {
 }
 
 /** A task, or the result if the server did not create one. */
-export type Started = { readonly task: ClientTask } | { readonly result: CallToolResult }
+export type Started =
+  /** The task that the server created. */
+  | { readonly task: ClientTask }
+  /** The result, from a server that ran the tool without a task. */
+  | { readonly result: CallToolResult }
 
 /**
  * The client side of the tasks extension and of the experimental tasks of 2025-11-25. `client.call` then waits for tasks, and
@@ -292,7 +300,7 @@ export type Started = { readonly task: ClientTask } | { readonly result: CallToo
 export interface TasksClient extends ClientExtension {
   /** Calls a tool, as a task if the server supports it. Does not wait for a task to end. */
   start(client: Client, tool: string, args?: JsonObject, options?: StartOptions): Promise<Started>
-  /** A task by its id. Sends no request. `call`: the call that created it, by which its result is checked and handlers know it. */
+  /** A task by its id. Sends no request. With `call`, the call that created it, its result is checked and handlers get it as cause. */
   resume(client: Client, taskId: string, call?: { tool: string; arguments: JsonObject }): ClientTask
 }
 
@@ -375,7 +383,7 @@ class Task implements ClientTask {
   }
 }
 
-/** Waits for the task a call resulted in. Cancels it if this side fails. */
+/** Waits for the task that a call created. Cancels it if the call fails or is cancelled here. */
 async function finish(result: JsonObject, call: ExtensionCall): Promise<JsonObject> {
   if (call.method !== 'tools/call') {
     throw protocolError(`it responded to ${call.method} with a task, which is allowed for tools/call only`)

@@ -64,7 +64,7 @@ class CredentialWatch {
     }
     this.#wait()
     if (validity.stillCounts === undefined || now >= endOf(validity)) return
-    // A check counts as failed until it resolves, so that one which never does is counted too.
+    // A check counts as failed until it resolves, so that one that never settles counts too.
     this.#failures++
     validity.stillCounts().then(
       (counts) => {
@@ -120,7 +120,7 @@ export class EventStream {
     this.#pipe.onDrained = () => this.#drained()
     this.#bounds = bounds
     this.#memory = reply.memory
-    // Streams that were opened at the same time, as after a restart, must not all be written to at the same times.
+    // Spreads the keep-alives of streams that were opened at the same time, as after a restart.
     const part = Math.ceil(Math.random() * delays) / delays
     this.#keepAliveTimer = unref(setTimeout(() => this.#startKeepAlive(), part * bounds.keepAliveMs))
     this.#validity =

@@ -8,10 +8,10 @@ import type { HttpExchange } from './server-state.ts'
 import type { HttpSession } from './sessions.ts'
 import type { StreamPart } from './shared-call.ts'
 
-/** Milliseconds between two looks at the store while an event is awaited that a lost message would have announced. */
+/** Milliseconds between two reads of the store, in case the message that announces an event was lost. */
 const lookMs = 2_000
 
-/** What a followed stream needs of the other nodes. */
+/** What a followed stream requests of the other nodes. */
 export interface Others {
   readonly backplane: Backplane
   readonly observer: HttpObserver | undefined
@@ -38,7 +38,7 @@ export class FollowedStream {
   #newest: string | undefined
   /** The node of the part that is being sent. */
   #node: string | undefined
-  /** Whether to look for what follows without waiting for a message. */
+  /** Whether to read the store without waiting for a message. */
   #isWoken = true
   #resume: () => void = () => {}
   #onClosed: () => void = () => {}
@@ -61,7 +61,7 @@ export class FollowedStream {
 
   /** Reads what was stored; `newest` is the position that a node stored last. */
   wake(newest?: { node: string; position: string }): void {
-    // A node whose call was taken over announces events that no longer count.
+    // A node whose call was taken over may announce events that are not part of the stream any more.
     if (newest !== undefined && newest.node === this.#node) this.#newest = newest.position
     this.#isWoken = true
     this.#resume()
@@ -109,7 +109,7 @@ export class FollowedStream {
         }
         const isWoken = await this.#wait()
         const read = await this.#read(part, last, this.#newest)
-        // The store lost events: the client must not get later ones without them.
+        // The store lost events, so later ones must not be sent.
         if (read === undefined) break
         found = read
         if (found.length > 1) {
@@ -132,7 +132,7 @@ export class FollowedStream {
           this.#connection?.send(encodeEvent({ event: 'message', data: after.interrupted }), false)
         break
       } catch (error) {
-        // Looked at again when the store is back.
+        // Read again when the store is available.
         if (found.length > 0) this.#others.report(error)
         found = []
       }

@@ -24,7 +24,7 @@ const corsHeaders: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Checks the Host and Origin of requests, so that web sites cannot reach servers on the machine of their reader (DNS
+ * Checks the Host and Origin of requests, so that web sites cannot use servers on the machine or network of their visitors (DNS
  * rebinding).
  */
 export class Guard {

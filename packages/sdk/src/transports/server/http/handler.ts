@@ -27,9 +27,9 @@ export interface ListenOptions {
   host?: string
   /**
    * Processes that serve the port, with `node:cluster`: `'auto'` starts one for each core. The program runs once more in each of
-   * them, while the process that was started serves nothing, restarts those that end, and holds what they share in memory:
-   * keys, used answers, sessions and their events. Put what must run once behind `cluster.isPrimary`. A `backplane` of
-   * `serveHttp` takes the place of the shared memory. Default 1: this process serves.
+   * them; the process that was started serves no requests, restarts workers that exit, and keeps the state that they share in
+   * memory: keys, used states, sessions and their events. Guard code that must run once with `cluster.isPrimary`. A `backplane`
+   * of `serveHttp` replaces the shared memory. Default 1: this process serves.
    */
   workers?: 'auto' | number
 }
@@ -43,14 +43,14 @@ export interface HttpHandler {
   /**
    * Listens on a port (Node).
    * @param options the port, or `ListenOptions`
-   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535, or `workers` that cannot be; CONNECT_FAILED if
+   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535, or `workers` that cannot be; 'CONNECT_FAILED' if
    *   it cannot listen
    */
   listen(options?: number | ListenOptions): Promise<HttpListener>
   /**
    * Prepares for the end of this node, as on SIGTERM: the readiness check fails at once and connections are closed after their
    * responses, while requests are still served; then it waits until no request runs, and closes the handler.
-   * @param options `settleMs`: milliseconds for balancers to notice, default 5000; `graceMs`: milliseconds for requests to finish
+   * @param options `settleMs`: milliseconds for load balancers to react, default 5000; `graceMs`: milliseconds for requests to finish
    *   afterwards, default 25 000. Requests that still run then are answered as `close` does
    */
   drain(options?: DrainTimes): Promise<void>
@@ -83,7 +83,7 @@ const optionNames = Object.keys({
 } satisfies Record<keyof ServeHttpOptions, true>)
 
 /**
- * Mounts a server on HTTP.
+ * Mounts a server on HTTP. Call `listen` of the result to serve a port, or use its `fetch` or `node` in a framework.
  * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
  */
 export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHandler {
@@ -107,7 +107,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   const router = new Router(state, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {
     warn(
-      `${server.info.name}: some definitions require scopes, but requests are not authenticated, so nobody can use those. ` +
+      `${server.info.name}: some definitions require scopes, but requests are not authenticated, so no client can use those. ` +
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
@@ -174,7 +174,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   }
 }
 
-/** What the primary process gave this one, if it is a worker of `listen`. */
+/** The settings that the primary process passed to this one, if it is a worker of `listen`. */
 let ofPrimary: { readonly instance: string; readonly key: string } | null | undefined
 
 function sharedOfWorkers(): { readonly instance: string; readonly key: string } | undefined {
@@ -184,7 +184,7 @@ function sharedOfWorkers(): { readonly instance: string; readonly key: string } 
     const hasChannel = typeof process === 'object' && process.connected === true
     const text = hasChannel ? process.env[workerVariable] : undefined
     const [parent, instance = '', key = ''] = text?.split(' ') ?? []
-    // A program that a worker started inherits its variables, and is no worker.
+    // A child process of a worker inherits the variable, but is no worker.
     if (parent !== undefined && Number(parent) === process.ppid) {
       delete process.env[workerVariable]
       ofPrimary = { instance, key }

@@ -1,3 +1,4 @@
+import type { JsonBody } from '../../../jsonrpc/cached-json.ts'
 import { internalError, type RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
@@ -27,14 +28,11 @@ export interface HttpRequest extends HttpCaller {
   isAt(path: string): boolean
   /** Whether a framework routed exactly this path to the handler; absent if unknown. */
   readonly isMounted?: boolean
-  /**
-   * Reads the body. The account counts it meanwhile. Never settles if the client disconnects.
-   */
+  /** Reads the body. The account counts it meanwhile. Never settles if the client disconnects. */
   read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
 /** `Uint8Array<ArrayBuffer>`, in a form that works before TypeScript 5.7. */
-export type Bytes = ReturnType<TextEncoder['encode']>
 
 /** The response to an HTTP request, independent of the runtime. */
 export interface HttpReply {
@@ -47,8 +45,8 @@ export interface HttpReply {
   readonly sharesTimers: boolean
   /** Sets the listener for the end of the connection, with or without a response; replaces the previous one. */
   onClose(listener: () => void): void
-  /** Sends a complete response. The body is JSON as text or bytes; '' for none. */
-  send(status: number, body: string | Bytes, headers?: HeaderFields): void
+  /** Sends a complete response with a JSON body; '' for none. */
+  send(status: number, body: JsonBody, headers?: HeaderFields): void
   open(headers?: HeaderFields): Pipe
 }
 
@@ -119,8 +117,8 @@ export const streamHeaders: HeaderFields = {
 }
 
 /**
- * Headers that a request has once at most: of duplicates a proxy could check another value than the server uses. Duplicates of
- * `DPoP` are rejected as RFC 9449 requires, by the check of proofs.
+ * Headers that a request may have at most once: with duplicates, a proxy could check another value than the server uses.
+ * The check of proofs rejects duplicates of `DPoP`, as RFC 9449 requires.
  */
 export const singletons = [
   'host',

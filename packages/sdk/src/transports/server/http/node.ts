@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
@@ -9,7 +10,6 @@ import { type Bounds, unref } from '../options.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
-  type Bytes,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
@@ -24,8 +24,8 @@ import {
 export const pieceBytes = 262_144
 
 /** Sends a body in pieces, and disconnects a stalled reader. */
-export function endInPieces(response: ServerResponse, body: string | Uint8Array, stallMs: number): void {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number): void {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : joinParts(body)
   let taken = 0
   // Middleware such as compression emits only `drain`.
   const next = (): void => {
@@ -89,9 +89,9 @@ export class UnsentResponses {
   }
 }
 
-const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
-/** Their lengths: most other headers are excluded by length, without comparing names. */
-const singletonLengths: ReadonlySet<number> = new Set(singletons.map(({ length }) => length))
+/** A bit for each length of a singleton: names are compared only where two headers have the same length. */
+const singletonLengths = singletons.reduce((bits, { length }) => bits | (1 << length), 0)
+const singletonNames: ReadonlySet<string> = new Set(singletons)
 
 /** The properties that Express and compatible frameworks add to a request; the path of a route may be a pattern. */
 interface MountedRequest extends IncomingMessage {
@@ -138,11 +138,9 @@ export class NodeRequest implements HttpRequest {
     const { rawHeaders } = this.#request
     let seen = 0
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      const raw = rawHeaders[i]
-      if (raw === undefined || !singletonLengths.has(raw.length)) continue
-      const bit = singletonBits.get(raw.toLowerCase())
-      if (bit === undefined) continue
-      if ((seen & bit) !== 0) return raw
+      const length = rawHeaders[i]?.length ?? 0
+      const bit = length < 32 ? singletonLengths & (1 << length) : 0
+      if ((seen & bit) !== 0) return repeatedAmong(rawHeaders)
       seen |= bit
     }
     return undefined
@@ -216,6 +214,19 @@ export class NodeRequest implements HttpRequest {
   }
 }
 
+/** The first singleton that occurs a second time, as it was sent. */
+function repeatedAmong(rawHeaders: readonly string[]): string | undefined {
+  const seen = new Set<string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i] ?? ''
+    const name = raw.toLowerCase()
+    if (!singletonNames.has(name)) continue
+    if (seen.has(name)) return raw
+    seen.add(name)
+  }
+  return undefined
+}
+
 /** Maximum pipelined requests that wait on one connection. */
 const pipelined = 32
 const waiting = new WeakMap<Socket, number>()
@@ -251,10 +262,10 @@ function originalUrl(request: object): string | undefined {
   return 'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined
 }
 
-/** The body that a parser in front of this handler left. */
+/** The body that middleware parsed before this handler. */
 function parsedBody(request: object): Body {
   const body = 'body' in request ? request.body : undefined
-  // A parser of text or bytes, such as express.text(), leaves what was not parsed as JSON.
+  // Text or bytes, as of express.text(), were not parsed as JSON.
   const isParsed = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
   return isParsed ? { type: 'value', value: body } : { type: 'consumed' }
 }
@@ -283,10 +294,10 @@ export class NodeReply implements HttpReply {
     if (this.#response.closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string | Bytes, headers?: HeaderFields): void {
+  send(status: number, body: JsonBody, headers?: HeaderFields): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
-    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body)
     const full = length > freeBytes ? this.memory?.reserve(length) : undefined
     if (full !== undefined) {
       sendBusy(this, fullStatus(full), fullError(full))
@@ -301,9 +312,14 @@ export class NodeReply implements HttpReply {
     if (status === 413 || (status >= 429 && response.req.complete === false)) own['Connection'] = 'close'
     response.writeHead(status, own)
     if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
-    else response.end(body)
+    else if (typeof body === 'string') response.end(body)
+    else {
+      response.cork()
+      for (const part of body) response.write(part)
+      response.end()
+    }
     const taken = length > freeBytes ? length : 0
-    // Most responses are in the buffer of the operating system by now.
+    // Most responses are already in the buffer of the operating system.
     if (response.writableEnded && response.writableLength === 0) this.memory?.release(taken)
     else this.#unsent.watch(response, length, () => this.memory?.release(taken))
   }
@@ -317,6 +333,10 @@ export class NodeReply implements HttpReply {
     }
     return new NodePipe(response)
   }
+}
+
+function lengthOf(parts: readonly (string | Uint8Array)[]): number {
+  return parts.reduce((length, part) => length + Buffer.byteLength(part), 0)
 }
 
 /** The body of an event stream, with backpressure. */
@@ -365,6 +385,7 @@ class NodePipe implements Pipe {
 export interface HttpListener {
   /** The URL of the endpoint. */
   readonly url: string
+  /** The actual port, also if 0 was given. */
   readonly port: number
   /** Stops listening and closes the handler: ends streams, and sends responses within 1 s. */
   close(): Promise<void>
@@ -377,7 +398,7 @@ const slowestCheckMs = 30_000
 
 /**
  * Listens on a port.
- * @throws McpError CONNECT_FAILED if it cannot listen
+ * @throws McpError 'CONNECT_FAILED' if it cannot listen
  */
 export async function listenOn(
   handle: (request: IncomingMessage, response: ServerResponse) => void,

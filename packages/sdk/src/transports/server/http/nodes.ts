@@ -1,11 +1,12 @@
+import { retryDelay } from '../../../jsonrpc/deferred.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { unref } from '../options.ts'
 
 /**
- * A message from one node to another about a session. Messages only wake: what they announce is in the store already, and a
- * node that may have missed one reads the store, so a lost message costs time and nothing else.
+ * A message from one node to another about a session. Its content is in the store already: a node that may have missed messages
+ * reads the store, so a lost message only causes a delay.
  */
 export type NodeMessage = { readonly session: string } & (
   | /** This node sends the events of a stream to the client from now on. */
@@ -26,7 +27,7 @@ export type NodeMessage = { readonly session: string } & (
   | { readonly type: 'ended' }
 )
 
-/** A node whose lease was not renewed for so long does not run. */
+/** Milliseconds without a renewal after which a node counts as stopped. */
 const leaseMs = 8_000
 const renewMs = 2_500
 /** Milliseconds a lease must be absent: a failover of the store can lose a lease, which is then renewed. */
@@ -34,7 +35,7 @@ const absentMs = renewMs + 1_000
 /** Milliseconds that other nodes can read that a node was closed. */
 const closedMs = 3_600_000
 const closed = 'closed'
-/** Short beside the lease, which may be over soon when the store is back. */
+/** Delays of renewals after a failure: short, because the lease may end soon after the store is available again. */
 const retryMs = { first: 250, longest: 1_000 }
 
 /** The id of a node: it is part of the ids of its streams and questions, so it has no hyphen. */
@@ -95,11 +96,11 @@ export class Nodes {
     if (node === this.id) return
     const topic = node === undefined ? this.#topic() : this.#topic(node)
     const text = JSON.stringify({ from: this.id, ...message })
-    // A lost message is made up for by reading the store, which reports its failures.
+    // A lost message is harmless: the receiver reads the store later. Reads report failures of the store.
     this.#backplane.publish(topic, text).catch(() => {})
   }
 
-  /** Whether a node does not run any more. Ask repeatedly: it becomes true some seconds after the lease is over. */
+  /** Whether a node has stopped. Must be called repeatedly: it becomes true some seconds after the lease has ended. */
   async isGone(node: string): Promise<boolean> {
     if (node === this.id) return false
     const lease = await this.#backplane.get(this.#leaseKey(node))
@@ -114,7 +115,7 @@ export class Nodes {
     return now - since >= absentMs
   }
 
-  /** Receives the messages for a node that stopped, too: this node runs calls of it. */
+  /** Also receives the messages for a node that stopped, because this node runs calls of it. */
   substitute(node: string): void {
     if (this.#substituted.has(node) || this.#closed) return
     this.#substituted.add(node)
@@ -124,7 +125,7 @@ export class Nodes {
     })
   }
 
-  /** Ends the lease, so that other nodes need not wait for its end. */
+  /** Ends the lease, so that other nodes need not wait until it expires. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -171,14 +172,13 @@ export class Nodes {
         const wasOver = (this.leaseAgeMs ?? 0) > leaseMs
         this.#renew().then(
           () => {
-            // Others may have taken this node for gone meanwhile.
+            // Other nodes may have considered this one stopped.
             if (wasOver) this.#listener.missed()
             this.#renewLater(renewMs)
           },
           (error) => {
             if (failures === 0) this.#listener.report(error)
-            const longest = Math.min(retryMs.longest, retryMs.first * 2 ** Math.min(failures, 10))
-            this.#renewLater(Math.random() * longest, failures + 1)
+            this.#renewLater(retryDelay(failures, retryMs.first, retryMs.longest), failures + 1)
           },
         )
       }, ms),

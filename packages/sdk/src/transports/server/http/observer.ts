@@ -1,6 +1,6 @@
 import type { Backplane } from '../../../request/backplane.ts'
 
-/** What a mounted server does at one moment. */
+/** The current load of a mounted server. */
 export interface HttpServerLoad {
   /** Sessions of 2024-11-05 to 2025-11-25 that this process knows. On several nodes each of them may know a session. */
   readonly sessions: number
@@ -12,22 +12,24 @@ export interface HttpServerLoad {
   readonly leaseAgeMs: number | undefined
 }
 
-/** What happened in a mounted server. */
+/** An event in a mounted server. */
 export type HttpServerEvent =
+  /** A session began in this process. */
   | { readonly type: 'sessionBegun' }
   /** A session that began in this process ended. */
   | { readonly type: 'sessionEnded'; readonly durationMs: number }
   /**
-   * A client resumed a stream of another node here: its events are sent here; or its node stopped, and its requests were answered
-   * that they were interrupted; or the store does not have its events any more.
+   * A client resumed a stream of another node here. `followed`: its events are sent here; `taken`: its call runs here now;
+   * `interrupted`: its node stopped, and its requests got an error; `lost`: the store does not have its events any more.
    */
   | { readonly type: 'takeover'; readonly outcome: 'followed' | 'taken' | 'interrupted' | 'lost' }
   /** Where sessions are shared, a client's response arrived on the node that sent the request, or on another one. */
   | { readonly type: 'answer'; readonly arrived: 'here' | 'elsewhere' }
-  /** A write came after another one: a second answer, a record of a session that changed meanwhile, a used `requestState`. */
+  /** A write was refused: a second answer, a record of a session that another node changed meanwhile, a used `requestState`. */
   | { readonly type: 'writeRefused'; readonly what: 'answer' | 'record' | 'state' }
-  /** Something was found in the store whose announcement was lost. */
+  /** The store had an entry whose message was lost. */
   | { readonly type: 'wakeMissed' }
+  /** An operation of the backplane ended. */
   | {
       readonly type: 'backplane'
       /** A method of the backplane. */
@@ -38,8 +40,8 @@ export type HttpServerEvent =
     }
 
 /**
- * Receives what a mounted server does, for metrics. `httpMetrics` of `@jackfield/sdk/telemetry` records it with OpenTelemetry. Its
- * functions must be fast and must not throw.
+ * Receives the events and the load of a mounted server, for metrics. `httpMetrics` of `@jackfield/sdk/telemetry` records them with
+ * OpenTelemetry. Its functions must be fast and must not throw.
  */
 export interface HttpObserver {
   /**
@@ -48,6 +50,7 @@ export interface HttpObserver {
    * @returns called when the server was closed
    */
   start(load: () => HttpServerLoad): () => void
+  /** Called for every event. */
   event(event: HttpServerEvent): void
 }
 

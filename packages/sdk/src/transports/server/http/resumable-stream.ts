@@ -13,7 +13,7 @@ const endRetriesMs = [1_000, 4_000, 15_000, 60_000]
 export interface StreamFollower {
   readonly node: string
   stored(position: string): void
-  /** The client has another connection now. */
+  /** The client has opened another connection. */
   replaced(): void
 }
 
@@ -81,12 +81,12 @@ export class ResumableStream {
     })
   }
 
-  /** Looks whether the store lost events, as a failover may: a client on another node must not wait for them. */
+  /** Checks whether the store lost events, as in a failover: a client on another node must not wait for them. */
   verify(): void {
     this.#then(() => this.#verifyLog())
   }
 
-  /** Does something after what was sent so far is stored, and before anything later is. A failure is reported. */
+  /** Runs work after everything sent so far is stored, and before anything later is. A failure is reported. */
   queue(work: () => Promise<void>): void {
     this.#then(() => work().catch(this.#report))
   }
@@ -108,7 +108,7 @@ export class ResumableStream {
     if (!this.#ended) {
       this.#ended = true
       if (data !== undefined) this.#unstored += data.length
-      // Where nothing was stored, no client has an event id to resume from.
+      // If nothing was stored, no client has an event id to resume from.
       if (data !== undefined || (this.#log.spansNodes && this.#hasStored))
         this.#then(() => this.#deliver(data ?? '', false, undefined, true))
       this.detach()
@@ -260,12 +260,12 @@ export class ResumableStream {
     if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
   }
 
-  /** Starts the log anew where an event could not be stored: a client on another node must not wait for what is lost. */
+  /** Starts the log anew if an event could not be stored: a client on another node must not wait for lost events. */
   async #storeGap(): Promise<void> {
     if (this.#log.lacksEvents) await this.#log.append(this.id, '', false).catch(this.#report)
   }
 
-  /** Stores something when the store is back: another node may wait for it. */
+  /** Stores something when the store is available again, because another node may wait for it. */
   async #storeLater(store: () => Promise<unknown>): Promise<void> {
     for (const ms of endRetriesMs) {
       await new Promise((resolve) => unref(setTimeout(resolve, ms)))
@@ -333,7 +333,7 @@ export function eventsKey(session: string, node?: string): string {
   return node === undefined ? `events:${session}` : `events:${session}:${node}`
 }
 
-/** What no event has as its position. */
+/** A position that no event has. */
 const noPosition = '0'
 
 /** Stores the newest events of a session's streams for resumption (`Last-Event-ID`). */
@@ -368,7 +368,7 @@ export class EventLog {
     return performance.now() - this.#newestAt
   }
 
-  /** Looks whether the store still has the newest event: a failover may lose it. Rejects if the store fails. */
+  /** Checks whether the store still has the newest event, which a failover may lose. Rejects if the store fails. */
   async verify(): Promise<void> {
     const newest = this.#newest
     if (newest === undefined || this.lacksEvents) return
@@ -406,7 +406,7 @@ export class EventLog {
         storedEventsMs,
         this.#newest,
       )
-    // One at a time, because each names the one before.
+    // One at a time, because each append names the position of the one before.
     const stored = this.#appending === undefined ? append() : this.#appending.then(append)
     const settled = (position: string): void => {
       this.#newest = position

@@ -211,7 +211,7 @@ export class Router {
     if (closing) {
       this.#closing(reply)
     } else if (sse !== undefined && this.#isSseEndpoint(request)) {
-      // Clients detect by the refusal of a POST without a session that this is not Streamable HTTP.
+      // The refusal of a POST without a session shows clients that this is not a Streamable HTTP endpoint.
       const isMessage = request.method === 'POST' && sessionIdIn(request) !== undefined
       if (isMessage && isJson(request.header('content-type'))) return true
       if (isMessage) this.#notJson(reply)
@@ -256,7 +256,7 @@ export class Router {
         sendBusy(reply, fullStatus(body.full), fullError(body.full))
         return undefined
       case 'cut off':
-        refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
+        refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body ended early')
         return undefined
       case 'consumed':
         throw new Error(
@@ -302,7 +302,7 @@ export class Router {
   }
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
-  #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
+  #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> | undefined {
     const { sse, legacy } = this.#state
     const { request, reply } = exchange
     if (sse !== undefined && this.#isSseEndpoint(request)) {
@@ -311,7 +311,7 @@ export class Router {
     if (Array.isArray(value)) {
       if (!namesStateless(request)) return legacy.batch(exchange, value)
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
-      return Promise.resolve()
+      return undefined
     }
     const classified = classify(value)
     if (classified.kind === 'invalid') {
@@ -326,9 +326,9 @@ export class Router {
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {
-      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
+      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: no input was requested from this client')
     }
-    return Promise.resolve()
+    return undefined
   }
 
   /** Serves a message of HTTP+SSE, whose responses are sent on the stream of its session. */
@@ -341,7 +341,7 @@ export class Router {
     const { request, reply, caller } = exchange
     const session = sessions.find(request, caller)
     if (session === undefined && !this.#state.sharesSessions) {
-      refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+      refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist or has ended')
     } else if (!this.#state.refusesScopes(reply, caller, value)) {
       const classified = Array.isArray(value) ? undefined : classify(value)
       if (classified?.kind === 'invalid') sendError(reply, 400, classified.error, classified.id)
@@ -403,7 +403,7 @@ export function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
 }
 
-/** What a client is ready to read. */
+/** The media types that a client accepts. */
 export interface Accepted {
   readonly json: boolean
   readonly events: boolean

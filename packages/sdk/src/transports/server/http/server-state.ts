@@ -52,12 +52,14 @@ export interface HttpExchange extends Sender {
 
 /** Why a request cannot be served now. */
 export interface Busy {
-  /** 429 where its principal has too much, 503 where the node has. */
+  /** 429 if its principal exceeds a limit, 503 if the node does. */
   readonly status: 429 | 503
   readonly error: RpcError
 }
 
 const graceMs = 1000
+/** Milliseconds between two releases of waiting calls on a draining node, because further calls may begin to wait. */
+const releaseEveryMs = 250
 const maxPrinted = 1000
 /** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
 const addresses = 10_000
@@ -74,7 +76,7 @@ export class HttpServerState implements CallQuota {
   readonly messageBytes: number
   /** Whether every node that shares the backplane serves the sessions. */
   readonly sharesSessions: boolean
-  /** Encrypts what the client or the backplane keeps for this server. */
+  /** Encrypts state that the client or the backplane stores for this server. */
   readonly sealer: Sealer
   /** Serves the revisions up to 2025-11-25. */
   readonly legacy: SessionRequests | SessionlessRequests
@@ -91,7 +93,7 @@ export class HttpServerState implements CallQuota {
   readonly #clientAddress: ((request: HttpCaller) => string | undefined) | undefined
   readonly #anonymous = new RotatingMap<string, Sender>()
   closing = false
-  /** Whether the node is about to close, and balancers should send requests to others. */
+  /** Whether the node is about to close, and load balancers should send requests to others. */
   draining = false
   #warned = false
   #subscriptions = 0
@@ -141,7 +143,7 @@ export class HttpServerState implements CallQuota {
     this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
   }
 
-  /** Warns once that input requests do not outlive this process, unless that was chosen. */
+  /** Warns once that clients cannot continue input requests in another process, unless options say so. */
   #warnOfStates({ keys = [], backplane, acceptUnknownStates }: ServeHttpOptions, warn: Warn): void {
     if (this.#warned || acceptUnknownStates === false) return
     this.#warned = true
@@ -227,6 +229,10 @@ export class HttpServerState implements CallQuota {
     this.afterTurn(serving, reply)
   }
 
+  readonly #waitForBegun = (): void => {
+    for (const one of this.#begun.splice(0)) one.wait()
+  }
+
   /**
    * Calls `wait` of a response when this turn of the event loop is over, because most responses are sent before; at once on
    * runtimes that bind timers to a request.
@@ -238,9 +244,7 @@ export class HttpServerState implements CallQuota {
     }
     this.#begun.push(answer)
     if (this.#begun.length > 1) return
-    nextTurn().then(() => {
-      for (const one of this.#begun.splice(0)) one.wait()
-    })
+    setImmediate(this.#waitForBegun)
   }
 
   end(serving: PendingResponse): void {
@@ -300,22 +304,24 @@ export class HttpServerState implements CallQuota {
     this.end(serving)
   }
 
-  /** Whether balancers may send requests here. */
+  /** Whether load balancers may send requests here. */
   get readiness(): 'ready' | 'joining' | 'draining' {
     if (this.draining || this.closing) return 'draining'
     return this.legacy.hasJoined ? 'ready' : 'joining'
   }
 
-  /** Waits `settleMs` for balancers to send requests elsewhere, up to `graceMs` for running requests, and closes. */
+  /** Waits `settleMs` for load balancers to send requests to other nodes, up to `graceMs` for running requests, and closes. */
   async drain(settleMs: number, graceMs: number): Promise<void> {
     this.draining = true
     await new Promise((resolve) => setTimeout(resolve, settleMs))
-    await this.legacy.release()
     const end = performance.now() + graceMs
-    while (this.#calls > 0 && !this.closing && performance.now() < end) {
+    for (;;) {
+      await this.legacy.release()
+      const leftMs = end - performance.now()
+      if (this.#calls === 0 || this.closing || leftMs <= 0) break
       const noCalls = deferred()
       this.#onNoCalls = noCalls.resolve
-      await waitAtMost(noCalls.promise, end - performance.now())
+      await waitAtMost(noCalls.promise, Math.min(leftMs, releaseEveryMs))
       // The response is sent after its request was counted as finished.
       await nextTurn()
     }

@@ -31,9 +31,9 @@ import {
   type InvalidMessage,
   initialize,
   requireLoggingLevel,
-  type SessionOutlet,
   serveBatch,
 } from '../session.ts'
+import type { SessionOutlet } from '../session-requester.ts'
 import type { EventStream } from './event-stream.ts'
 import { type HttpReply, sendBusy, sendError, sendUnavailable } from './http-adapter.ts'
 import { parseEventId } from './resumable-stream.ts'
@@ -76,7 +76,7 @@ export class SessionRequests {
     return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
   }
 
-  /** What this node does, for metrics. */
+  /** The load of this node, for metrics. */
   load(): { sessions: number; connections: number; waiting: number; leaseAgeMs: number | undefined } {
     const sessions = this.#sessions.values()
     return {
@@ -106,7 +106,8 @@ export class SessionRequests {
       if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
       return
     }
-    const owner = await this.#find(exchange, message.id)
+    const found = this.#find(exchange, message.id)
+    const owner = found instanceof Promise ? await found : found
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
     const post = new PostStream(owner, reply, exchange.request, [message.id], { request: message, caller })
@@ -119,7 +120,7 @@ export class SessionRequests {
     }
   }
 
-  /** Serves an array of messages, where the session's revision has such. */
+  /** Serves a batch, if the session's revision has batches. */
   async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
     const owner = await this.#find(exchange, undefined)
     const { reply, caller } = exchange
@@ -195,7 +196,7 @@ export class SessionRequests {
     exchange.reply.send(204, '')
   }
 
-  /** Gives up the calls that wait for responses and that another node may run again. */
+  /** Releases the calls that wait for responses, if another node may run them again. */
   async release(): Promise<void> {
     await Promise.all(this.#sessions.values().flatMap((session) => session.releaseCalls('waiting')))
   }
@@ -216,7 +217,7 @@ export class SessionRequests {
   ): Promise<ServedResponse> {
     const served = owner.session.request(message, post, caller)
     const shared = this.#shared
-    if (shared === undefined) return served
+    if (shared?.isSaved(message.method) !== true) return served
     return served.then(async (response) => {
       if (response !== undefined && 'result' in response) await shared.save(owner, message)
       return response
@@ -277,8 +278,11 @@ export class SessionRequests {
     }
   }
 
-  /** The session of a request; undefined if the error response was sent. */
-  async #find(exchange: HttpExchange, id: RequestId | undefined): Promise<HttpSession | undefined> {
+  /** The session of a request; undefined if the error response was sent. A promise only where nodes share sessions. */
+  #find(
+    exchange: HttpExchange,
+    id: RequestId | undefined,
+  ): HttpSession | undefined | Promise<HttpSession | undefined> {
     if (!checkVersion(exchange, id)) return undefined
     const { request, reply, caller } = exchange
     const name = request.header('mcp-session-id')
@@ -291,21 +295,32 @@ export class SessionRequests {
       )
       return undefined
     }
-    let owner: HttpSession | undefined
+    if (this.#state.sharesSessions) return this.#findShared(name, exchange, id)
+    const owner = this.#sessions.find(name, caller.principal)
+    if (owner === undefined) refuse(reply, 404, id, noSession)
+    return owner
+  }
+
+  async #findShared(
+    name: string,
+    exchange: HttpExchange,
+    id: RequestId | undefined,
+  ): Promise<HttpSession | undefined> {
     try {
-      owner = this.#state.sharesSessions
-        ? await (await this.#load()).find(name, exchange)
-        : this.#sessions.find(name, caller.principal)
+      const shared = this.#shared ?? (await this.#load())
+      const owner = await shared.find(name, exchange)
+      if (owner === undefined) refuse(exchange.reply, 404, id, noSession)
+      return owner
     } catch (error) {
-      this.#unavailable(reply, error, id)
+      this.#unavailable(exchange.reply, error, id)
       return undefined
     }
-    if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
-    return owner
   }
 }
 
-/** `initialize` sends nothing but its response. */
+const noSession = 'this session does not exist or has ended'
+
+/** The outlet of `initialize`, which sends only its response. */
 const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
 async function resume(
@@ -316,7 +331,7 @@ async function resume(
 ): Promise<void> {
   const { reply, caller, memory } = exchange
   const event = parseEventId(last)
-  // A stream that is not here may have been continued by another node.
+  // Another node may have continued a stream that this node does not have.
   if (event !== undefined && shared !== undefined && (await shared.isElsewhere(owner, event.stream))) {
     if (await shared.resume(owner, exchange, event)) return
   } else if (event !== undefined) {
@@ -335,18 +350,18 @@ async function resume(
       return
     }
   }
-  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not known here, or no longer')
+  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not stored, or no longer')
 }
 
 /** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */
-export function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
+function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
   if (version === undefined || revisionOf(version)?.era === 'session') return true
   sendError(reply, 400, unsupportedVersion(version), id)
   return false
 }
 
-/** The HTTP status of an error. Clients take 404 for the loss of their session, so most errors are sent with 200. */
+/** The HTTP status of an error. Clients interpret 404 as the end of their session, so most errors are sent with 200. */
 export function refusalStatus(refusal: RpcError): number {
   return refusal.code === ErrorCode.InvalidRequest ? 400 : 200
 }
@@ -380,7 +395,7 @@ export class SessionlessRequests {
     await new SessionlessPost(this.#state, exchange).serve(message)
   }
 
-  /** Serves an array of messages, where the revision has such. */
+  /** Serves a batch, if the revision has batches. */
   async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
     if (!checkVersion(exchange, undefined)) return
     if (this.#state.refusesScopes(exchange.reply, exchange.caller, values)) return
@@ -392,7 +407,7 @@ export class SessionlessRequests {
     if (checkVersion(exchange, undefined)) exchange.reply.send(202, '')
   }
 
-  /** Nothing to join: every request is served by itself. */
+  /** No effect: requests are independent of other nodes. */
   async join(): Promise<void> {}
 
   readonly hasJoined = true
@@ -402,7 +417,7 @@ export class SessionlessRequests {
     return { sessions: 0, connections: 0, waiting: 0, leaseAgeMs: undefined }
   }
 
-  /** Nothing to give up or to close: every request ends by itself. */
+  /** No effect: there are no sessions to release or close. */
   async release(): Promise<void> {}
 
   async close(): Promise<void> {}
@@ -485,7 +500,8 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       const why = `${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${why}`)
     }
-    return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
+    const call = new ServedRequest(message, this.peer, inputStrategy, this, bounds)
+    return this.#calls.run(call, server, (response) => response)
   }
 }
 

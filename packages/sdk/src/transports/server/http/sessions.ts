@@ -1,3 +1,4 @@
+import { type JsonBody, textOfBody } from '../../../jsonrpc/cached-json.ts'
 import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -7,23 +8,24 @@ import { allows, type Caller } from '../../../request/exchange.ts'
 import { type MemoryAccount, PrincipalQuota } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import { Calls, encodeMessage, failure, isDroppable } from '../served-request.ts'
-import { Session, type SessionOptions, type SessionOutlet } from '../session.ts'
+import { Session, type SessionOptions } from '../session.ts'
+import type { SessionOutlet } from '../session-requester.ts'
 import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
 import type { HttpServerState, SlowAnswer } from './server-state.ts'
 import type { SharedCall } from './shared-call.ts'
 
-/** What a session that every node serves does in addition; see `SharedSessions`. */
+/** The additional operations of a session that every node serves; see `SharedSessions`. */
 export interface SessionSharing {
   readonly id: string
   /** The id of this node. */
   readonly node: string
   readonly questions: NonNullable<SessionOptions['questions']> & {
-    /** Leaves the responses to these questions to another node. */
+    /** Stops expecting responses to these questions: another node expects them. */
     leave(questions: readonly RequestId[]): void
   }
-  /** What other nodes need of the requests of a stream; `start`, if it is one request, whose handler may run again. */
+  /** The stored call of a stream's requests; `start` for a single request whose handler may run again. */
   call(ids: readonly RequestId[], start: CallStart | undefined): SharedCall
   /** Stores that a question is open, before it is sent. */
   ask(message: JsonRpcRequest): Promise<void>
@@ -46,7 +48,7 @@ export function isStandalone(stream: string): boolean {
   return stream.endsWith(standaloneSuffix)
 }
 
-/** The responses to requests whose node stops, or stopped, before it had others. */
+/** The error responses to requests whose node stopped before they were served. */
 export function interruption(ids: readonly RequestId[]): string {
   const why =
     'The server process that ran this request stopped before its response. It is not known whether the request had an effect: ' +
@@ -173,7 +175,7 @@ export class HttpSession {
     })
   }
 
-  /** Leaves a stream to another node, without an end, after `released`. */
+  /** Closes a stream without an end after `released`, so that another node continues it. */
   release(stream: ResumableStream, released: Promise<void>): Promise<void> {
     this.#streams.delete(stream.id)
     return stream.release(released)
@@ -191,7 +193,7 @@ export class HttpSession {
   }
 
   /**
-   * Leaves the session to the other nodes: gives up its requests here that another node may run again, and responds to the others
+   * Releases the session to the other nodes: releases the requests that another node may run again, and responds to the others
    * that they were interrupted. Resolves when that is stored.
    */
   async leave(reason: string): Promise<void> {
@@ -205,17 +207,17 @@ export class HttpSession {
     for (const connection of this.#connections.values()) connection.end()
   }
 
-  /** Gives up requests that another node may run again: all of them, or those that wait for responses. */
+  /** Releases requests that another node may run again: all of them, or those that wait for responses. */
   releaseCalls(which: 'all' | 'waiting'): Promise<void>[] {
     return this.posts.values().flatMap((post) => post.release(which) ?? [])
   }
 
-  /** Gives up requests that another node took over while this one did not renew its lease. Rejects if the store fails. */
+  /** Abandons requests that another node took over while this one did not renew its lease. Rejects if the store fails. */
   async verifyCalls(): Promise<void> {
     await Promise.all(this.posts.values().map((post) => post.verify()))
   }
 
-  /** Looks whether the store lost events of the last minute, also of streams that have ended. */
+  /** Checks whether the store lost events of the last minute, also of streams that have ended. */
   verifyLog(): void {
     if (this.log.ageMs < verifiedMs) this.standalone.verify()
   }
@@ -239,17 +241,17 @@ const wholeAnswerMs = 100
 
 /** Responds to requests of a session. */
 export interface RunningResponse {
-  /** Gives the request up, so that another node runs its handler again; undefined if that is not possible. */
+  /** Releases the request, so that another node runs its handler again; undefined if that is not possible. */
   release(which: 'all' | 'waiting'): Promise<void> | undefined
-  /** Gives the request up if another node took it over. Rejects if the store fails. */
+  /** Abandons the request if another node took it over. Rejects if the store fails. */
   verify(): Promise<void>
-  /** Responds that it is not known whether the requests had an effect, because this node stops. */
+  /** Responds that this node stops and the requests may have had effects. */
   interrupt(): void
   /** Ends without a response, because the session ended. */
   abandon(text: string): void
 }
 
-/** Sends what belongs to the requests of a stream. */
+/** Sends the messages of the requests of a stream. */
 abstract class SessionResponse implements SessionOutlet, RunningResponse {
   protected readonly owner: HttpSession
   #call: SharedCall | undefined
@@ -257,13 +259,15 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
   /** Whether nothing can be sent any more. */
   protected over = false
   #isReleased = false
+  /** Requests to the client that are being stored. */
+  #storing = 0
 
   constructor(owner: HttpSession) {
     this.owner = owner
     owner.posts.add(this)
   }
 
-  /** What other nodes need of the requests; undefined for a session of this process, and before it is needed. */
+  /** The stored call; undefined for a session of this process, and before there is a stream. */
   protected get call(): SharedCall | undefined {
     return this.#call
   }
@@ -287,10 +291,12 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
 
   release(which: 'all' | 'waiting'): Promise<void> | undefined {
     const { call, stream, owner } = this
-    if (this.#isReleased || stream === undefined || call?.isReleasable !== true) return undefined
+    if (!owner.posts.has(this) || stream === undefined || call?.isReleasable !== true) return undefined
     // Other clients do not resume a stream that ends without their response.
     if (!owner.polls) return undefined
     if (which === 'waiting' && call.waitingFor.length === 0) return undefined
+    // Another node cannot wait for the answer to a question that is not stored.
+    if (this.#storing > 0 && (which === 'waiting' || call.call?.takeover !== 'always')) return undefined
     const released = call.release().catch((error) => report(owner.state.server, error, 'session'))
     return this.#leave(call, released)
   }
@@ -316,7 +322,7 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
     return this.#isReleased
   }
 
-  /** Ends the handler, and leaves the stream to another node after `released`. */
+  /** Ends the handler, and closes the stream after `released`, so that another node continues it. */
   #leave(call: SharedCall, released: Promise<void>): Promise<void> | undefined {
     if (this.#isReleased) return undefined
     this.#isReleased = true
@@ -335,8 +341,10 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
     if (stream === undefined || text === undefined) return false
     const { sharing } = this.owner
     if (sharing !== undefined && 'id' in message) {
+      this.#storing++
       stream.queue(async () => {
-        await Promise.all([sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)])
+        const stored = [sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)]
+        await Promise.all(stored).finally(() => this.#storing--)
       })
     }
     stream.send(text, droppable)
@@ -395,12 +403,12 @@ export class PostStream extends SessionResponse implements SlowAnswer {
   }
 
   /** Sends the responses and ends; '' if all requests were cancelled. */
-  answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
+  answer(status: number, body: JsonBody): void {
     if (this.isReleased) return
     if (this.stream === undefined && body !== '') {
       if (!this.over) this.#reply.send(status, body)
     } else {
-      const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+      const text = textOfBody(body)
       this.open()?.end(text === '' ? undefined : text)
     }
     this.done()
@@ -468,7 +476,7 @@ export class TakenCall extends SessionResponse {
 
 const sweepMs = 60_000
 
-/** The sessions of one node, least recently used first. Idle ones are closed after a timeout, or to make room. */
+/** The sessions of one node. Idle ones are closed after a timeout, or the least recently used one to make room. */
 export class Sessions {
   readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
@@ -478,7 +486,7 @@ export class Sessions {
   readonly #onEvicted: ((session: HttpSession) => void) | undefined
   #sweep: ReturnType<typeof setTimeout> | undefined
 
-  /** @param onEvicted called with a session of several nodes that began here and lost its place */
+  /** @param onEvicted called with a session of several nodes that began here and was evicted */
   constructor(state: HttpServerState, onEvicted?: (session: HttpSession) => void) {
     this.#state = state
     this.#onEvicted = onEvicted
@@ -519,8 +527,6 @@ export class Sessions {
     const session = this.#byId.get(id)
     if (session === undefined || session.principal !== principal) return undefined
     session.lastSeen = performance.now()
-    this.#byId.delete(id)
-    this.#byId.set(id, session)
     return session
   }
 
@@ -528,7 +534,7 @@ export class Sessions {
     if (this.#remove(session)) session.close(reason)
   }
 
-  /** Closes the sessions of this process, and leaves others to the other nodes. */
+  /** Closes the sessions of this process, and releases shared ones to the other nodes. */
   async close(reason: string): Promise<void> {
     clearTimeout(this.#sweep)
     this.#sweep = undefined
@@ -562,13 +568,15 @@ export class Sessions {
   }
 
   #makeRoom(among: (session: HttpSession) => boolean): boolean {
+    let oldest: HttpSession | undefined
     for (const session of this.#byId.values()) {
-      if (!among(session) || session.busy) continue
-      if (session.sharing !== undefined && this.#begun.has(session)) this.#onEvicted?.(session)
-      this.#release(session, 'The session was idle and its place was needed')
-      return true
+      const isOlder = oldest === undefined || session.lastSeen < oldest.lastSeen
+      if (isOlder && among(session) && !session.busy) oldest = session
     }
-    return false
+    if (oldest === undefined) return false
+    if (oldest.sharing !== undefined && this.#begun.has(oldest)) this.#onEvicted?.(oldest)
+    this.#release(oldest, 'The session was idle and its place was needed')
+    return true
   }
 
   #release(session: HttpSession, reason: string): void {

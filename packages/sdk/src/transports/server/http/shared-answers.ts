@@ -36,7 +36,7 @@ export class SharedAnswers {
   readonly #report: (error: unknown) => void
   /** Sent and unanswered questions of this node, with their sessions. */
   readonly #questions = new Map<string, string>()
-  /** Questions of this node whose responses arrived and are not with their handlers yet. */
+  /** Questions of this node whose responses arrived and were not passed to their handlers yet. */
   readonly #arrived = new Map<string, Deferred<void>>()
   /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
   readonly #accepted = new Map<string, AcceptedAnswer>()
@@ -62,7 +62,7 @@ export class SharedAnswers {
     }
   }
 
-  /** Stores a question when the store is back: an answer that another node accepts must not depend on messages alone. */
+  /** Stores a question when the store is available: an answer that another node accepts must not depend on messages alone. */
   async #askLater(session: string, question: string): Promise<void> {
     const { storedEventsMs } = this.#state.bounds
     while (this.#questions.get(question) === session) {
@@ -77,7 +77,7 @@ export class SharedAnswers {
     }
   }
 
-  /** Expects no more answers to questions here: another node may take their call over. */
+  /** Stops expecting answers to questions: another node may take their call over. */
   leave(questions: readonly RequestId[]): void {
     for (const question of questions) this.#forget(String(question))
   }
@@ -137,7 +137,7 @@ export class SharedAnswers {
     return isFirst
   }
 
-  /** The message may be lost, too, while the store comes back and nodes connect to it again. */
+  /** Repeats the message, which may be lost while nodes reconnect to the store. */
   async #repeat(id: string, node: string, answer: AcceptedAnswer): Promise<void> {
     this.#repeated++
     for (const ms of repeatedAfterMs) {
@@ -206,7 +206,7 @@ export class SharedAnswers {
     this.#looking = undefined
   }
 
-  /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
+  /** Passes the response to a question of this node to its handler: the stored one, or `given` if the store lost the question. */
   take(sessionId: string, id: string, given?: unknown): void {
     const take = async (): Promise<void> => {
       const text = await this.#state.backplane.get(questionKey(sessionId, id))

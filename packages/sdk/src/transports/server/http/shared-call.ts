@@ -7,7 +7,7 @@ import type { Caller } from '../../../request/exchange.ts'
 import { occurrence, type StepMemory } from '../../../request/live-run.ts'
 import type { Sealer } from '../../../request/state.ts'
 import { unref } from '../options.ts'
-import type { EarlierQuestion, RememberedQuestion, RunMemory } from '../session.ts'
+import type { EarlierQuestion, RememberedQuestion, RunMemory } from '../session-requester.ts'
 import { nodeOf } from './nodes.ts'
 import { eventsKey } from './resumable-stream.ts'
 
@@ -18,7 +18,7 @@ export interface StreamPart {
   readonly from?: string
   /** The position of its last event, where another node continued the stream. What the node stored later does not count. */
   readonly until?: string
-  /** The node gave the call up, so that another one may run it at once. */
+  /** The node released the call, so that another one may run it at once. */
   readonly isReleased?: boolean
 }
 
@@ -35,7 +35,7 @@ interface StoredQuestion {
 /** A caller as JSON. */
 export type StoredCaller = Omit<Caller, 'scopes'> & { readonly scopes: 'any' | readonly string[] }
 
-/** What another node needs to run the handler of a call again. */
+/** The data with which another node can run the handler of a call again. */
 interface StoredCall {
   readonly request: JsonRpcRequest
   readonly caller: StoredCaller
@@ -43,30 +43,32 @@ interface StoredCall {
   /** The prefix of the idempotency keys of its steps. */
   readonly flow: string
   readonly questions: Record<string, StoredQuestion>
-  /** The results of finished steps, by name and place. */
+  /** The results of finished steps, by name with a number. */
   readonly steps: Record<string, { readonly value?: unknown }>
 }
 
-/** What the backplane has of the requests that one stream responds to, while they run. */
+/** The record in the backplane of the requests that one stream responds to, while they run. */
 export interface CallRecord {
   readonly v: 1
   readonly ids: readonly RequestId[]
   readonly parts: readonly StreamPart[]
   /**
-   * The call, encrypted by the keys of the server: who can write to the backplane must not be able to make a call of anyone. Absent
-   * for a batch, and for a call whose handler must not run again.
+   * The call, encrypted with the keys of the server, so that write access to the backplane does not suffice to forge a call.
+   * Absent for a batch, and for a call whose handler must not run again.
    */
   readonly call?: string
 }
 
-/** A call is run again so often at most, so that one that kills its node does not end the others. */
+/** Maximum number of nodes that stopped without releasing a call, so that one that crashes its node does not crash all others. */
 const mostTakeovers = 2
-/** Milliseconds that an ended record is still there, to show another node that it must not run the call. */
+/** Maximum number of parts of a stream: one digit of an event id counts them. */
+const mostParts = 10
+/** Milliseconds that an ended record is kept, so that another node does not run the call. */
 const endedMs = 1_000
 const ended = 'ended'
 /** Milliseconds until a record that could not be stored is stored again. */
 const retryMs = 500
-/** Milliseconds that a handler waits for its response to be stored, while the store fails. */
+/** Maximum milliseconds that a handler waits for its response to be stored while the store fails. */
 const mostWaitMs = 10_000
 
 /** The key of the record of a stream's requests. */
@@ -98,7 +100,7 @@ export interface CallStore {
  */
 export class SharedCall implements RunMemory, StepMemory {
   readonly #store: CallStore
-  /** What a later run repeats; undefined if there is none. */
+  /** The stored call for a later run; undefined if there must be none. */
   readonly call: StoredCall | undefined
   #record: Pick<CallRecord, 'v' | 'ids' | 'parts'>
   #sealed: { readonly plain: string; readonly text: string } | undefined
@@ -113,7 +115,7 @@ export class SharedCall implements RunMemory, StepMemory {
   readonly #asking = new Map<RequestId, Promise<string>>()
   /** Ids of questions whose responses the handler waits for. */
   readonly #open = new Set<RequestId>()
-  /** What the earlier run did and this one did not repeat yet; undefined for a first run. */
+  /** The steps and questions of the earlier run that this one has not repeated yet; undefined for a first run. */
   readonly #unread: Set<string> | undefined
   /** Called when another node runs the call. */
   onTaken: () => void = () => {}
@@ -149,9 +151,9 @@ export class SharedCall implements RunMemory, StepMemory {
   /**
    * Takes a call over whose node stopped.
    * @param part the part of the stream that ends at `until`
-   * @param begin stores the beginning of this node's part, and returns its position
+   * @param begin stores the beginning of this node's part, and returns its position; undefined while this node stops
    * @returns the call, or the part of the node that runs it already, or 'running' where `part` is not over, or 'interrupted'
-   * where no node may run it again
+   * where no node may run it again, or 'left' where another node has to
    */
   static async take(
     store: CallStore,
@@ -160,8 +162,8 @@ export class SharedCall implements RunMemory, StepMemory {
     until: string,
     node: string,
     isGone: boolean,
-    begin: () => Promise<string>,
-  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted'> {
+    begin: () => Promise<string> | undefined,
+  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted' | 'left'> {
     const key = callKey(store.session, stream)
     let from: string | undefined
     while (true) {
@@ -175,6 +177,7 @@ export class SharedCall implements RunMemory, StepMemory {
       const call = await openedCall(store, key, record)
       if (call === undefined || !(await mayRunAgain(store, call, record.parts))) return 'interrupted'
       from ??= await begin()
+      if (from === undefined) return 'left'
       const parts = [...record.parts.slice(0, -1), { ...last, until }, { node, from }]
       const taken = { ...record, parts }
       const stored = JSON.stringify(taken)
@@ -211,7 +214,7 @@ export class SharedCall implements RunMemory, StepMemory {
     await this.#update()
   }
 
-  /** Forgets the requests, which have their responses. */
+  /** Deletes the record, because the requests have their responses. */
   async end(): Promise<void> {
     await this.#writing
     const [key, stored] = [this.#key, this.#stored]
@@ -228,12 +231,10 @@ export class SharedCall implements RunMemory, StepMemory {
   /** Whether another node may run the handler again now: always, or because it waits for responses. */
   get isReleasable(): boolean {
     if (this.call === undefined || this.#stored === undefined || this.#isOver) return false
-    return (
-      this.#record.parts.length <= mostTakeovers && (this.call.takeover === 'always' || this.#open.size > 0)
-    )
+    return this.#record.parts.length < mostParts && (this.call.takeover === 'always' || this.#open.size > 0)
   }
 
-  /** Gives a releasable call up: another node runs it as soon as its client resumes the stream. Rejects if the store fails. */
+  /** Releases a releasable call: another node runs it as soon as its client resumes the stream. Rejects if the store fails. */
   async release(): Promise<void> {
     const parts = [...this.#record.parts.slice(0, -1), { ...this.part, isReleased: true }]
     this.#record = { ...this.#record, parts }
@@ -321,7 +322,7 @@ export class SharedCall implements RunMemory, StepMemory {
     if (entries === undefined) return true
     const ends = this.#record.parts.flatMap((part) => (part.node === node ? [part.until] : []))
     const end = entries.findIndex(({ position }) => ends.includes(position))
-    // What a node stores after its part, because it noticed late that another one runs the call, is not sent.
+    // Events that a node stored after its part, before it noticed that another one runs the call, are not sent.
     const sent = end < 0 ? entries : entries.slice(0, end + 1)
     if (sent.some(({ entry }) => entry.includes(JSON.stringify(id)))) return true
     // While the store fails, an event is sent that is not stored.
@@ -335,7 +336,7 @@ export class SharedCall implements RunMemory, StepMemory {
     return written
   }
 
-  /** Resolves when the record is stored, or could not be for a while: another run must not wait for a response that was used. */
+  /** Resolves when the record is stored, or after `mostWaitMs`: another run must not wait for a response that was used. */
   async #updateSurely(): Promise<void> {
     const until = performance.now() + mostWaitMs
     for (;;) {
@@ -352,7 +353,7 @@ export class SharedCall implements RunMemory, StepMemory {
     }
   }
 
-  /** The record must not lack for long what the handler has. */
+  /** Stores the record later, so that it has everything that the handler has. */
   #updateLater(): void {
     if (this.#isOver) return
     this.#retry ??= unref(
@@ -407,7 +408,7 @@ export class SharedCall implements RunMemory, StepMemory {
   }
 }
 
-/** The call of a record; undefined if it has none, or was not sealed for this place by a key of this server. */
+/** The call of a record; undefined if it has none, or was not sealed for this stream by a key of this server. */
 async function openedCall(
   { sealer }: CallStore,
   key: string,
@@ -424,7 +425,8 @@ async function mayRunAgain(
   { takeover, questions }: StoredCall,
   parts: readonly StreamPart[],
 ): Promise<boolean> {
-  if (parts.length > mostTakeovers) return false
+  const ends = parts.filter(({ isReleased }) => isReleased !== true)
+  if (ends.length > mostTakeovers || parts.length >= mostParts) return false
   if (takeover === 'always') return true
   for (const { id, response } of Object.values(questions)) {
     if (response === undefined && (await backplane.get(questionKey(session, id))) !== undefined) return true

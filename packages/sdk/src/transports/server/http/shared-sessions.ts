@@ -41,8 +41,8 @@ import {
 import { SseInboxes } from './sse-inboxes.ts'
 
 /**
- * A session in the backplane, read with every request: so another principal, the end of the session and its log level have an
- * effect on all nodes at once.
+ * A session in the backplane. It is read with every request, so that the end of the session, its principal and its log level
+ * apply on all nodes at once.
  */
 interface SessionRecord {
   readonly v: 1
@@ -72,9 +72,12 @@ const rememberedMs = 60_000
 /** How far the clocks of two nodes may differ: changes this much earlier are repeated to a client that changes nodes. */
 const clockSkewMs = 5_000
 const maxEdits = 20
+/** The methods whose requests change the record of a session. */
+const savedMethods = new Set(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'])
+
 /**
- * The sessions of a server that every node serves. A request runs on the node where it arrives; what belongs to requests on
- * other nodes (answers, cancellations, resumed streams) meets in the backplane.
+ * The sessions of a server that every node serves. A request runs on the node where it arrives; answers, cancellations and
+ * resumed streams of requests on other nodes are passed on through the backplane.
  */
 export class SharedSessions {
   readonly nodes: Nodes
@@ -107,8 +110,8 @@ export class SharedSessions {
   }
 
   /**
-   * Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes, until its inbox is closed. Rejects if
-   * the backplane fails.
+   * Receives messages for a session of HTTP+SSE whose stream is on this node, also from other nodes, until its inbox is closed.
+   * Rejects if the backplane fails.
    */
   async openInbox(...given: Parameters<SseInboxes['open']>): Promise<void> {
     await this.nodes.open()
@@ -127,7 +130,7 @@ export class SharedSessions {
     return later.length > 0 || first?.isReleased === true
   }
 
-  /** What a new session, or one that began on another node, does here. */
+  /** The shared operations of a new session, or of one that began on another node. */
   sharing(id: string = randomText(24)): SessionSharing {
     const node = this.nodes.id
     const open = new Set<RequestId>()
@@ -157,7 +160,7 @@ export class SharedSessions {
         return SharedCall.first(store, node, ids, { request, caller: storedCaller(caller), takeover })
       },
       ask: async (message) => {
-        // It may have been withdrawn before it was sent, or an earlier run asked it.
+        // The question may have been withdrawn before it was sent, or sent by an earlier run.
         if (!open.has(message.id)) return
         await this.#answers.ask(id, message.id)
         const elicitation = message.params?.['elicitationId']
@@ -224,7 +227,12 @@ export class SharedSessions {
     return session
   }
 
-  /** Stores what a request that was served changed in the state of its session. */
+  /** Whether requests of a method change the state of their session. */
+  isSaved(method: string): boolean {
+    return savedMethods.has(method)
+  }
+
+  /** Stores the changes that a served request made to the state of its session. */
   async save(session: HttpSession, { method, params }: JsonRpcRequest): Promise<void> {
     const uri = params?.['uri']
     if (method === 'logging/setLevel') {
@@ -293,7 +301,7 @@ export class SharedSessions {
     const stored = await this.#backplane.get(callKey(session.id, stream))
     const record = stored === undefined ? undefined : callRecordOf(stored)
     const parts = record?.parts ?? [{ node }]
-    // Announced first, so that nothing is stored between the two without a message.
+    // Announced before the first read, so that every event stored after it is announced.
     this.#follow(session, stream, parts.at(-1)?.node ?? node)
     const at = parts[part]
     const entries = at && (await this.#backplane.read(eventsKey(session.id, at.node), position))
@@ -327,7 +335,7 @@ export class SharedSessions {
     return true
   }
 
-  /** Makes the node of a stream's last part announce what it stores. */
+  /** Requests that the node of a stream's last part announces what it stores. */
   #follow(session: HttpSession, stream: string, node: string): void {
     if (node !== this.nodes.id) {
       this.nodes.send({ type: 'follow', session: session.id, stream, node: this.nodes.id }, node)
@@ -340,7 +348,7 @@ export class SharedSessions {
     })
   }
 
-  /** What follows a part of a stream; takes its call over where its node stopped, or gave the call up. */
+  /** The continuation of a stream after a part; takes its call over if its node stopped, or released the call. */
   async #after(
     session: HttpSession,
     stream: string,
@@ -350,10 +358,10 @@ export class SharedSessions {
     const { id } = this.nodes
     const isGone =
       part.node === id ? session.stream(stream) === undefined : await this.nodes.isGone(part.node)
-    if (isGone && this.#state.readiness === 'draining') return 'left'
-    const begin = (): Promise<string> => session.log.append(stream, '', false)
+    const begin = (): Promise<string> | undefined =>
+      this.#state.readiness === 'draining' ? undefined : session.log.append(stream, '', false)
     const taken = await SharedCall.take(this.#callStore(session.id), stream, part, until, id, isGone, begin)
-    if (taken === 'running') return taken
+    if (taken === 'running' || taken === 'left') return taken
     if (taken === 'interrupted') {
       const stored = await this.#backplane.get(callKey(session.id, stream))
       const record = stored === undefined ? undefined : callRecordOf(stored)
@@ -445,7 +453,7 @@ export class SharedSessions {
     }
   }
 
-  /** Looks at the store for what messages would have announced. */
+  /** Reads from the store what lost messages would have announced. */
   #missed(): void {
     this.#answers.storeAgain().catch(this.#report)
     this.#answers.look()
@@ -522,7 +530,7 @@ export class SharedSessions {
     )
   }
 
-  /** Servers of different names may share a backplane, but not sessions. */
+  /** Contains the name of the server, because servers that share a backplane do not share sessions. */
   #sessionKey(session: string): string {
     return `session:${this.#state.server.info.name}:${session}`
   }

@@ -33,7 +33,7 @@ export class SseInboxes {
     this.#report = report
   }
 
-  /** Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes. Rejects if the backplane fails. */
+  /** Receives messages for a session of HTTP+SSE whose stream is here, also from other nodes. Rejects if the backplane fails. */
   async open(
     id: string,
     { principal, receive, lost }: Pick<Inbox, 'principal' | 'receive' | 'lost'>,
@@ -82,7 +82,7 @@ export class SseInboxes {
     return true
   }
 
-  /** Receives the messages that were stored since the last look. */
+  /** Receives the messages that were stored since the last read. */
   read(id: string): void {
     const inbox = this.#inboxes.get(id)
     if (inbox === undefined) return

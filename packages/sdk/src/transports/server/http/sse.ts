@@ -83,7 +83,7 @@ export class SseSessions {
     try {
       const shared = await this.#state.legacy.shared
       const exists = await shared?.inboxes.post(sessionIdIn(request) ?? '', caller, value)
-      const why = 'This session does not exist, or no longer'
+      const why = 'This session does not exist or has ended'
       if (exists === true) reply.send(202, '')
       else sendError(reply, 404, new RpcError(ErrorCode.InvalidRequest, why))
     } catch (error) {

@@ -136,8 +136,8 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
 }
 
 export class StatelessResponse extends PostResponse {
-  /** Serves the request, and resolves when its response was sent. */
-  async serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
+  /** Serves the request; undefined if it was rejected before it began, otherwise resolves when its response was sent. */
+  serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> | undefined {
     const { state, reply } = this
     let call: ServedRequest
     try {
@@ -145,20 +145,21 @@ export class StatelessResponse extends PostResponse {
     } catch (error) {
       const refusal = refusalOf(error, message.method, state.server)
       sendError(reply, refusalStatus(refusal.code), refusal, message.id)
-      return
+      return undefined
     }
-    if (state.refusesScopes(reply, exchange.caller, message)) return
+    if (state.refusesScopes(reply, exchange.caller, message)) return undefined
     const busy = state.admit(this)
     if (busy !== undefined) {
       sendBusy(reply, busy.status, busy.error, call.id)
-      return
+      return undefined
     }
     this.running = call
     state.begin(this, reply)
-    const response = await call.serve(state.server)
-    state.done(this)
-    const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
-    this.finish(status, response)
+    return call.serve(state.server, (response) => {
+      state.done(this)
+      const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
+      this.finish(status, response)
+    })
   }
 }
 
@@ -208,7 +209,7 @@ function requireHeader(request: HttpRequest, name: string, title: string, expect
   }
 }
 
-/** Characters that mean the same in every form of a header, and cannot join two values. */
+/** Characters that need no encoding in a header and cannot separate two values. */
 const plainName = /^[\w./:-]+$/
 
 function requireName(request: HttpRequest, expected: unknown): void {
@@ -237,7 +238,7 @@ function requireParams(plan: HeaderPlan, request: HttpRequest, args: unknown): v
   if (wrong !== undefined) throw mismatch(wrong)
 }
 
-/** Rejects a header that two readers could interpret differently. */
+/** Rejects a header that two parsers could interpret differently. */
 function requireHeaderText(request: HttpRequest, name: string, title: string, value: string): void {
   if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} holds characters that are not valid`)
   if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is given more than once`)

@@ -1,10 +1,10 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
 import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
-  type Bytes,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
@@ -51,7 +51,7 @@ export class WebRequest implements HttpRequest {
     return false
   }
 
-  /** A joined value is a list, which is no valid value of a singleton, so it is rejected where it is used. */
+  /** Duplicates are joined to a list, which is not a valid value, so the check of the header rejects it. */
   repeatedSingleton(): undefined {}
 
   isAt(path: string): boolean {
@@ -121,11 +121,10 @@ export class WebReply implements HttpReply {
     if (this.#closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string | Bytes, headers?: HeaderFields): void {
+  send(status: number, body: JsonBody, headers?: HeaderFields): void {
     const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
-    this.#answer(
-      new Response(body === '' ? null : body, { status, headers: { ...type, ...headers, ...this.extra } }),
-    )
+    const sent = typeof body === 'string' ? body || null : joinParts(body)
+    this.#answer(new Response(sent, { status, headers: { ...type, ...headers, ...this.extra } }))
   }
 
   open(headers?: HeaderFields): Pipe {
@@ -191,7 +190,7 @@ class WebPipe implements Pipe {
 
   disconnect(): void {
     this.#ending = true
-    this.#controller?.error(new Error('The stream was cut because its reader stalled'))
+    this.#controller?.error(new Error('The stream was closed because its reader stalled'))
     this.#over()
   }
 

@@ -7,7 +7,7 @@ import { workerVariable } from './options.ts'
 
 /*
  * Several processes that serve one server on one port, with node:cluster. The primary process runs the program once more in
- * each worker, and serves nothing itself: it holds the backplane that the workers share, and restarts workers that end.
+ * each worker. It serves no requests itself: it has the backplane that the workers share, and restarts workers that exit.
  */
 
 type Method = 'get' | 'set' | 'add' | 'swap' | 'delete' | 'append' | 'read' | 'publish'
@@ -15,7 +15,7 @@ type Method = 'get' | 'set' | 'add' | 'swap' | 'delete' | 'append' | 'read' | 'p
 /** The parameters of `set`, `append` and the others, as JSON has them: null for undefined. */
 type Arguments = readonly (string | number | null)[]
 
-/** What ends a listener, or prepares for that. */
+/** How a listener is ended, or prepared for its end. */
 type Ending = 'drain' | 'close handler' | 'close listener'
 
 type FromWorker =
@@ -45,13 +45,13 @@ export interface DrainTimes {
   readonly graceMs?: number
 }
 
-/** What can be ended of a mounted server that listens. */
+/** The part of a listening server that the primary can end. */
 export interface Endable {
   drain(times: DrainTimes): Promise<void>
   closeHandler(): Promise<void>
 }
 
-/** Messages of other code on the same channel do not have this member. */
+/** Distinguishes these messages from those of other code on the same channel. */
 const mark = '@jackfield/sdk/http'
 
 function isFrom<Message>(envelope: unknown): envelope is { readonly [mark]: Message } {
@@ -63,7 +63,7 @@ const listenTimeoutMs = 60_000
 /** Milliseconds in which a worker ends after its last listener was closed, before it is killed. */
 const exitMs = 5_000
 const restartMs = { first: 100, longest: 10_000 }
-/** A worker that ran so long did not fail at its start. */
+/** Milliseconds after which an exit does not count as a failed start. */
 const healthyMs = 10_000
 const maxWorkers = 1_024
 
@@ -96,7 +96,7 @@ interface Subscription {
   readonly ready: Promise<unknown>
 }
 
-/** The side of a worker. */
+/** The channel of a worker to its primary process. */
 class PrimaryChannel {
   readonly backplane: Backplane
   readonly #calls = new Map<number, (reply: FromPrimary) => void>()
@@ -112,7 +112,7 @@ class PrimaryChannel {
     })
   }
 
-  /** Tells the primary that this worker listens, and ends the listener when the primary asks for it. */
+  /** Reports to the primary that this worker listens, and ends the listener on its request. */
   join(listener: HttpListener, endable: Endable): HttpListener {
     const index = this.#ends.length
     this.#open++
@@ -120,7 +120,7 @@ class PrimaryChannel {
     const close = async (): Promise<void> => {
       await listener.close()
       this.#open--
-      // Without a listener the worker has nothing to do: it ends as soon as its program has nothing either.
+      // Without a listener the channel must not keep the process alive.
       if (this.#open === 0) (await import('node:cluster')).default.worker?.disconnect()
     }
     const closeOnce = (): Promise<void> => {
@@ -140,7 +140,7 @@ class PrimaryChannel {
     return Number(await this.#ask((id) => ({ type: 'port', id, index: this.#ends.length, host })))
   }
 
-  /** Tells the primary that a listener of this worker could not be made. */
+  /** Reports to the primary that this worker cannot listen. */
   fail(error: unknown): void {
     this.#send({ type: 'failed', index: this.#ends.length, message: messageOf(error) })
   }
@@ -246,7 +246,7 @@ export function primaryChannel(): PrimaryChannel {
   return channelOfThisProcess
 }
 
-/** A listener in every worker, seen from the primary process. */
+/** The listeners of all workers, as one listener of the primary process. */
 export interface WorkersListener extends HttpListener {
   drain(times: DrainTimes): Promise<void>
   closeHandler(): Promise<void>

@@ -46,15 +46,15 @@ const named = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patt
 export class SchemaIndex {
   readonly root: SchemaLocation
   dynamic = false
-  readonly #places = new Map<object, SchemaLocation>()
+  readonly #locations = new Map<object, SchemaLocation>()
   readonly #resources = new Map<string, Resource>()
 
-  /** @throws McpError INVALID for a schema that is too large, or has duplicate ids or anchors */
+  /** @throws McpError 'INVALID' for a schema that is too large, or has duplicate ids or anchors */
   constructor(schema: object) {
     const resource = this.#resource('schema:///root', schema)
     this.root = { pointer: '', dialect: '2020-12', resource, depth: 0 }
     this.#scan(schema, this.root)
-    this.root = this.#places.get(schema) ?? this.root
+    this.root = this.#locations.get(schema) ?? this.root
   }
 
   resources(): Iterable<Resource> {
@@ -63,12 +63,12 @@ export class SchemaIndex {
 
   /** The location of a subschema; one outside of keywords for subschemas is indexed now. */
   get(schema: object, parent: SchemaLocation): SchemaLocation {
-    if (!this.#places.has(schema)) this.#scan(schema, { ...parent, depth: parent.depth + 1 })
-    return this.#places.get(schema) ?? parent
+    if (!this.#locations.has(schema)) this.#scan(schema, { ...parent, depth: parent.depth + 1 })
+    return this.#locations.get(schema) ?? parent
   }
 
-  /** Resolves a reference. @throws McpError INVALID for one outside of the schema */
-  resolve(to: string, from: SchemaLocation, keyword: string): { schema: unknown; place: SchemaLocation } {
+  /** Resolves a reference. @throws McpError 'INVALID' for one outside of the schema */
+  resolve(to: string, from: SchemaLocation, keyword: string): { schema: unknown; location: SchemaLocation } {
     const absolute = this.#absolute(to, from, keyword)
     const [uri = '', fragment = ''] = absolute.split('#')
     const resource = this.#resources.get(uri)
@@ -79,49 +79,54 @@ export class SchemaIndex {
         `refers to ${JSON.stringify(to)}, which is not within the schema. Other schemas are never fetched; put the definition under "$defs"`,
       )
     }
-    const place = this.#places.get(resource.schema) ?? from
-    if (fragment === '') return { schema: resource.schema, place }
+    const location = this.#locations.get(resource.schema) ?? from
+    if (fragment === '') return { schema: resource.schema, location }
     const found = fragment.startsWith('/')
-      ? this.#walk(fragment, resource.schema, place)
-      : { schema: resource.anchors.get(decoded(fragment)), place }
+      ? this.#walk(fragment, resource.schema, location)
+      : { schema: resource.anchors.get(decoded(fragment)), location }
     if (found.schema === undefined) {
-      throw invalid(from.pointer, keyword, `refers to ${JSON.stringify(to)}, and there is nothing`)
+      throw invalid(from.pointer, keyword, `refers to ${JSON.stringify(to)}, which does not exist`)
     }
     return found
   }
 
-  #walk(pointer: string, start: object, place: SchemaLocation): { schema: unknown; place: SchemaLocation } {
+  #walk(
+    pointer: string,
+    start: object,
+    location: SchemaLocation,
+  ): { schema: unknown; location: SchemaLocation } {
     let schema: unknown = start
-    let nearest = place
+    let nearest = location
     for (const part of pointer.slice(1).split('/')) {
       const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
       if (typeof schema !== 'object' || schema === null || !Object.hasOwn(schema, key)) {
-        return { schema: undefined, place: nearest }
+        return { schema: undefined, location: nearest }
       }
       schema = Object.getOwnPropertyDescriptor(schema, key)?.value
-      if (typeof schema === 'object' && schema !== null) nearest = this.#places.get(schema) ?? nearest
+      if (typeof schema === 'object' && schema !== null) nearest = this.#locations.get(schema) ?? nearest
     }
-    return { schema, place: nearest }
+    return { schema, location: nearest }
   }
 
   #scan(schema: unknown, around: SchemaLocation): void {
-    if (!isObject(schema) || this.#places.has(schema)) return
+    if (!isObject(schema) || this.#locations.has(schema)) return
     if (around.depth > maxDepth) throw invalid(around.pointer, '', `nests deeper than ${maxDepth} subschemas`)
-    if (this.#places.size >= maxSubschemas) {
+    if (this.#locations.size >= maxSubschemas) {
       throw new McpError('INVALID', `The schema is not valid: it has more than ${maxSubschemas} subschemas`)
     }
-    const place = this.#placed(schema, around)
-    this.#places.set(schema, place)
-    for (const keyword of single) this.#child(schema[keyword], place, `/${keyword}`)
+    const location = this.#locationOf(schema, around)
+    this.#locations.set(schema, location)
+    for (const keyword of single) this.#child(schema[keyword], location, `/${keyword}`)
     for (const keyword of listed) {
       const items = schema[keyword]
       if (!Array.isArray(items)) continue
-      for (const [index, item] of items.entries()) this.#child(item, place, `/${keyword}/${index}`)
+      for (const [index, item] of items.entries()) this.#child(item, location, `/${keyword}/${index}`)
     }
     for (const keyword of named) {
       const members = schema[keyword]
       if (!isObject(members)) continue
-      for (const [name, member] of Object.entries(members)) this.#child(member, place, `/${keyword}/${name}`)
+      for (const [name, member] of Object.entries(members))
+        this.#child(member, location, `/${keyword}/${name}`)
     }
   }
 
@@ -130,30 +135,30 @@ export class SchemaIndex {
   }
 
   /** Indexes a subschema's `$schema`, `$id` and anchors. */
-  #placed(schema: Record<string, unknown>, around: SchemaLocation): SchemaLocation {
+  #locationOf(schema: Record<string, unknown>, around: SchemaLocation): SchemaLocation {
     const { $schema, $id, $anchor, $dynamicAnchor } = schema
-    let place = around
-    if ($schema !== undefined) place = { ...place, dialect: dialectOf($schema, place) }
-    if (place.dialect === 'draft-07' && schema['$ref'] !== undefined) return place
+    let location = around
+    if ($schema !== undefined) location = { ...location, dialect: dialectOf($schema, location) }
+    if (location.dialect === 'draft-07' && schema['$ref'] !== undefined) return location
     if ($id !== undefined) {
-      if (typeof $id !== 'string') throw invalid(place.pointer, '$id', 'must be a string')
+      if (typeof $id !== 'string') throw invalid(location.pointer, '$id', 'must be a string')
       if ($id.length > maxIdChars)
-        throw invalid(place.pointer, '$id', `must have at most ${maxIdChars} characters`)
-      if (place.dialect === 'draft-07' && $id.startsWith('#')) {
-        this.#anchor(place, $id.slice(1), schema)
+        throw invalid(location.pointer, '$id', `must have at most ${maxIdChars} characters`)
+      if (location.dialect === 'draft-07' && $id.startsWith('#')) {
+        this.#anchor(location, $id.slice(1), schema)
       } else {
-        const [uri = ''] = this.#absolute($id, place, '$id').split('#')
-        place = { ...place, resource: this.#resource(uri, schema) }
+        const [uri = ''] = this.#absolute($id, location, '$id').split('#')
+        location = { ...location, resource: this.#resource(uri, schema) }
       }
     }
-    if (place.dialect === 'draft-07') return place
-    if (typeof $anchor === 'string') this.#anchor(place, $anchor, schema)
+    if (location.dialect === 'draft-07') return location
+    if (typeof $anchor === 'string') this.#anchor(location, $anchor, schema)
     if (typeof $dynamicAnchor === 'string') {
-      this.#anchor(place, $dynamicAnchor, schema)
-      place.resource.dynamicAnchors.set($dynamicAnchor, schema)
+      this.#anchor(location, $dynamicAnchor, schema)
+      location.resource.dynamicAnchors.set($dynamicAnchor, schema)
       this.dynamic = true
     }
-    return place
+    return location
   }
 
   #resource(uri: string, schema: object): Resource {
@@ -171,12 +176,12 @@ export class SchemaIndex {
     return resource
   }
 
-  #anchor(place: SchemaLocation, name: string, schema: object): void {
-    const known = place.resource.anchors.get(name)
+  #anchor(location: SchemaLocation, name: string, schema: object): void {
+    const known = location.resource.anchors.get(name)
     if (known !== undefined && known !== schema) {
-      throw invalid(place.pointer, '', `has the anchor "${name}", which another subschema has too`)
+      throw invalid(location.pointer, '', `has the anchor "${name}", which another subschema has too`)
     }
-    place.resource.anchors.set(name, schema)
+    location.resource.anchors.set(name, schema)
   }
 
   #absolute(uri: string, from: SchemaLocation, keyword: string): string {
@@ -188,11 +193,11 @@ export class SchemaIndex {
   }
 }
 
-function dialectOf(uri: unknown, place: SchemaLocation): Dialect {
+function dialectOf(uri: unknown, location: SchemaLocation): Dialect {
   const dialect = dialectNamed(uri)
   if (dialect !== undefined) return dialect
   throw invalid(
-    place.pointer,
+    location.pointer,
     '$schema',
     `names a dialect that is not supported: ${JSON.stringify(uri)}. Use JSON Schema 2020-12 or draft-07`,
   )

@@ -1,0 +1,64 @@
+/** Longer texts are no sentences of the host. */
+const mostCharacters = 4_000
+
+interface Sentence {
+  /** The text before, between and after the values. */
+  readonly literals: readonly string[]
+  readonly names: readonly string[]
+  readonly translation: string
+}
+
+/**
+ * A function that gives a sentence of the host in another language, with its values; undefined if there is no translation.
+ * `messages`: translations by the sentences of the host, both with placeholders.
+ */
+export function translator(
+  messages: Readonly<Record<string, unknown>>,
+): (text: string) => string | undefined {
+  // Sentences with more text of their own come first: others may match them, too.
+  const sentences: readonly Sentence[] = Object.entries(messages)
+    .flatMap(([sentence, translation]) => {
+      if (typeof translation !== 'string') return []
+      const parts = sentence.split(/\{(\w+)\}/)
+      return {
+        literals: parts.filter((_, n) => n % 2 === 0),
+        names: parts.filter((_, n) => n % 2 === 1),
+        translation,
+      }
+    })
+    .sort((one, other) => lengthOf(other) - lengthOf(one))
+  return function translate(text: string): string | undefined {
+    if (text.length > mostCharacters) return undefined
+    for (const { literals, names, translation } of sentences) {
+      const values = valuesIn(text, literals)
+      if (values !== undefined)
+        return translation.replace(/\{(\w+)\}/g, (_, name: string) => {
+          const value = values[names.indexOf(name)] ?? ''
+          // A reason is a sentence of the host, too.
+          return name === 'why' ? (translate(value) ?? value) : value
+        })
+    }
+    return undefined
+  }
+}
+
+function lengthOf({ literals }: Pick<Sentence, 'literals'>): number {
+  return literals.reduce((sum, literal) => sum + literal.length, 0)
+}
+
+/** What is between these texts, each of at least one character; undefined if the text has another form. */
+function valuesIn(text: string, [first = '', ...rest]: readonly string[]): string[] | undefined {
+  if (!text.startsWith(first)) return undefined
+  const last = rest.at(-1)
+  if (last === undefined) return text === first ? [] : undefined
+  if (!text.endsWith(last)) return undefined
+  const values: string[] = []
+  let at = first.length
+  for (const [n, literal] of rest.entries()) {
+    const end = n === rest.length - 1 ? text.length - literal.length : text.indexOf(literal, at + 1)
+    if (end <= at) return undefined
+    values.push(text.slice(at, end))
+    at = end + literal.length
+  }
+  return values
+}

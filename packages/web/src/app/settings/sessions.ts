@@ -1,0 +1,47 @@
+import { pageKey, storageKey } from '../data/session.ts'
+
+/** A browser that is logged in. */
+export interface Session {
+  readonly id: string
+  readonly name: string
+  readonly used: string
+  readonly isThis: boolean
+}
+
+/** The browsers of a person that are logged in. */
+export interface Sessions {
+  readonly sessions: readonly Session[]
+  /** Who signed in at the issuer, and for how long; undefined for the person whose machine this is. */
+  readonly user?: string
+  readonly hours?: number
+}
+
+/** The browsers that are logged in, this one among them. */
+export async function readSessions(): Promise<Sessions> {
+  const sessions: Sessions = await (await proven('GET', '/sessions')).json()
+  return sessions
+}
+
+/** Logs another browser out. */
+export async function endSession(id: string): Promise<void> {
+  await proven('DELETE', `/sessions/${encodeURIComponent(id)}`)
+}
+
+/**
+ * Logs this browser out; the server then closes its sockets with the code that asks for a login. Who signed in at an issuer goes
+ * there to end that session, too.
+ */
+export async function logOut(): Promise<void> {
+  const response = await proven('POST', '/logout')
+  localStorage.removeItem(storageKey)
+  if (response.status === 204) return
+  const { next }: { next: string } = await response.json()
+  location.assign(next)
+}
+
+/** A request with both halves of the session. */
+async function proven(method: string, path: string): Promise<Response> {
+  const response = await fetch(path, { method, headers: { Authorization: `Bearer ${pageKey() ?? ''}` } })
+  if (!response.ok) throw new Error((await response.text()).trim())
+  return response
+}

@@ -1,0 +1,46 @@
+import { Component, type ReactNode } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Button, Note } from '../ui/ui.tsx'
+import { Foreign } from './foreign.tsx'
+import { foreign } from './foreign-type.ts'
+
+interface Failure {
+  readonly error?: unknown
+  readonly name: string
+}
+
+/**
+ * A part of the page. Where it fails, or cannot be loaded, it says so in its place and the rest of the page works on. `name`:
+ * another part, which is shown again.
+ */
+export class Part extends Component<{ name: string; children: ReactNode }, Failure> {
+  override state: Failure = { name: this.props.name }
+
+  static getDerivedStateFromError(error: unknown): Pick<Failure, 'error'> {
+    return { error: error ?? new Error('Unknown') }
+  }
+
+  static getDerivedStateFromProps({ name }: { name: string }, state: Failure): Failure | null {
+    return name === state.name ? null : { name }
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state
+    return error === undefined ? this.props.children : <Failed error={error} />
+  }
+}
+
+function Failed({ error }: { error: unknown }): ReactNode {
+  const t = useText()
+  return (
+    <Note tone="danger" live>
+      <p>{t('part.failed')}</p>
+      <p>
+        <Foreign text={foreign(error instanceof Error ? error.message : String(error))} most={600} />
+      </p>
+      <Button small onClick={() => location.reload()} data-act="reload">
+        {t('gate.reload')}
+      </Button>
+    </Note>
+  )
+}

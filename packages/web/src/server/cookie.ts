@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Cookies of one name that are tried: programs on other ports of the machine can set some. */
+const mostValues = 4
+
+/** A cookie that scripts cannot read. */
+export class Cookie {
+  readonly #name: string
+  readonly #attributes: string
+
+  /** With the prefix `__Host-` in its name, it is sent over TLS only, and no other host can set it. */
+  constructor(name: string, { sameSite }: { sameSite: 'Strict' | 'Lax' }) {
+    this.#name = name
+    const secure = name.startsWith('__Host-') ? '; Secure' : ''
+    this.#attributes = `Path=/; HttpOnly; SameSite=${sameSite}${secure}`
+  }
+
+  /** The values that a request has. */
+  valuesIn({ headers }: IncomingMessage): string[] {
+    const prefix = `${this.#name}=`
+    const found = (headers.cookie ?? '').split(/; */).filter((cookie) => cookie.startsWith(prefix))
+    return found.slice(0, mostValues).map((cookie) => cookie.slice(prefix.length))
+  }
+
+  /** The header that sets it; it is removed with a life of 0. */
+  header(value: string, lifeMs: number): string {
+    return `${this.#name}=${value}; ${this.#attributes}; Max-Age=${Math.floor(lifeMs / 1_000)}`
+  }
+}

@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { RequestServer } from './requests.ts'
+import { refuse, refuseRaw } from './responses.ts'
+import type { SocketServer } from './sockets.ts'
+
+const mostHeaderBytes = 16_384
+const headersMs = 10_000
+const requestMs = 60_000
+const keepAliveMs = 5_000
+const checkMs = 5_000
+/** Milliseconds that browsers have to take part in closing their sockets. */
+const closeMs = 500
+
+/** An HTTP server with the limits of a web server, which does not listen yet. */
+export function createHttpServer({ mostConnections }: { mostConnections: number }): Server {
+  const server = createServer({
+    maxHeaderSize: mostHeaderBytes,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval: checkMs,
+    // A request without `Host` gets the same answer as one with a wrong one.
+    requireHostHeader: false,
+  })
+  server.maxConnections = mostConnections
+  return server
+}
+
+/** Has a server serve requests and handshakes. `first`: serves a request that is for something else than the page. */
+export function serveRequests(
+  server: Server,
+  requests: RequestServer,
+  first: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+): void {
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!first(request, response)) void requests.serve(request, response)
+  }
+  server.on('request', serve)
+  server.on('checkContinue', serve)
+  server.on('checkExpectation', (_request, response) =>
+    refuse(response, 417, 'The server meets no such expectation.', { Connection: 'close' }),
+  )
+  server.on('upgrade', (request, stream, head) => requests.upgrade(request, stream, head))
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    // What is written after the beginning of a response would become part of it.
+    if (stream instanceof Socket && stream.bytesWritten > 0) stream.destroy()
+    else refuseRaw(stream, statusOf(error))
+  })
+}
+
+/** Closes a server with its sockets. `meanwhile`: what else ends at that time. */
+export async function closeHttpServer(
+  server: Server,
+  sockets: SocketServer,
+  meanwhile: () => Promise<void> | undefined,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  sockets.close()
+  await meanwhile()
+  server.closeIdleConnections()
+  const timer = setTimeout(() => {
+    sockets.terminate()
+    server.closeAllConnections()
+  }, closeMs)
+  await closed
+  clearTimeout(timer)
+}
+
+function statusOf({ code }: NodeJS.ErrnoException): number {
+  if (code === 'HPE_HEADER_OVERFLOW') return 431
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Cookie } from './cookie.ts'
+import type { OidcClient } from './oidc-client.ts'
+import { isPageRoute } from './page-files.ts'
+import { escapeHtml, readBody, refuse, send, sendNotice } from './responses.ts'
+import type { SessionStore } from './session-store.ts'
+import { SignInError } from './sign-in-error.ts'
+import { mostWrong, WrongLogins } from './wrong-logins.ts'
+
+/** What the page puts before its own path to begin a sign-in, which returns there. */
+export const signInPath = '/sign-in'
+/** The path of the redirect URI. */
+export const callbackPath = '/oidc/callback'
+/** Where the issuer leads to after a logout. */
+export const signedOutPath = '/signed-out'
+
+/** Where the issuer posts logout tokens. */
+export const logoutPath = '/oidc/backchannel-logout'
+
+const browserBytes = 32
+const mostLogoutBytes = 16_384
+/** Milliseconds for which a browser can complete its sign-ins. */
+const browserMs = 900_000
+
+export interface SignInOptions {
+  readonly client: OidcClient
+  readonly sessions: SessionStore
+  /** The origin of the page. */
+  readonly origin: string
+  readonly onWarning: (message: string) => void
+}
+
+/**
+ * The addresses of a sign-in at an issuer. It ends with a login key in the fragment of the page's address, which the page uses as
+ * that of a login link. The key is bound to the browser by a cookie, so that no link signs another browser in.
+ */
+export class SignIn {
+  readonly #options: SignInOptions
+  readonly #cookie = new Cookie('__Host-jackfield-sign-in', { sameSite: 'Lax' })
+  readonly #wrong = new WrongLogins()
+
+  constructor(options: SignInOptions) {
+    this.#options = options
+  }
+
+  /** Whether pages of other sites may lead to a path: the issuer does. */
+  isOpenTo(path: string | undefined): boolean {
+    return path === callbackPath || path === signedOutPath
+  }
+
+  /** The secrets of a browser that signs in or has just signed in. */
+  browsersIn(request: IncomingMessage): string[] {
+    return this.#cookie.valuesIn(request).filter((value) => /^[\w-]{43}$/.test(value))
+  }
+
+  /** Sends a browser to the issuer. */
+  async begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [browser = randomBytes(browserBytes).toString('base64url')] = this.browsersIn(request)
+    try {
+      const to = await this.#options.client.begin(browser, this.#returnPath(request))
+      const headers = { Location: to, 'Set-Cookie': this.#cookie.header(browser, browserMs) }
+      send(response, 303, { headers })
+    } catch (error) {
+      this.#fail(response, error)
+    }
+  }
+
+  /** Takes a browser back from the issuer, and sends it to the page with a login key. */
+  async finish(request: IncomingMessage, response: ServerResponse, query: string): Promise<void> {
+    const { client, sessions, origin, onWarning } = this.#options
+    const browsers = this.browsersIn(request)
+    const [browser = ''] = browsers
+    const seconds = this.#wrong.secondsToWait(browser)
+    if (seconds !== undefined)
+      return refuse(response, 429, `Too many sign-ins failed. Try again in ${seconds} s.`, {
+        'Retry-After': String(seconds),
+      })
+    try {
+      const { returnTo, ...who } = await client.finish(new URLSearchParams(query), browsers)
+      const key = sessions.addLoginKey(who)
+      // After a redirect the browser would still count as sent by the issuer's site, and would be refused.
+      const headers = { Refresh: `0;url=${new URL(returnTo, origin).href}#k=${key}` }
+      sendNotice(response, 200, 'Signed in', 'The page opens at once.', headers)
+    } catch (error) {
+      if (this.#wrong.add(browser) === mostWrong)
+        onWarning(`${mostWrong} sign-ins of one browser failed within a minute.`)
+      this.#fail(response, error)
+    }
+  }
+
+  /** Takes a logout token of the issuer, and ends the sessions that it names by `end`. */
+  async logOut(request: IncomingMessage, response: ServerResponse, end: (id: string) => void): Promise<void> {
+    const body = await readBody(request, response, mostLogoutBytes)
+    if (body === undefined) return refuse(response, 413, `A logout has at most ${mostLogoutBytes} bytes.`)
+    const token = new URLSearchParams(body.toString('utf8')).get('logout_token') ?? ''
+    try {
+      const isEnded = await this.#options.client.readLogout(token)
+      for (const { id, user } of this.#options.sessions.list())
+        if (user !== undefined && isEnded(user)) end(id)
+      send(response, 200)
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error
+      refuse(response, error.status, error.message)
+    }
+  }
+
+  signedOut(response: ServerResponse): void {
+    sendNotice(response, 200, 'Signed out', '<a href="/">Sign in again</a>.')
+  }
+
+  /** Where the browser goes after a logout. */
+  async afterLogout(): Promise<string> {
+    return (await this.#options.client.signOutUrl()) ?? signedOutPath
+  }
+
+  /** What follows the path of the sign-in, if it is an address of the page. */
+  #returnPath({ url = '' }: IncomingMessage): string {
+    const { origin } = this.#options
+    const to = URL.parse(`${origin}${url.slice(signInPath.length)}`)
+    return to?.origin === origin && isPageRoute(to.pathname) && to.pathname !== '//'
+      ? `${to.pathname}${to.search}`
+      : '/'
+  }
+
+  #fail(response: ServerResponse, error: unknown): void {
+    if (!(error instanceof SignInError)) throw error
+    const text = `${escapeHtml(error.message)} <a href="/">Sign in again</a>.`
+    sendNotice(response, error.status, 'You are not signed in', text)
+  }
+}

@@ -1,0 +1,57 @@
+/** A person, as an OpenID issuer identifies them. */
+export interface WebUser {
+  readonly issuer: string
+  /** Unique at the issuer, and never given to another person (OpenID Connect Core, section 2). */
+  readonly subject: string
+  /** In lower case; only an address that the issuer has verified. */
+  readonly email?: string
+  /** The session at the issuer (`sid`), if it names one, which the issuer can end. */
+  readonly issuerSession?: string
+}
+
+/** Identifies a user: the issuer, a bar and the subject. The form of `serveGateways`. */
+export function userKey({ issuer, subject }: WebUser): string {
+  return `${issuer}|${subject}`
+}
+
+/** What a person sees of a user: the address, else the subject. */
+export function userLabel({ email, subject }: WebUser): string {
+  return email ?? subject
+}
+
+/** Which users of the issuer may sign in. */
+export class AllowList {
+  readonly #subjects = new Set<string>()
+  readonly #emails = new Set<string>()
+  readonly #domains = new Set<string>()
+  #isEveryone = false
+
+  /**
+   * Rules: `sub:<subject>`, `ann@example.org` and `@example.org` for verified addresses, and `everyone` that the issuer signs in.
+   * @throws TypeError for another rule, and without rules: an issuer can have accounts of the whole world
+   */
+  constructor(rules: readonly string[]) {
+    if (rules.length === 0) throw new TypeError(`Name who may sign in. ${forms}`)
+    for (const rule of rules) {
+      const [, subject] = /^sub:(.+)$/.exec(rule) ?? []
+      if (rule === 'everyone') this.#isEveryone = true
+      else if (subject !== undefined) this.#subjects.add(subject)
+      else if (/^@[^@\s]+$/.test(rule)) this.#domains.add(rule.toLowerCase())
+      else if (/^[^@\s]+@[^@\s]+$/.test(rule)) this.#emails.add(rule.toLowerCase())
+      else throw new TypeError(`"${rule}" names nobody who may sign in. ${forms}`)
+    }
+  }
+
+  /** Whether a rule needs the address of a user. */
+  get needsEmail(): boolean {
+    return this.#emails.size + this.#domains.size > 0
+  }
+
+  has({ subject, email = '' }: WebUser): boolean {
+    if (this.#isEveryone || this.#subjects.has(subject)) return true
+    return this.#emails.has(email) || this.#domains.has(email.slice(email.lastIndexOf('@')))
+  }
+}
+
+const forms =
+  'Write an address ("ann@example.org"), a domain ("@example.org"), a subject ("sub:248289761001"), or "everyone" for whoever the issuer signs in.'
