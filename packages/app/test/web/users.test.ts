@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startAuthorizationServer } from '../../../sdk/test/auth-support/authorization-server.ts'
 import { type Browser, send, webClient } from '../../../web/test/server/rig.ts'
-import { begin, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
+import { begin, jsonFile, run, tempFolder } from '../cli/jackfield.ts'
 
 const origin = 'https://jackfield.example'
+const asking = fileURLToPath(new URL('../cli/asking-server.ts', import.meta.url))
 const publicly = ['web', '--public', origin, '--oidc', 'http://127.0.0.1:9']
 
 describe('jackfield web for several people', () => {
@@ -49,8 +51,9 @@ describe('jackfield web for several people', () => {
     })
     onTestFinished(() => issuer.close())
     const folder = tempFolder()
-    const [command = '', ...args] = travel()
-    const config = jsonFile({ mcpServers: { travel: { command, args } } })
+    const config = jsonFile({
+      mcpServers: { booking: { command: process.execPath, args: [asking, 'session'] } },
+    })
     const running = begin([
       ...['web', '--json', '--public', origin, '--oidc', issuer.issuer, '--client-id', 'jackfield'],
       ...['--allow', 'sub:ann', '--allow', 'sub:bob', '--listen', '0'],
@@ -67,15 +70,23 @@ describe('jackfield web for several people', () => {
       const headers = { Host: 'jackfield.example', Origin: origin }
       const client = webClient(port, await signIn(port), () => {}, headers)
       await client.ready()
-      await client.call('servers.start', { servers: ['travel'] })
+      await client.call('servers.start', { servers: ['booking'] })
       clients.push(client)
     }
     const [ann, bob] = clients
     if (ann === undefined || bob === undefined) throw new Error('Nobody signed in')
     const pidOf = async (client: typeof ann) =>
-      (await client.call('servers.details', { server: 'travel' }))?.pid ?? 0
+      (await client.call('servers.details', { server: 'booking' }))?.pid ?? 0
     expect(await pidOf(ann)).toBeGreaterThan(0)
     expect(await pidOf(ann)).not.toBe(await pidOf(bob))
+    // A question is in the inbox of the user whose call it is.
+    for (const client of [ann, bob])
+      await client.call('surface.attach', { name: 'web', kinds: ['elicitation'] })
+    const request = { kind: 'call', tool: 'booking__book', arguments: {} } as const
+    await ann.call('runs.start', { request })
+    await expect.poll(async () => (await ann.call('inbox.list', {})).length).toBe(1)
+    expect(await bob.call('inbox.list', {})).toEqual([])
+    expect(await bob.call('activity.list', { kind: 'call' })).toEqual([])
     await ann.call('secrets.set', { name: 'TOKEN', value: 'of-ann-alone' })
     expect(await ann.call('secrets.names', {})).toEqual(['TOKEN'])
     expect(await bob.call('secrets.names', {})).toEqual([])

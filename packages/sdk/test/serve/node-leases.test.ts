@@ -44,23 +44,20 @@ async function leasing() {
   return { store, lease }
 }
 
-it.each([6, 60, 600])(
-  'a node has its lease again a second after the store was away for %s s',
-  async (seconds) => {
-    const { store, lease } = await leasing()
+it.each([6, 60])('a node has its lease again a second after the store was away for %s s', async (seconds) => {
+  const { store, lease } = await leasing()
+  expect(await lease()).toBe('running')
+  for (let outage = 1; outage <= 3; outage++) {
+    store.isThere = false
+    store.refused = 0
+    await vi.advanceTimersByTimeAsync(seconds * 1000)
+    expect(store.refused).toBeGreaterThan(1)
+    if (seconds > 10) expect(await lease()).toBeUndefined()
+    store.isThere = true
+    await vi.advanceTimersByTimeAsync(1000)
     expect(await lease()).toBe('running')
-    for (let outage = 1; outage <= 3; outage++) {
-      store.isThere = false
-      store.refused = 0
-      await vi.advanceTimersByTimeAsync(seconds * 1000)
-      expect(store.refused).toBeGreaterThan(1)
-      if (seconds > 10) expect(await lease()).toBeUndefined()
-      store.isThere = true
-      await vi.advanceTimersByTimeAsync(1000)
-      expect(await lease()).toBe('running')
-      await vi.advanceTimersByTimeAsync(20_000)
-      expect(await lease()).toBe('running')
-    }
-    expect(store.leases.size).toBe(1)
-  },
-)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(await lease()).toBe('running')
+  }
+  expect(store.leases.size).toBe(1)
+})

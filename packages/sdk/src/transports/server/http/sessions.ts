@@ -29,7 +29,7 @@ export interface SessionSharing {
   call(ids: readonly RequestId[], start: CallStart | undefined): SharedCall
   /** Stores that a question is open, before it is sent. */
   ask(message: JsonRpcRequest): Promise<void>
-  /** The client's stream for messages outside of requests was closed here. */
+  /** Called when the client's stream for messages outside of requests was closed on this node. */
   notified(): Promise<void>
 }
 
@@ -40,10 +40,9 @@ export interface CallStart {
 
 /** A failover of the store loses its newest events, so older ones are not verified. */
 const verifiedMs = 60_000
-/** The stream for messages outside of requests has this number on each node. */
+/** Ends the id of the stream for messages outside of requests, on each node. */
 const standaloneSuffix = '-0'
 
-/** Whether this is the id of a stream for messages outside of requests. */
 export function isStandalone(stream: string): boolean {
   return stream.endsWith(standaloneSuffix)
 }
