@@ -39,7 +39,7 @@ import { Logins } from './servers/login/logins.ts'
 import { authNetworkIn, fetchIn } from './servers/network/fetch.ts'
 import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
-import { fingerprint } from './shared/json.ts'
+import { fingerprint } from './shared/fingerprint.ts'
 import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 

@@ -9,7 +9,7 @@ import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
-import { fingerprint } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   ConsentNeeded,
