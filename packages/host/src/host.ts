@@ -20,7 +20,7 @@ import { Requests } from './host/requests.ts'
 import { defaults, Events, Running } from './host/running.ts'
 import { createRecorder } from './log/store/activity-log.ts'
 import { openStore } from './log/store/store.ts'
-import { advice, asStoreError } from './log/store/store-error.ts'
+import { advice, faultOf } from './log/store/store-error.ts'
 import { createTrace, type Trace } from './log/trace/trace.ts'
 import { createCode } from './models/code/code.ts'
 import { createConversationStore } from './models/conversation-store.ts'
@@ -39,7 +39,7 @@ import { Logins } from './servers/login/logins.ts'
 import { authNetworkIn, fetchIn } from './servers/network/fetch.ts'
 import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
-import { fingerprint } from './shared/json.ts'
+import { fingerprint } from './shared/fingerprint.ts'
 import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
@@ -118,7 +118,7 @@ class LiveHost implements Host {
       },
       failed: (error) =>
         process.emitWarning(
-          `The ends of activities cannot be recorded: ${reasonOf(error)}. ${advice[asStoreError(error)?.fault ?? 'other']}`,
+          `The ends of activities cannot be recorded: ${reasonOf(error)}. ${advice[faultOf(error)]}`,
         ),
     })
     this.#texts = new ResourceTexts({

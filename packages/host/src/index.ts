@@ -64,7 +64,7 @@ export {
 export { type MachineVariable, machineVariables } from './servers/launch/machine-variables.ts'
 export { type SandboxReadiness, sandboxReady } from './servers/sandbox/ready.ts'
 export { FixableError, fixesOf, fixText } from './shared/failures.ts'
-export { fingerprint } from './shared/json.ts'
+export { fingerprint } from './shared/fingerprint.ts'
 export { makeVisible } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'
 export type * from './types/index.ts'

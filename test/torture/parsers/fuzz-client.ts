@@ -16,7 +16,7 @@ import { createSamplingRedactor } from '../../../packages/host/src/models/sampli
 import { modelTool } from '../../../packages/host/src/models/tool-search/meter.ts'
 import { ToolIndex } from '../../../packages/host/src/models/tool-search/tool-index.ts'
 import { previewOf } from '../../../packages/host/src/resources/contents.ts'
-import { fingerprint } from '../../../packages/host/src/shared/json.ts'
+import { fingerprint } from '../../../packages/host/src/shared/fingerprint.ts'
 import { connect } from '../../../packages/sdk/src/client/index.ts'
 import { assertResult } from '../../../packages/sdk/src/client/result-shapes.ts'
 import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'

@@ -364,8 +364,8 @@ export function surfaceFor(
 export function observerFor(io: Io): TerminalSurface | undefined {
   const person = surfaceFor(io)
   if (person === undefined) return undefined
-  const { install, drift, login } = person.show
-  const show = { ...(install && { install }), ...(drift && { drift }), ...(login && { login }) }
+  const { start, drift, login } = person.show
+  const show = { ...(start && { start }), ...(drift && { drift }), ...(login && { login }) }
   return { ...person, urlElicitation: false, show }
 }
 

@@ -31,7 +31,7 @@ export function whatIsAsked(question: HostQuestion): string {
       return oneLine(`May it have the answer of ${question.choice.model}?`, 100)
     case 'roots':
       return `May it know ${count(question.roots.length, 'folder')}?`
-    case 'install':
+    case 'start':
       return oneLine(`Start it? ${question.command}`, 100)
     case 'input':
       return oneLine(`A value is needed: ${question.input.description ?? question.input.id}`, 100)

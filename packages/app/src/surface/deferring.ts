@@ -26,7 +26,7 @@ export function deferringSurface(output: Output, { store }: { store?: string }):
       'sampling-request': leave,
       'sampling-result': leave,
       roots: leave,
-      install: leave,
+      start: leave,
       drift: leave,
       login: leave,
     },

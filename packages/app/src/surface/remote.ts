@@ -113,7 +113,7 @@ function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
     'sampling-request',
     'sampling-result',
     'roots',
-    'install',
+    'start',
     'input',
     'installation',
     'drift',

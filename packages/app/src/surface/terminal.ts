@@ -189,9 +189,9 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         put(question, signal, async (prompter) =>
           (await import('./login.ts')).askLogin(question, prompter, palette),
         ),
-      install: (question, signal) =>
+      start: (question, signal) =>
         put(question, signal, async (prompter) =>
-          (await import('./trust.ts')).askInstall(question, prompter, palette),
+          (await import('./trust.ts')).askStart(question, prompter, palette),
         ),
       // Without a value the server does not start, so Esc refuses instead of leaving it waiting.
       input: async ({ cause, input }, signal) => {

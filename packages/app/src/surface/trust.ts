@@ -46,11 +46,11 @@ export async function askDrift(
 }
 
 /** Asks whether a server may be started or a URL contacted. Undefined, as for Esc, defers the question. */
-export async function askInstall(
-  { id, cause, config, file, command, program, given, findings, before }: Of<'install'>,
+export async function askStart(
+  { id, cause, config, file, command, program, given, findings, before }: Of<'start'>,
   prompter: Prompter,
   palette: Palette,
-): Promise<HostAnswers['install'] | undefined> {
+): Promise<HostAnswers['start'] | undefined> {
   const server = palette.bold(makeVisible(cause.server))
   const isAddress = 'url' in config
   const names = Object.keys((isAddress ? config.headers : config.env) ?? {})

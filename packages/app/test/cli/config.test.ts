@@ -55,7 +55,7 @@ describe.concurrent('a server in a file of the folder', () => {
     )
     expect(await run(echo, { cwd })).toMatchObject({ code: 3 })
     const { rows } = await recorded(store, cwd)
-    expect(rows.filter(({ kind }) => kind === 'install').map(({ outcome }) => outcome)).toEqual([
+    expect(rows.filter(({ kind }) => kind === 'start').map(({ outcome }) => outcome)).toEqual([
       'ok',
       'error',
       'ok',

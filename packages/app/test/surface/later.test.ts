@@ -54,7 +54,7 @@ const questions: [string, HostQuestion][] = [
   ['folders', { kind: 'roots', id, cause, roots: [{ uri: 'file:///tmp' }, { uri: 'file:///home' }] }],
   [
     'the start of a server',
-    { kind: 'install', id, cause, config: { command: 'x' }, command: 'x', findings: [] },
+    { kind: 'start', id, cause, config: { command: 'x' }, command: 'x', findings: [] },
   ],
   ['a change of what a server says', { kind: 'drift', id, cause, changes: [], findings: [] }],
   [

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { cancelled } from '../../src/forms/prompter.ts'
 import { ago } from '../../src/output/ago.ts'
 import { changeLines } from '../../src/output/definitions.ts'
-import { askDrift, askInstall } from '../../src/surface/trust.ts'
+import { askDrift, askStart } from '../../src/surface/trust.ts'
 import { scripted } from '../forms/prompter.ts'
 
 const palette = picocolors.createColors(false)
@@ -104,8 +104,8 @@ describe('changes of a server', () => {
 })
 
 describe('the first start of a server', () => {
-  const install: Extract<HostQuestion, { kind: 'install' }> = {
-    kind: 'install',
+  const start: Extract<HostQuestion, { kind: 'start' }> = {
+    kind: 'start',
     id: '1',
     cause: { server: 'shop' },
     config: { command: 'npx', args: ['-y', 'shop'], env: { TOKEN: 'hunter2' }, cwd: '/work' },
@@ -121,7 +121,7 @@ describe('the first start of a server', () => {
 
   test('shows the exact command, the file that runs, variable values and warnings, and starts at no', async () => {
     const person = scripted('allow')
-    expect(await askInstall(install, person, palette)).toEqual({ verdict: 'allow' })
+    expect(await askStart(start, person, palette)).toEqual({ verdict: 'allow' })
     expect(person.said).toEqual([
       'shop, named by /work/.mcp.json, would run on this machine, as you:',
       '  npx -y sh⟦U+200B⟧op',
@@ -137,7 +137,7 @@ describe('the first start of a server', () => {
 
   test('shows the previous command, and Esc does not start it', async () => {
     const person = scripted(cancelled)
-    expect(await askInstall({ ...install, before: 'npx -y other' }, person, palette)).toBeUndefined()
+    expect(await askStart({ ...start, before: 'npx -y other' }, person, palette)).toBeUndefined()
     expect(person.said).toContain('  npx -y other')
     expect(person.asked).toEqual(['Start it for the first time since it changed?'])
   })
@@ -145,8 +145,8 @@ describe('the first start of a server', () => {
   test('at a URL shows the URL and its headers', async () => {
     const person = scripted('deny')
     const config = { url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer x' } }
-    const { program: _program, given: _given, ...rest } = install
-    await askInstall({ ...rest, config, command: config.url }, person, palette)
+    const { program: _program, given: _given, ...rest } = start
+    await askStart({ ...rest, config, command: config.url }, person, palette)
     expect(person.said.slice(0, 4)).toEqual([
       'shop, named by /work/.mcp.json, would be contacted at',
       '  https://shop.example/mcp',

@@ -164,7 +164,7 @@ function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefin
       return `Waiting for a person to review a model request of ${server}`
     case 'roots':
       return `Waiting for a person to decide which folders ${server} may know`
-    case 'install':
+    case 'start':
       return `Waiting for a person to allow ${server} to start`
     case 'login':
       return `Waiting for a person to sign in to ${server}`

@@ -3,7 +3,8 @@ import { readJson } from '@jackfield/sdk/internal'
 import { bytesOf } from '../models/media.ts'
 import { textBlock as blocksFor, textOf } from '../models/messages.ts'
 import { estimateTokens } from '../models/tool-search/meter.ts'
-import { fingerprint, isRecord } from '../shared/json.ts'
+import { fingerprint } from '../shared/fingerprint.ts'
+import { isRecord } from '../shared/json.ts'
 import type { ContentPreview, JsonNode } from '../types/index.ts'
 
 /** Maximum base64 characters of one image or recording for a model; providers reject more. */

@@ -140,7 +140,8 @@ export class LiveConversation {
    * @throws McpError 'LIMIT' if too many messages are queued
    */
   async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
-    if (isEmpty(said)) throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
+    if ((said.text ?? '').trim() === '' && (said.messages ?? []).length === 0)
+      throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
     if (this.#queued.some((queued) => queued.id === id))
       throw new McpError('CONFLICT', 'A message with this id waits already.')
     if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
@@ -486,14 +487,12 @@ export class LiveConversation {
         ...(number > 0 && { number }),
       }
       this.#calls.set(id, { key, row })
-      this.#emit([{ set: key, row }])
-      return
     }
     const known = this.#calls.get(event.id)
     if (known === undefined) return
     if (event.type === 'later') known.row = { ...known.row, state: 'later', question: event.item.id }
     else if (event.type === 'task') known.row = { ...known.row, state: 'later', task: event.task.id }
-    else {
+    else if (event.type === 'end') {
       const { activity, denied, cancelled, result, decision } = event
       const { progress: _, ...row } = known.row
       const taken = activity === undefined ? undefined : this.#started.get(activity)
@@ -519,7 +518,10 @@ export class LiveConversation {
     const first = Math.max(from, this.#places)
     this.#places = first + fresh.length
     this.#emit([
-      ...fresh.map((entry, n) => setEntry(first + n, entry)),
+      ...fresh.map((entry, n): Change<ConversationRow> => {
+        const place = first + n
+        return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
+      }),
       ...(isReply ? this.#withoutPartial() : []),
       this.#info(),
     ])
@@ -587,16 +589,8 @@ interface Message {
   readonly by: string
 }
 
-function setEntry(place: number, entry: ConversationEntry): Change<ConversationRow> {
-  return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
-}
-
 function copyKey({ server, uri, at }: AttachedCopy): string {
   return JSON.stringify([server, uri, at])
-}
-
-function isEmpty({ text, messages }: Saying): boolean {
-  return (text === undefined || text.trim() === '') && (messages === undefined || messages.length === 0)
 }
 
 function userText(text: string): SamplingMessage {

@@ -32,7 +32,7 @@ const questionKinds = [
   'sampling-request',
   'sampling-result',
   'roots',
-  'install',
+  'start',
   'input',
   'installation',
   'drift',

@@ -3,7 +3,7 @@ import type { LayeredConfig, LayerOptions } from '../config/layers.ts'
 import { createHost } from '../host.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
-import { fingerprint } from '../shared/json.ts'
+import { fingerprint } from '../shared/fingerprint.ts'
 import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
@@ -181,7 +181,7 @@ export class HostService {
   }
 
   get #canAskForApproval(): boolean {
-    return this.surfaces.attached.some(({ kinds }) => kinds.includes('install'))
+    return this.surfaces.attached.some(({ kinds }) => kinds.includes('start'))
   }
 
   #needsApproval(name: string): boolean {

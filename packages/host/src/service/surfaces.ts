@@ -69,7 +69,7 @@ export class Surfaces {
       'sampling-request': this.#show('sampling-request'),
       'sampling-result': this.#show('sampling-result'),
       roots: this.#show('roots'),
-      install: this.#show('install'),
+      start: this.#show('start'),
       input: this.#show('input'),
       installation: this.#show('installation'),
       drift: this.#show('drift'),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readJson } from '@jackfield/sdk/internal'
 
 export type JsonRecord = Record<string, unknown>
@@ -32,11 +31,6 @@ export function canonical(value: unknown): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
   return `{${members.join(',')}}`
-}
-
-/** SHA-256 of the canonical text of a JSON value, in hexadecimal. */
-export function fingerprint(value: unknown): string {
-  return createHash('sha256').update(canonical(value)).digest('hex')
 }
 
 /** A deeply frozen copy, exactly as after the wire, so that what a user was shown is what is sent. */

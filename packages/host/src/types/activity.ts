@@ -24,6 +24,7 @@ export interface Activity {
     | 'change'
     | 'result'
     | 'install'
+    | 'start'
     | 'input'
     | 'drift'
     | 'login'

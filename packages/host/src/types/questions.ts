@@ -113,7 +113,7 @@ export interface Questions {
     folders?: readonly FolderPreview[]
   }
   /** Consent to start or connect to a server for the first time, or after its configuration changed. */
-  install: {
+  start: {
     config: ServerConfig
     /** The file that names it, if any. */
     file?: string
@@ -203,7 +203,7 @@ export interface HostAnswers {
     | { verdict: 'deny'; reason?: string }
   /** `roots`: a subset of the folders shown. Default all. */
   roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
-  install: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
+  start: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
   /**
    * The value is stored with the secrets or the settings and passed to the server. The inbox, its events and the activity log do
    * not have it.

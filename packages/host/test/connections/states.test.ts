@@ -77,7 +77,7 @@ describe('a server in a file of the folder', () => {
     const surface = {
       name: 'person',
       show: {
-        install: async (question: HostQuestion) => {
+        start: async (question: HostQuestion) => {
           asked.push(question)
           return undefined
         },
@@ -99,7 +99,7 @@ describe('a server in a file of the folder', () => {
 
   it('stays unapproved if they refuse, or no user can be asked', async () => {
     const refused = ofFolder()
-    const surface = { name: 'person', show: { install: async () => ({ verdict: 'deny' as const }) } }
+    const surface = { name: 'person', show: { start: async () => ({ verdict: 'deny' as const }) } }
     const host = hostOf({ servers: { s: refused.config }, surface })
     await host.start()
     expect(host.connections.get('s')).toMatchObject({

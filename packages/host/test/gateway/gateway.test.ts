@@ -1,11 +1,10 @@
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { CallToolResult, Server } from '@jackfield/sdk'
 import type { ConnectOptions, ProgressReport } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { reasonOf } from '../../src/shared/text.ts'
 import type { GatewayOptions, HostOptions } from '../../src/types/index.ts'
-import { folder, hostOf, session, until, type Watched } from '../fixtures/hosts.ts'
+import { folder, hostOf, refusingRows, session, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { filling, kinds, ours, text } from './clients.ts'
 import { upstream } from './upstream.ts'
@@ -328,13 +327,10 @@ describe('a call that cannot be recorded', () => {
   it('does not reach its server, and the client gets an error with the reason', async () => {
     const store = join(folder(), 'store.db')
     const near = session()
-    const { server } = await gateway({ servers: { near: near.config }, store })
+    const { host, server } = await gateway({ servers: { near: near.config }, store })
     const client = await ours(server)
-    const other = new DatabaseSync(store)
-    other.exec(
-      "CREATE TRIGGER full BEFORE INSERT ON activity_queue BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
-    )
-    other.close()
+    host.activity()
+    refusingRows(store)
     const error = await client.call('near__echo', { text: 'x' }).catch(reasonOf)
     expect(error).toContain(
       'near cannot be asked: Stopped before "echo of near", because it cannot be recorded',

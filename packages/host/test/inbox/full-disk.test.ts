@@ -1,3 +1,5 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreError } from '../../src/log/store/store-error.ts'
@@ -12,8 +14,17 @@ const rules = [{ id: 'all', verdict: 'allow' as const }]
 const long = 'x'.repeat(20_000)
 const advice = 'Free some space, or name a file on another disk.'
 
-/** Databases that are opened from here on, to be filled and emptied. */
+/** Databases that are opened from here on, to be filled and emptied. While they are full, files take 4 kB of what is written. */
 function disk(): { fill(): void; free(): void } {
+  const write = fs.writeSync
+  let isFull = false
+  const part = (fd: number, bytes: Buffer): number => write(fd, isFull ? bytes.subarray(0, 4_096) : bytes)
+  const files = vi.spyOn(fs, 'writeSync').mockImplementation(part as typeof write)
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    files.mockRestore()
+    syncBuiltinESMExports()
+  })
   const opened = new Set<DatabaseSync>()
   const { exec } = DatabaseSync.prototype
   const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
@@ -26,7 +37,16 @@ function disk(): { fill(): void; free(): void } {
       if (database.isOpen) exec.call(database, `PRAGMA max_page_count = ${pages}`)
   }
   // SQLite never goes below the pages that there are.
-  return { fill: () => limit(1), free: () => limit(1_000_000) }
+  return {
+    fill() {
+      isFull = true
+      limit(1)
+    },
+    free() {
+      isFull = false
+      limit(1_000_000)
+    },
+  }
 }
 
 const warnings = (host: Watched): string[] =>
@@ -171,7 +191,7 @@ describe('on a full disk', () => {
     space.fill()
     expect((await host.call('s__book', {}, cli)).result.isError).toBe(true)
     expect(warnings(host)).toEqual([
-      `A question of s was refused. Stopped before "s asks for input", because it cannot be recorded: database or disk is full. ${advice}`,
+      `A question of s was refused. Stopped before "s asks for input", because it cannot be recorded: no space left on device. ${advice}`,
     ])
     space.free()
     expect(returned(await host.call('s__book', {}, cli))).toEqual({ q: seat('1A') })

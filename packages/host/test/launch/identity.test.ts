@@ -26,8 +26,8 @@ function world(argument: string, layer: ConfigLayer = 'named') {
   const store = join(at, 'activity.db')
   const asked: string[] = []
   const face = person({
-    install: ({ command }) => {
-      asked.push(`install ${command.split(' ').at(-1)}`)
+    start: ({ command }) => {
+      asked.push(`start ${command.split(' ').at(-1)}`)
       return { verdict: 'allow' }
     },
     approval: () => {
@@ -103,10 +103,10 @@ describe('the identity of a server', () => {
     const { file, secrets, visit } = world('${input:place}', 'project')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
-    expect((await visit()).asked).toEqual([expect.stringContaining('install'), 'approval'])
+    expect((await visit()).asked).toEqual([expect.stringContaining('start'), 'approval'])
     expect((await visit()).asked).toEqual([])
     await secrets.set(place, 'Bergen')
-    expect((await visit()).asked).toEqual([expect.stringContaining('install'), 'approval'])
+    expect((await visit()).asked).toEqual([expect.stringContaining('start'), 'approval'])
     expect((await visit()).asked).toEqual([])
   })
 

@@ -37,8 +37,8 @@ function stdioOf(config: ServerConfig): { command: string; args: string[] } {
 const questions = (host: Watched) =>
   host.inbox
     .list({ state: 'all' })
-    .flatMap(({ question }): Extract<HostQuestion, { kind: 'install' }>[] =>
-      question.kind === 'install' ? [question] : [],
+    .flatMap(({ question }): Extract<HostQuestion, { kind: 'start' }>[] =>
+      question.kind === 'start' ? [question] : [],
     )
 
 describe('a server of the working folder', () => {
@@ -51,7 +51,7 @@ describe('a server of the working folder', () => {
       fixes: [{ action: 'approve', server: 'evil' }],
     })
     expect(existsSync(join(at, 'started'))).toBe(false)
-    expect(host.activity({ kind: 'install' })).toMatchObject([{ server: 'evil', outcome: 'error' }])
+    expect(host.activity({ kind: 'start' })).toMatchObject([{ server: 'evil', outcome: 'error' }])
   })
 
   it('is shown with its whole command line and its variables, and waits', async () => {
@@ -63,7 +63,7 @@ describe('a server of the working folder', () => {
         env: { K: '${secret:mine}' },
       },
     })
-    const face = person({ install: () => new Promise(() => {}) })
+    const face = person({ start: () => new Promise(() => {}) })
     const host = hostOf({ servers, surface: face })
     const starting = host.start()
     await until(() => face.asked.length === 1, 'the question')
@@ -85,7 +85,7 @@ describe('a server of the working folder', () => {
     const store = join(at, 'store.db')
     const asked: HostQuestion[] = []
     const run = async (servers: Record<string, ServerConfig>): Promise<void> => {
-      const face = person({ install: () => ({ verdict: 'allow' }) })
+      const face = person({ start: () => ({ verdict: 'allow' }) })
       const host = await started({ servers, surface: face, store })
       asked.push(...face.asked)
       expect(host.connections.get('s')?.state).toBe('ready')
@@ -100,14 +100,14 @@ describe('a server of the working folder', () => {
     await run(from(join(at, 'other.json'), { s: telling({ MODE: 'b' }, ['--more']) }))
     expect(asked).toHaveLength(4)
     expect(asked[0]).not.toHaveProperty('before')
-    expect(asked[1]).toMatchObject({ before: asked[0]?.kind === 'install' ? asked[0].command : '' })
+    expect(asked[1]).toMatchObject({ before: asked[0]?.kind === 'start' ? asked[0].command : '' })
     expect(asked[3]).not.toHaveProperty('before')
   })
 
   it('is asked about again when its env file changes', async () => {
     const at = folder()
     const store = join(at, 'store.db')
-    const face = person({ install: () => ({ verdict: 'allow' }) })
+    const face = person({ start: () => ({ verdict: 'allow' }) })
     const run = async (): Promise<void> => {
       const servers = from(join(at, '.mcp.json'), { s: { ...telling({}), envFile: '.env' } })
       const host = await started({ servers, surface: face, store })
@@ -129,7 +129,7 @@ describe('a server of the working folder', () => {
   ])('with an env file that is %s is asked about like any other, and not started', async (_, envFile) => {
     const at = folder()
     writeFileSync(join(at, 'large'), 'A=1\n'.repeat(300_000))
-    const face = person({ install: () => ({ verdict: 'allow' }) })
+    const face = person({ start: () => ({ verdict: 'allow' }) })
     const servers = from(join(at, '.mcp.json'), { s: { ...telling({}), envFile } })
     const host = await started({ servers, surface: face })
     expect(face.asked).toHaveLength(1)
@@ -140,7 +140,7 @@ describe('a server of the working folder', () => {
     const at = folder()
     const [store, own] = [join(at, 'store.db'), join(at, 'jackfield', 'config.json')]
     writeFileSync(join(at, '.mcp.json'), JSON.stringify({ mcpServers: { files: telling({}) } }))
-    const face = person({ install: () => ({ verdict: 'allow' }) })
+    const face = person({ start: () => ({ verdict: 'allow' }) })
     const run = async (): Promise<void> => {
       const { servers } = await loadLayers({ cwd: at, home: at, env: { XDG_CONFIG_HOME: at } })
       const host = await started({ servers, surface: face, store })
@@ -153,7 +153,7 @@ describe('a server of the working folder', () => {
     await run()
     // Where Node itself is installed may be a finding too.
     const aboutNames = face.asked.map((question) =>
-      question.kind === 'install'
+      question.kind === 'start'
         ? question.findings.filter(({ code }) => code !== 'temporary-program')
         : undefined,
     )
@@ -166,7 +166,7 @@ describe('a server of the working folder', () => {
   it('stays refused until the user requests it', async () => {
     const at = folder()
     let verdict: 'allow' | 'deny' = 'deny'
-    const face = person({ install: () => ({ verdict }) })
+    const face = person({ start: () => ({ verdict }) })
     const servers = from(join(at, '.mcp.json'), { s: telling({}) })
     const host = await started({ servers, surface: face })
     expect(host.connections.get('s')).toMatchObject({
@@ -387,9 +387,9 @@ it('a secret is in no output of the host', async () => {
   ])
   expect(seen).toContain('[mine]')
   await host.close()
-  const bytes = readdirSync(at)
-    .filter((name) => name.startsWith('store.db'))
-    .map((name) => readFileSync(join(at, name), 'latin1'))
+  const bytes = readdirSync(at, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && join(entry.parentPath, entry.name).includes('store.db'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     .join('')
   for (const text of [seen, bytes]) {
     expect(text).not.toContain('canary-5f2c1e')

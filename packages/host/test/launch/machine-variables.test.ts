@@ -114,7 +114,7 @@ describe('a started server', () => {
     const secrets = memorySecrets()
     await secrets.set('pass on HTTPS_PROXY', 'yes')
     const surface = person({
-      install: () => ({ verdict: 'allow' }),
+      start: () => ({ verdict: 'allow' }),
       input({ input: { id, description } }) {
         asked.push(`${id} ${description?.includes('c.json')}`)
         return { verdict: 'deny' }

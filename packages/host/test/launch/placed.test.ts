@@ -15,7 +15,7 @@ import type { ConfigLayer, HostOptions, HostQuestion, ServerConfig } from '../..
 import { folder, session, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
-type Question = Extract<HostQuestion, { kind: 'install' }>
+type Question = Extract<HostQuestion, { kind: 'start' }>
 
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -60,7 +60,7 @@ function world() {
     const { layer, answer, verdict = 'allow', ...more } = options
     rmSync(noted, { force: true })
     const face = person({
-      install: () => {
+      start: () => {
         answer?.()
         return { verdict }
       },
@@ -68,7 +68,7 @@ function world() {
     const host = await started({ servers: servers(entry, layer), surface: face, store, home, ...more })
     const state = host.connections.get('s')
     await host.close()
-    const asked = face.asked.filter((question): question is Question => question.kind === 'install')
+    const asked = face.asked.filter((question): question is Question => question.kind === 'start')
     const [file, cwd, searched, ...args] = existsSync(noted)
       ? readFileSync(noted, 'utf8').trimEnd().split('\n')
       : []

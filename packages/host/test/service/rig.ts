@@ -45,7 +45,7 @@ export function calling(
   }
 }
 export const allow = [{ id: 'all', verdict: 'allow' as const }]
-export const everyKind = ['approval', 'result', 'elicitation', 'roots', 'install', 'drift', 'login'] as const
+export const everyKind = ['approval', 'result', 'elicitation', 'roots', 'start', 'drift', 'login'] as const
 
 export interface Rig {
   service: HostService

@@ -146,10 +146,13 @@ describe('the store file', () => {
       first.activity.begin(start)
       const all = (await readdir(folder)).map((name) => join(folder, name))
       expect(all).toEqual(expect.arrayContaining([file, `${file}-wal`]))
-      for (const path of all) await chmod(path, 0o644)
+      for (const path of all) await chmod(path, path.endsWith('.running') ? 0o755 : 0o644)
       const second = openStore(file)
       second.activity.begin(start)
-      for (const path of all) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, 0o600])
+      for (const path of all) {
+        const found = await stat(path)
+        expect([path, found.mode & 0o777]).toEqual([path, found.isDirectory() ? 0o700 : 0o600])
+      }
       second.close()
       first.close()
     },
@@ -163,6 +166,46 @@ describe('the store file', () => {
     expect(one.activity.list().map((row) => row.id)).toEqual(ids)
     one.close()
     two.close()
+  })
+
+  it('gets the rows of a program that was killed, once', () => {
+    const file = join(folder, 'store.db')
+    const killed = openStore(file)
+    const [ended, running] = [killed.activity.begin(start), killed.activity.begin(start)]
+    killed.activity.end(ended, { outcome: 'ok', durationMs: 3, detail: { result: 1 } })
+    const next = openStore(file)
+    for (let time = 0; time < 2; time++)
+      expect(next.activity.list()).toMatchObject([
+        { id: ended, outcome: 'ok', durationMs: 3, detail: { arguments: { a: 1 }, result: 1 } },
+        { id: running, outcome: 'running' },
+      ])
+    expect(next.activity.begin(start)).toBeGreaterThan(running)
+    expect(killed.activity.list()).toHaveLength(3)
+    expect(next.activity.verify()).toMatchObject({ sound: true, checked: 4 })
+  })
+
+  it('of an earlier version keeps its queued rows and its questions', () => {
+    const file = join(folder, 'store.db')
+    openStore(file).close()
+    const raw = new DatabaseSync(file)
+    raw.exec(`
+      PRAGMA user_version = 17;
+      CREATE TABLE activity_queue (seq INTEGER PRIMARY KEY, activity INTEGER NOT NULL, at TEXT, kind TEXT, server TEXT,
+        summary TEXT, cause INTEGER, target TEXT, outcome TEXT, duration_ms REAL, detail TEXT NOT NULL) STRICT;
+      INSERT INTO activity_queue (activity, at, kind, server, summary, detail)
+        VALUES (7, '2027-01-01T00:00:00.000Z', 'call', 's', 's: x', '{"tool":"x"}');
+      INSERT INTO activity_queue (activity, outcome, duration_ms, detail) VALUES (7, 'ok', 1.5, '{"result":1}');
+      INSERT INTO inbox (id, server, question, state, at)
+        VALUES ('q', 's', '{"kind":"install","id":"q","cause":{"server":"s"}}', 'open', '2027-01-01T00:00:00.000Z')`)
+    raw.close()
+    const store = openStore(file)
+    expect(store.activity.list()).toMatchObject([
+      { id: 7, outcome: 'ok', durationMs: 1.5, detail: { tool: 'x', result: 1 } },
+    ])
+    expect(store.activity.begin(start)).toBe(8)
+    expect(store.inbox.get('q')?.question.kind).toBe('start')
+    expect(store.activity.verify().sound).toBe(true)
+    store.close()
   })
 
   it('of a newer version is not changed', () => {

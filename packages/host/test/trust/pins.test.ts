@@ -1,13 +1,21 @@
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { defineServer, type ProtocolVersion, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { HostQuestion } from '../../src/types/index.ts'
-import { folder, hostOf, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
+import {
+  folder,
+  hostOf,
+  refusingRows,
+  scripted,
+  started,
+  textOf,
+  until,
+  type Watched,
+} from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { everything, first, mutations } from './mutations.ts'
 import { changed, reload, type Saying, type Says, saying, shop } from './saying.ts'
@@ -89,13 +97,10 @@ describe("a server's definition", () => {
     const host = await started({ servers: { s: server.config }, rules: allow, store })
     server.says(changed((s) => Object.assign(first(s.tools), { description: 'Sells one item.' })))
     await host.reconnect('s')
-    const other = new DatabaseSync(store)
-    other.exec(
-      "CREATE TRIGGER full BEFORE INSERT ON activity_queue BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
-    )
-    expect(() => host.trust.accept('s')).toThrow(/cannot be recorded: disk is full/)
-    other.exec('DROP TRIGGER full')
-    other.close()
+    host.activity()
+    const accept = refusingRows(store)
+    expect(() => host.trust.accept('s')).toThrow(/cannot be recorded: EEXIST/)
+    accept()
     const call = await host.call('s__buy', { item: 'tea' }, cli)
     expect(textOf(call)).toContain('changed since the person agreed to it')
     expect(server.ran()).toEqual([])

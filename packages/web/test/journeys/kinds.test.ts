@@ -111,8 +111,8 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   const connect = (): void => void host.reconnect('needing').catch(() => undefined)
   const cases: Case[] = [
     // Asked as soon as there is a tab.
-    { kind: 'install', begin: () => {}, acts: ['deny-once'], answer: { verdict: 'deny' }, isShort: true },
-    { kind: 'install', begin: () => {}, acts: ['allow'], answer: { verdict: 'allow' } },
+    { kind: 'start', begin: () => {}, acts: ['deny-once'], answer: { verdict: 'deny' }, isShort: true },
+    { kind: 'start', begin: () => {}, acts: ['allow'], answer: { verdict: 'allow' } },
     { kind: 'installation', begin: install, acts: ['deny-once'], answer: { verdict: 'deny' }, isShort: true },
     { kind: 'installation', begin: install, acts: ['allow'], answer: { verdict: 'allow' } },
     { kind: 'input', begin: connect, acts: ['deny-once'], answer: { verdict: 'deny' } },

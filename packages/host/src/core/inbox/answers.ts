@@ -14,7 +14,7 @@ const verdicts: Readonly<Record<QuestionKind, { member: string; values: readonly
   'sampling-request': { member: 'verdict', values: ['allow', 'deny'] },
   'sampling-result': { member: 'verdict', values: ['allow', 'regenerate', 'deny'] },
   roots: { member: 'verdict', values: ['allow', 'deny'] },
-  install: { member: 'verdict', values: ['allow', 'deny'] },
+  start: { member: 'verdict', values: ['allow', 'deny'] },
   input: { member: 'verdict', values: ['allow', 'deny'] },
   installation: { member: 'verdict', values: ['allow', 'deny'] },
   drift: { member: 'verdict', values: ['accept', 'block'] },

@@ -25,8 +25,8 @@ export async function showQuestion(
       return show['sampling-result']?.(question, signal)
     case 'roots':
       return show.roots?.(question, signal)
-    case 'install':
-      return show.install?.(question, signal)
+    case 'start':
+      return show.start?.(question, signal)
     case 'input':
       return show.input?.(question, signal)
     case 'installation':

@@ -3,7 +3,8 @@ import { dirname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Tool } from '@jackfield/sdk'
 import type { GrantKey, GrantTable, StoredGrant } from '../../log/store/answer-tables.ts'
-import { canonical, fingerprint, type JsonRecord } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
+import { canonical, type JsonRecord } from '../../shared/json.ts'
 import type {
   ArgumentTest,
   Caller,

@@ -1,5 +1,5 @@
 import type { Tool } from '@jackfield/sdk'
-import { fingerprint } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { ServerConfig } from '../../types/index.ts'
 

@@ -1,7 +1,8 @@
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import type { DefinitionText, TrustRow, TrustTable, TrustWriter } from '../../log/store/trust-table.ts'
-import { fingerprint, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
 
 /** The definitions of one server. */

@@ -5,7 +5,7 @@ import type { ListKey, TrustRow, TrustTable, TrustWriter } from '../../log/store
 import type { TrustGate } from '../../servers/catalog.ts'
 import type { ServerConnection } from '../../servers/connections/connection.ts'
 import { FixableError } from '../../shared/failures.ts'
-import { fingerprint } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { DefinitionChange, HostEvent, ServerTrust, TrustItem, TrustService } from '../../types/index.ts'
 import type { QuestionQueue } from '../inbox/question-queue.ts'

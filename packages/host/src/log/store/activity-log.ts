@@ -14,7 +14,8 @@ import {
   headOf,
   type Link,
 } from './chain.ts'
-import type { BegunRow, LogWriter } from './log-writer.ts'
+import type { LogWriter } from './log-writer.ts'
+import type { RowStarted } from './row-journal.ts'
 import { cannotRecord } from './store-error.ts'
 
 /** The data of a row at its start. */
@@ -58,7 +59,7 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
   const chain = createChain(database)
   const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
   /** Rows that began in this program and did not end. */
-  const open = new Map<number, BegunRow>()
+  const open = new Map<number, Omit<RowStarted, 'id'>>()
   adopt(database, chain)
   const read = (id: number): Activity => {
     writer.flush()
@@ -68,11 +69,15 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
   }
   return {
     begin(start) {
+      const { kind, server, summary, cause, detail } = start
       const row = {
-        ...start,
         at: new Date().toISOString(),
-        target: targetOf(start.detail),
-        detail: detailText(start.detail),
+        kind,
+        server,
+        summary,
+        cause,
+        target: targetOf(detail),
+        detail: detailText(detail),
       }
       const id = writer.begin(row)
       open.set(id, row)
@@ -82,7 +87,7 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
       const start = open.get(id)
       if (start === undefined && read(id).outcome !== 'running') throw new Error(`Activity ${id} is over.`)
       const detail = detailText(given)
-      writer.end(id, { outcome, durationMs, detail })
+      writer.end({ id, outcome, durationMs, detail })
       open.delete(id)
       if (start === undefined) return () => read(id)
       const { at, kind, server, summary, cause } = start
@@ -208,6 +213,7 @@ export const activityKinds: readonly Activity['kind'][] = [
   'change',
   'result',
   'install',
+  'start',
   'input',
   'drift',
   'login',

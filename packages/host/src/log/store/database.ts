@@ -6,8 +6,9 @@ import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
 import { rollBack } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
-import { sealedMigration } from './inbox-tables.ts'
-import { logQueueMigration } from './log-writer.ts'
+import { sealedMigration, startMigration } from './inbox-tables.ts'
+import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
+import { runningFolder } from './owners.ts'
 import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
@@ -162,6 +163,8 @@ const migrations: readonly string[] = [
   taskMigration,
   logQueueMigration,
   appMigration,
+  rowIdsMigration,
+  startMigration,
 ]
 
 /**
@@ -264,13 +267,15 @@ function sqlite(): typeof import('node:sqlite') {
   )
 }
 
-/** SQLite's side files get the mode of the main file, and may exist already. */
+/** The files that SQLite and the host keep beside the store get its mode, and may exist already. */
 function restrictToOwner(file: string): void {
   if (process.platform === 'win32') return
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(path, 0o600)
   }
+  const running = runningFolder(file)
+  if (existsSync(running)) chmodSync(running, 0o700)
 }
 
 /**

@@ -350,3 +350,8 @@ function toCall(row: Record<string, unknown>): SuspendedCall {
     owner: typeof row['owner'] === 'string' ? row['owner'] : null,
   }
 }
+
+/** The kind of the question whether a server may be started was `install` in earlier versions. */
+export const startMigration: string = `
+  UPDATE inbox SET question = json_set(question, '$.kind', 'start') WHERE json_extract(question, '$.kind') = 'install';
+`

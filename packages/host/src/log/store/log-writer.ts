@@ -1,24 +1,7 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
-import type { Activity } from '../../types/index.ts'
-import { type Chain, createChain, type Link } from './chain.ts'
-
-/** An activity row in its first stored form. */
-export interface BegunRow extends Pick<Activity, 'kind' | 'server' | 'summary' | 'cause'> {
-  /** ISO 8601. */
-  at: string
-  /** The tool, prompt or URI. */
-  target: string | null
-  /** JSON. */
-  detail: string
-}
-
-export interface EndedRow {
-  outcome: string
-  durationMs: number | null
-  /** JSON. */
-  detail: string
-}
+import { atomically, type Chain, createChain, type Link } from './chain.ts'
+import { type RowEnded, RowJournal, type RowStarted } from './row-journal.ts'
 
 /** An event that is no activity row. It can be referred to before it is stored. */
 export interface TraceEntry {
@@ -53,58 +36,73 @@ export interface NewTraceRow {
   sha256: string | null
 }
 
-/** Milliseconds for which rows stay in the queue, and events in memory. */
+/** An activity row's start or end, or another event. */
+type Pending = RowStarted | RowEnded | TraceEntry
+
+/** Milliseconds for which rows stay in the journal, and events in memory. */
 const flushMs = 200
 /** Number and total characters of rows and events that trigger a write. */
 const maxPending = 512
 const maxPendingChars = 1_048_576
 /** The size of a row in addition to its payload. */
 const rowBytes = 256
+/** Ids of rows that are reserved in one transaction. */
+const maxReserved = 256
 
 /**
- * Writes the log. A row of the activity log is committed to a queue in the store before `begin` or `end` returns: one small
- * insert. Every 200 ms, and before something is read, one transaction moves the queue to the log with its hash chain, together
- * with the events of the trace; rows of a killed process are moved by the next one. So a process that is killed loses no row,
- * and events of at most 200 ms.
+ * Writes the log. A row of the activity log is in a journal beside the store before `begin` or `end` returns. Every 200 ms, and
+ * before something is read, one transaction moves the rows to the log with its hash chain, together with the events of the trace.
+ * Before something is read, the rows in the journals of other programs are moved too, also those of killed ones. So a process that
+ * is killed loses no row, and events of at most 200 ms.
  */
 export class LogWriter {
   readonly #statements: Statements
   readonly #append: Chain['append']
-  /** Events, and ids of rows of this program, in order. */
-  #pending: (TraceEntry | number)[] = []
+  /** Undefined for a store in memory. */
+  readonly #journal: RowJournal | undefined
+  /** In order. */
+  #pending: Pending[] = []
   #chars = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  /** The next id of a row, and the last one that is reserved for this program. */
+  #next = 1
+  #last = 0
   /** Called with the size of the stored events in bytes. */
   onStored: (bytes: number) => void = () => {}
-  /** Events that were lost because the store could not be written. Rows then stay in the queue. */
+  /** Events that were lost because the store could not be written. Rows then stay in the journal. */
   unwritten = 0
   #isFailing = false
 
   constructor(database: DatabaseSync) {
     this.#statements = statementsOf(database)
     this.#append = createChain(database).append
+    const file = database.location()
+    this.#journal = file === null ? undefined : new RowJournal(file)
+    moveQueue(database, (rows) => this.#append(() => new Batch(this.#statements).move(rows)))
+    this.flush()
   }
 
-  /** Commits a row and returns its id. */
-  begin({ at, kind, server, summary, cause, target, detail }: BegunRow): number {
-    // `get` would stop at the returned row and hide an error of the commit.
-    const [row] = this.#statements.queueRow.all(at, kind, server, summary, cause, target, detail)
-    const id = Number(row?.['activity'])
-    this.#push(id, detail.length)
-    return id
+  /** Records the start of a row and returns its id. */
+  begin(row: Omit<RowStarted, 'id'>): number {
+    if (this.#next > this.#last) this.#reserve()
+    const started = { id: this.#next, ...row }
+    this.#journal?.add(started)
+    this.#next += 1
+    this.#push(started, row.detail.length)
+    return started.id
   }
 
-  /** Commits the end of a row. */
-  end(id: number, { outcome, durationMs, detail }: EndedRow): void {
-    this.#statements.queueEnd.run(id, outcome, durationMs, detail)
-    this.#schedule(detail.length)
+  /** Records the end of a row. */
+  end(row: RowEnded): void {
+    this.#journal?.add(row)
+    this.#push(row, row.detail.length)
   }
 
   /** Adds an event. */
   add(row: NewTraceRow): TraceEntry {
     const entry: TraceEntry = { row }
-    if (!this.#isClosed) this.#push(entry, row.payload.length)
+    this.#push(entry, row.payload.length)
     return entry
   }
 
@@ -122,22 +120,36 @@ export class LogWriter {
     return numberOf(this.#statements.eventOf.get(activity)?.['seq'])
   }
 
-  /** Moves the queue and the events to the log. */
+  /** Moves the rows of all programs, and the events, to the log. */
   flush(): void {
+    const others = this.#journal?.others()
+    this.#move(others?.rows ?? [])
+    if (!this.#isFailing) others?.done()
+  }
+
+  #move(others: readonly Pending[]): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const pending = this.#pending
-    if (pending.length === 0 && this.#statements.isQueued.get() === undefined) return
+    if (pending.length + others.length === 0) return
     this.#pending = []
     this.#chars = 0
     const batch = new Batch(this.#statements)
     try {
-      this.#append(() => batch.move(pending))
+      this.#append(() => {
+        const links = batch.move([...others, ...pending])
+        this.#statements.release.run(this.#next - 1, this.#last)
+        return links
+      })
     } catch (error) {
-      this.#failed(error, pending.filter((item) => typeof item !== 'number').length)
+      const rows = pending.filter((item) => !('row' in item))
+      this.#pending = rows
+      this.#failed(error, pending.length - rows.length)
       return
     }
     this.#isFailing = false
+    this.#journal?.clear()
+    this.#last = this.#next - 1
     for (const [entry, seq] of batch.seqs) entry.seq = seq
     if (batch.bytes === 0) return
     try {
@@ -160,27 +172,29 @@ export class LogWriter {
     this.unwritten += events
   }
 
-  #push(item: TraceEntry | number, chars: number): void {
-    this.#pending.push(item)
-    this.#schedule(chars)
+  /** Reserves ids: more when rows are frequent. The next transaction gives up the rest, so that ids are in order of time. */
+  #reserve(): void {
+    const count = Math.min(1 + this.#pending.length, maxReserved)
+    const [row] = this.#statements.reserve.all(count)
+    this.#last = Number(row?.['seq'])
+    this.#next = this.#last - count + 1
   }
 
-  #schedule(chars: number): void {
+  #push(item: Pending, chars: number): void {
+    if (this.#isClosed) return
+    this.#pending.push(item)
     this.#chars += chars
-    if (this.#pending.length >= maxPending || this.#chars >= maxPendingChars) this.flush()
-    else this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
+    const isFull = this.#pending.length >= maxPending || this.#chars >= maxPendingChars
+    if (isFull && !this.#isFailing) this.#move([])
+    else this.#timer ??= setTimeout(() => this.#move([]), flushMs).unref()
   }
 }
-
-type QueuedRow = Record<string, SQLOutputValue>
 
 /** One transaction of a `LogWriter`. */
 class Batch {
   readonly #statements: Statements
-  readonly #begun = new Map<number, QueuedRow>()
-  readonly #ends = new Map<number, QueuedRow>()
-  /** By position in the queue. */
-  readonly #links = new Map<number, Link>()
+  readonly #ends = new Map<number, RowEnded>()
+  readonly #links: Link[] = []
   /** The events of activity rows. */
   readonly #events = new Map<number, number>()
   readonly seqs = new Map<TraceEntry, number>()
@@ -190,45 +204,28 @@ class Batch {
     this.#statements = statements
   }
 
-  /** Returns the rows to be added to the chain, in queue order. */
-  move(pending: readonly (TraceEntry | number)[]): readonly Link[] {
-    const { queue, clear, count } = this.#statements
-    for (const row of queue.all()) {
-      const id = Number(row['activity'])
-      if (row['kind'] !== null) this.#begun.set(id, row)
-      // The first end takes effect.
-      else if (!this.#ends.has(id)) this.#ends.set(id, row)
-    }
-    if (this.#begun.size + this.#ends.size > 0) clear.run()
+  /** Returns the rows to be added to the chain. */
+  move(pending: readonly Pending[]): readonly Link[] {
+    // The first end takes effect.
+    for (const item of pending)
+      if ('outcome' in item && !this.#ends.has(item.id)) this.#ends.set(item.id, item)
     for (const item of pending) {
-      if (typeof item === 'number') this.#moveRow(item)
-      else this.#addEvent(item)
+      if ('row' in item) this.#addEvent(item)
+      else if ('outcome' in item) this.#moveEnd(item)
+      else this.#moveStart(item)
     }
-    for (const id of this.#begun.keys()) this.#moveRow(id)
-    for (const [id, row] of this.#ends) this.#moveEnd(id, row)
-    if (this.seqs.size > 0) count.run(this.seqs.size, this.bytes)
-    return [...this.#links].sort(([one], [other]) => one - other).map(([, link]) => link)
+    if (this.seqs.size > 0) this.#statements.count.run(this.seqs.size, this.bytes)
+    return this.#links
   }
 
-  #moveRow(id: number): void {
-    const row = this.#begun.get(id)
-    if (row === undefined) return
-    this.#begun.delete(id)
-    const at = String(row['at'])
-    const kind = String(row['kind'])
-    const server = textOf(row['server'])
-    const summary = String(row['summary'])
-    const detail = String(row['detail'])
-    const cause = numberOf(row['cause'])
-    const causedBy = cause === null ? null : this.#eventOf(cause)
-    this.#statements.activity.run(id, at, kind, server, summary, cause, detail)
-    this.#links.set(Number(row['seq']), {
-      kind: 'row',
-      id,
-      fields: [at, kind, server, summary, cause, detail],
-    })
+  #moveStart({ id, at, kind, server, summary, cause, target, detail }: RowStarted): void {
+    const { activity, trace } = this.#statements
+    const fields = [at, kind, server, summary, cause, detail] as const
+    // Another program may have moved it already.
+    if (Number(activity.run(id, ...fields).changes) === 0) return
+    this.#links.push({ kind: 'row', id, fields })
     const end = this.#ends.get(id)
-    const { lastInsertRowid } = this.#statements.trace.run(
+    const { lastInsertRowid } = trace.run(
       Date.parse(at),
       null,
       kind,
@@ -236,14 +233,14 @@ class Batch {
       null,
       null,
       methods[kind] ?? null,
-      textOf(row['target']),
+      target,
       null,
       id,
-      causedBy,
+      cause === null ? null : this.#eventOf(cause),
       null,
-      end === undefined ? 'running' : String(end['outcome']),
-      end === undefined ? null : numberOf(end['duration_ms']),
-      detail.length + String(end?.['detail'] ?? '').length,
+      end?.outcome ?? 'running',
+      end?.durationMs ?? null,
+      detail.length + (end?.detail.length ?? 0),
       summary,
       null,
       null,
@@ -252,14 +249,11 @@ class Batch {
     this.#events.set(id, Number(lastInsertRowid))
   }
 
-  #moveEnd(id: number, row: QueuedRow): void {
-    const outcome = String(row['outcome'])
-    const durationMs = numberOf(row['duration_ms'])
-    const detail = String(row['detail'])
+  #moveEnd({ id, outcome, durationMs, detail }: RowEnded): void {
     const { end, endEvent } = this.#statements
-    // If another process ended it first, or it was pruned, this end has no effect.
+    // If another program moved it, or the row was pruned, this end has no effect.
     if (Number(end.run(id, outcome, durationMs, detail).changes) === 0) return
-    this.#links.set(Number(row['seq']), { kind: 'end', id, fields: [outcome, durationMs, detail] })
+    this.#links.push({ kind: 'end', id, fields: [outcome, durationMs, detail] })
     if (!this.#events.has(id)) endEvent.run(outcome, durationMs, detail.length, id)
   }
 
@@ -297,13 +291,8 @@ class Batch {
   }
 
   #eventOf(activity: number): number | null {
-    this.#moveRow(activity)
     return this.#events.get(activity) ?? numberOf(this.#statements.eventOf.get(activity)?.['seq'])
   }
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
 }
 
 function numberOf(value: unknown): number | null {
@@ -325,21 +314,10 @@ type Statements = ReturnType<typeof statementsOf>
 function statementsOf(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql)
   return {
-    // The next id follows the last one in the queue or, if the queue is empty, in the log. SELECT instead of VALUES would create
-    // a temporary table.
-    queueRow: prepare(
-      `INSERT INTO activity_queue (activity, at, kind, server, summary, cause, target, detail)
-       VALUES (1 + coalesce((SELECT activity FROM activity_queue WHERE kind IS NOT NULL ORDER BY seq DESC LIMIT 1),
-         (SELECT seq FROM sqlite_sequence WHERE name = 'activity'), 0), ?, ?, ?, ?, ?, ?, ?) RETURNING activity`,
-    ),
-    queueEnd: prepare(
-      'INSERT INTO activity_queue (activity, outcome, duration_ms, detail) VALUES (?, ?, ?, ?)',
-    ),
-    isQueued: prepare('SELECT 1 FROM activity_queue LIMIT 1'),
-    queue: prepare('SELECT * FROM activity_queue ORDER BY seq'),
-    clear: prepare('DELETE FROM activity_queue'),
+    reserve: prepare("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'activity' RETURNING seq"),
+    release: prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'activity' AND seq = ?"),
     activity: prepare(
-      'INSERT INTO activity (id, at, kind, server, summary, cause, detail) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR IGNORE INTO activity (id, at, kind, server, summary, cause, detail) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
     end: prepare(
       `INSERT OR IGNORE INTO activity_end (activity, outcome, duration_ms, detail)
@@ -358,8 +336,8 @@ function statementsOf(database: DatabaseSync) {
 }
 
 /**
- * The queue of the activity log: starts have a kind, ends have none. Work that triggers did for each row is done for each batch,
- * and kinds and tools are found in the narrow index of all events.
+ * The queue that earlier versions had in place of the journal. Work that triggers did for each row is done for each batch, and
+ * kinds and tools are found in the narrow index of all events.
  */
 export const logQueueMigration: string = `
   CREATE TABLE activity_queue (
@@ -381,3 +359,24 @@ export const logQueueMigration: string = `
   DROP TRIGGER trace_end;
   DROP TRIGGER trace_added;
 `
+
+/** Ids of rows are reserved in the sequence of their table. */
+export const rowIdsMigration: string = `
+  INSERT INTO sqlite_sequence (name, seq) SELECT 'activity', 0
+  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'activity');
+`
+
+/** Moves the rows that a killed program of an earlier version left in the queue, and removes the queue. */
+function moveQueue(database: DatabaseSync, move: (rows: (RowStarted | RowEnded)[]) => void): void {
+  const isThere = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'activity_queue'")
+  if (isThere.get() === undefined) return
+  const queue = database.prepare(
+    `SELECT json_object('id', activity, 'at', at, 'kind', kind, 'server', server, 'summary', summary, 'cause', cause,
+       'target', target, 'detail', detail) AS start, json_object('id', activity, 'outcome', outcome,
+       'durationMs', duration_ms, 'detail', detail) AS "end", kind IS NULL AS ended FROM activity_queue ORDER BY seq`,
+  )
+  atomically(database, () => {
+    move(queue.all().map(({ start, end, ended }) => JSON.parse(String(ended === 1 ? end : start))))
+    database.exec('DROP TABLE activity_queue')
+  })
+}

@@ -16,6 +16,11 @@ export interface Owners {
   close(): void
 }
 
+/** The folder beside a store with the files of the programs that use it. */
+export function runningFolder(store: string): string {
+  return `${store}.running`
+}
+
 const own = /^[0-9a-f-]{36}$/
 /** Milliseconds to wait for programs that create, check or delete a lock at this moment. */
 const lockTimeoutMs = 5000
@@ -27,7 +32,7 @@ const lockTimeoutMs = 5000
 export function createOwners(store: string): Owners {
   const me = randomUUID()
   const shared = store !== ':memory:'
-  const folder = `${store}.running`
+  const folder = runningFolder(store)
   const fileOf = (owner: string): string => join(folder, `${owner}.lock`)
   let held: DatabaseSync | undefined
 

@@ -23,7 +23,6 @@ import type {
   ToolSwitch,
 } from '../../types/index.ts'
 import { defaultResultCharacters } from '../fitted-result.ts'
-import { askModel } from './ask-model.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { summaryRequest, systemPrompt } from './instructions.ts'
 import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
@@ -490,4 +489,43 @@ function lostCall(error: unknown): ToolOutcome {
 
 function userText(text: string): SamplingMessage {
   return { role: 'user', content: { type: 'text', text } }
+}
+
+/** Sends a request to a model and writes its row. */
+async function askModel(
+  host: Host,
+  model: Model,
+  request: ModelRequest,
+): Promise<{ reply: ModelReply; row: number }> {
+  const started = performance.now()
+  const row = { kind: 'model', server: null, cause: null } as const
+  try {
+    const reply = await model.generate(request)
+    const uses = toolUses(reply)
+    const wants = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
+    const id = host.record({
+      ...row,
+      summary: `${model.id} answered${wants}`,
+      outcome: 'ok',
+      durationMs: Math.round(performance.now() - started),
+      detail: {
+        model: reply.model,
+        stopReason: reply.stopReason,
+        usage: reply.usage ?? null,
+        content: reply.content,
+        ...(reply.unreadable !== undefined && { unreadable: reply.unreadable }),
+      },
+    })
+    return { reply, row: id }
+  } catch (error) {
+    const cancelled = request.signal?.aborted === true
+    host.record({
+      ...row,
+      summary: cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`,
+      outcome: cancelled ? 'cancelled' : 'error',
+      durationMs: Math.round(performance.now() - started),
+      detail: { error: error instanceof Error ? error.message : String(error) },
+    })
+    throw error
+  }
 }

@@ -9,7 +9,7 @@ import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
-import { fingerprint } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   ConsentNeeded,
@@ -82,7 +82,7 @@ export class Consents implements ConsentService {
       ...(program !== undefined && { program }),
       ...(before !== undefined && { before }),
     }
-    this.#deps.recorder.note({ kind: 'install', server, summary, detail }, 'ok')
+    this.#deps.recorder.note({ kind: 'start', server, summary, detail }, 'ok')
     this.#agree(wanted)
     return true
   }
@@ -93,7 +93,7 @@ export class Consents implements ConsentService {
     const count = file === undefined ? 0 : table.remove(file, server)
     if (count > 0) {
       const summary = `${server} of ${file} may no longer be started`
-      recorder.note({ kind: 'install', server, summary, detail: { file } }, 'revoked')
+      recorder.note({ kind: 'start', server, summary, detail: { file } }, 'revoked')
     }
     return count
   }
@@ -164,7 +164,7 @@ export class Consents implements ConsentService {
     const { server, file, command, program, given, findings, before } = wanted
     const changed = before === undefined ? {} : { before }
     const row = recorder.open({
-      kind: 'install',
+      kind: 'start',
       server,
       summary: `May ${server} of ${file} be started: ${command}`,
       detail: {
@@ -180,7 +180,7 @@ export class Consents implements ConsentService {
       const shown = { given, ...(program !== undefined && { program }) }
       const question = { file, command, ...shown, findings, ...changed, config: redactor.value(config) }
       const { answer, by } = await questions.ask(
-        { kind: 'install', id: randomUUID(), cause: { server }, ...question },
+        { kind: 'start', id: randomUUID(), cause: { server }, ...question },
         { signal, activity: row.id },
       )
       if (answer.verdict === 'allow') {

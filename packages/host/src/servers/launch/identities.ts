@@ -3,7 +3,7 @@ import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { serverIdentity } from '../../core/policy/identity.ts'
 import type { IdentityTable } from '../../log/store/server-tables.ts'
-import { fingerprint } from '../../shared/json.ts'
+import { fingerprint } from '../../shared/fingerprint.ts'
 import type { ServerConfig } from '../../types/index.ts'
 import { spelled } from './resolve-command.ts'
 

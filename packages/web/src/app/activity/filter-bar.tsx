@@ -38,6 +38,7 @@ export const eventKinds = [
   'change',
   'result',
   'install',
+  'start',
   'input',
   'drift',
   'login',

@@ -29,7 +29,7 @@ const kinds = [
   'sampling-request',
   'sampling-result',
   'roots',
-  'install',
+  'start',
   'input',
   'installation',
   'drift',

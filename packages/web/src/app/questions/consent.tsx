@@ -88,14 +88,14 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
 }
 
 /** May this server be started, or this address be used? */
-export function InstallCard({ row, question }: { row: Row; question: QuestionOf<'install'> }): ReactNode {
+export function StartCard({ row, question }: { row: Row; question: QuestionOf<'start'> }): ReactNode {
   const t = useText()
-  const answering = useAnswer<'install'>(row)
+  const answering = useAnswer<'start'>(row)
   const { command, before, program, given, file, findings } = question
   return (
     <Card
       row={row}
-      title="install.title"
+      title="start.title"
       answering={answering}
       facts={file !== undefined && <Foreign text={file} most={300} inline />}
       deny={
@@ -105,11 +105,11 @@ export function InstallCard({ row, question }: { row: Row; question: QuestionOf<
       }
       allow={
         <DecisionButton look="primary" onDecide={() => answering.send({ verdict: 'allow' })} data-act="allow">
-          {t('install.allow')}
+          {t('start.allow')}
         </DecisionButton>
       }
     >
-      <Note tone="info">{t('install.nothing')}</Note>
+      <Note tone="info">{t('start.nothing')}</Note>
       <div className={style.foreign}>
         <div className={style.argv}>
           {before === undefined ? (
@@ -120,7 +120,7 @@ export function InstallCard({ row, question }: { row: Row; question: QuestionOf<
         </div>
         {program !== undefined && (
           <div>
-            {t('install.program')} <Foreign text={program} />
+            {t('start.program')} <Foreign text={program} />
           </div>
         )}
         <GivenValues given={given} />
@@ -188,7 +188,7 @@ export function InstallationCard({
 }
 
 /** The variables or headers that a server gets. */
-function GivenValues({ given }: { given: QuestionOf<'install'>['given'] | undefined }): ReactNode {
+function GivenValues({ given }: { given: QuestionOf<'start'>['given'] | undefined }): ReactNode {
   if (given === undefined || given.length === 0) return null
   return (
     <table className={style.table}>

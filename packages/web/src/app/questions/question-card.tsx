@@ -3,7 +3,7 @@ import { Part } from '../text/part.tsx'
 import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
-import { DriftCard, InstallationCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
+import { DriftCard, InstallationCard, LoginCard, RootsCard, StartCard } from './consent.tsx'
 import { ElicitationCard } from './elicitation.tsx'
 import { InputCard } from './input.tsx'
 
@@ -39,8 +39,8 @@ function CardOfKind({ row }: { row: Row }): ReactNode {
       return <SamplingResultCard key={key} row={row} question={question} />
     case 'roots':
       return <RootsCard key={key} row={row} question={question} />
-    case 'install':
-      return <InstallCard key={key} row={row} question={question} />
+    case 'start':
+      return <StartCard key={key} row={row} question={question} />
     case 'input':
       return <InputCard key={key} row={row} question={question} />
     case 'installation':

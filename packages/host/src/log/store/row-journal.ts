@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Activity } from '../../types/index.ts'
+import { runningFolder } from './owners.ts'
+
+/** The start of an activity row, in its stored form. */
+export interface RowStarted extends Pick<Activity, 'id' | 'kind' | 'server' | 'summary' | 'cause'> {
+  /** ISO 8601. */
+  at: string
+  /** The tool, prompt or URI. */
+  target: string | null
+  /** JSON. */
+  detail: string
+}
+
+/** The end of an activity row, in its stored form. */
+export interface RowEnded extends Pick<Activity, 'id' | 'outcome' | 'durationMs'> {
+  /** JSON. */
+  detail: string
+}
+
+const ending = '.rows'
+/** Age in milliseconds from which the journal of a process that no longer exists is deleted. */
+const abandonedMs = 60_000
+
+/**
+ * Activity rows that are not in the log yet, in a file beside the store, one line each: appending a line takes a fraction of the
+ * CPU time of a transaction. The file exists only while it has rows.
+ */
+export class RowJournal {
+  readonly #folder: string
+  readonly #file: string
+  #fd: number | undefined
+  #size = 0
+
+  constructor(store: string) {
+    this.#folder = runningFolder(store)
+    this.#file = join(this.#folder, `${process.pid}-${randomUUID()}${ending}`)
+  }
+
+  /** Adds a row. Throws the system's error if it could not be written as a whole. */
+  add(row: RowStarted | RowEnded): void {
+    const { detail, ...facts } = row
+    // JSON contains no tabs or line breaks.
+    const line = Buffer.from(`${JSON.stringify(facts)}\t${detail}\n`)
+    this.#fd ??= this.#create()
+    if (writeSync(this.#fd, line) < line.length) {
+      ftruncateSync(this.#fd, this.#size)
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    }
+    this.#size += line.length
+  }
+
+  /** Deletes the file, once its rows are in the log. */
+  clear(): void {
+    if (this.#fd === undefined) return
+    closeSync(this.#fd)
+    this.#fd = undefined
+    this.#size = 0
+    rmSync(this.#file, { force: true })
+  }
+
+  /** The rows of other programs. They may be in the log already. `done` is called once they are. */
+  others(): { rows: (RowStarted | RowEnded)[]; done: () => void } {
+    const rows: (RowStarted | RowEnded)[] = []
+    const abandoned: string[] = []
+    for (const name of namesIn(this.#folder)) {
+      const file = join(this.#folder, name)
+      if (!name.endsWith(ending) || file === this.#file) continue
+      const modified = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+      if (modified === undefined) continue
+      rows.push(...rowsIn(file))
+      if (Date.now() - modified > abandonedMs && !isRunning(Number.parseInt(name, 10))) abandoned.push(file)
+    }
+    return {
+      rows,
+      done() {
+        for (const file of abandoned) rmSync(file, { force: true })
+      },
+    }
+  }
+
+  #create(): number {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    return openSync(this.#file, 'ax', 0o600)
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** Without a last line that is still being written. */
+function rowsIn(file: string): (RowStarted | RowEnded)[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    // Its program moved the rows and deleted it.
+    return []
+  }
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => rowOf(line) ?? [])
+}
+
+function rowOf(line: string): RowStarted | RowEnded | undefined {
+  const tab = line.indexOf('\t')
+  try {
+    return { ...JSON.parse(line.slice(0, tab)), detail: line.slice(tab + 1) }
+  } catch {
+    // The file was damaged, for example by a power failure.
+    return undefined
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}

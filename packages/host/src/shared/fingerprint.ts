@@ -1,0 +1,7 @@
+import { createHash } from 'node:crypto'
+import { canonical } from './json.ts'
+
+/** SHA-256 of the canonical text of a JSON value, in hexadecimal. */
+export function fingerprint(value: unknown): string {
+  return createHash('sha256').update(canonical(value)).digest('hex')
+}
