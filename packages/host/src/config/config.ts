@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { matchesGlob } from '../shared/glob.ts'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { matchesGlob } from '../shared/text.ts'
 import type {
   ConfigInput,
   ConfigLayer,

@@ -9,8 +9,8 @@ import type {
   ResourceValue,
   Tool,
 } from '@jackfield/sdk'
-import { matchesGlob } from '../shared/glob.ts'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { matchesGlob } from '../shared/text.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, Host } from '../types/index.ts'
 
 /** How what a gateway offers is served. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { McpError, type Prompt, type Resource, type ResourceTemplate, type Tool } from '@jackfield/sdk'
 import type { SecretRedactor } from '../config/secrets/redactor.ts'
-import { matchesGlob } from '../shared/glob.ts'
+import { matchesGlob } from '../shared/text.ts'
 import type {
   CatalogPrompt,
   CatalogResource,

@@ -10,7 +10,7 @@ import type {
   Root,
 } from '@jackfield/sdk'
 import type { ConnectOptions, ProgressReport, ServerChange, Watch } from '@jackfield/sdk/client'
-import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import type { CredentialStore, Revocation } from '@jackfield/sdk/client/auth'
 import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
 import type { AppService } from './apps.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
@@ -22,7 +22,6 @@ import type { PromptValues } from './forms.ts'
 import type { GatewayService } from './gateway.ts'
 import type { Inbox } from './inbox.ts'
 import type { Library } from './library.ts'
-import type { LoginService } from './login.ts'
 import type { Model } from './model.ts'
 import type { Caller, Decision, PolicyRule, PolicyService, Verdict } from './policy.ts'
 import type { Installation, Surface } from './questions.ts'
@@ -344,4 +343,22 @@ export interface Host extends AsyncDisposable {
   /** Writes a row for an action of a surface, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
   close(): Promise<void>
+}
+
+/** Logins to servers. Before a page is opened, a question of the kind `login` is asked. */
+export interface LoginService {
+  /**
+   * Opens the login page without a question; resolves when the server is connected. The event `login` has the URL of the page,
+   * for another browser.
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' for one that is disabled or a program; 'UNAUTHORIZED' if the login failed
+   */
+  signIn(server: string): Promise<void>
+  /** Waits for the pending login question of a server, and for the login that follows if the user agrees. Never rejects. */
+  pending(server: string): Promise<void> | undefined
+  /**
+   * Removes the tokens of a server and its cached lists, and revokes the tokens if the authorization server supports that. If
+   * revocation fails, the result has the reason; the tokens are removed anyway.
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' for a program, or one whose configuration contains credentials
+   */
+  signOut(server: string): Promise<Revocation>
 }

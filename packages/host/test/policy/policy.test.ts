@@ -6,7 +6,7 @@ import { createGrants } from '../../src/core/policy/grants.ts'
 import { serverIdentity } from '../../src/core/policy/identity.ts'
 import { createLabels, createPolicy, type Policy, type PolicySubject } from '../../src/core/policy/policy.ts'
 import { openStore } from '../../src/log/store/store.ts'
-import { matchesGlob } from '../../src/shared/glob.ts'
+import { matchesGlob } from '../../src/shared/text.ts'
 import type { PolicyRule, ServerConfig, Verdict } from '../../src/types/index.ts'
 
 const tool = (name: string, more: Partial<Tool> = {}): Tool => ({

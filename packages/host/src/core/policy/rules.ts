@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Tool } from '@jackfield/sdk'
-import { matchesGlob } from '../../shared/glob.ts'
 import { canonical, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { matchesGlob } from '../../shared/text.ts'
 import type { ArgumentTest, Caller, PolicyRule, Verdict } from '../../types/index.ts'
 
 /** One call as rules see it. */

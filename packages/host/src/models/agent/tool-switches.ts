@@ -1,6 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { matchesGlob } from '../../shared/glob.ts'
-import { oneLine } from '../../shared/text.ts'
+import { matchesGlob, oneLine } from '../../shared/text.ts'
 import type { CatalogTool, Host, ToolSwitch } from '../../types/index.ts'
 
 type Named = Pick<CatalogTool, 'server' | 'name' | 'tool'>
