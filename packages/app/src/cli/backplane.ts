@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Backplane } from '@jackfield/sdk'
-import { usageError } from './exit.ts'
+import { CliError, ExitCode, usageError } from './exit.ts'
 import { whyUnreadable } from './unreadable.ts'
 
 /** A backplane that a command opened, and closes. */
@@ -22,11 +22,11 @@ export async function openBackplane(
   const settings = { url, onWarning }
   if (/^rediss?:\/\//.test(url)) {
     const { redisBackplane } = await installed('@jackfield/redis', () => import('@jackfield/redis'))
-    return redisBackplane(settings)
+    return connected(redisBackplane(settings))
   }
   if (/^postgres(?:ql)?:\/\//.test(url)) {
     const { postgresBackplane } = await installed('@jackfield/postgres', () => import('@jackfield/postgres'))
-    return postgresBackplane(settings)
+    return connected(postgresBackplane(settings))
   }
   // The URL may have a password.
   throw usageError(
@@ -47,6 +47,18 @@ export async function keysIn(file: string): Promise<string[]> {
   throw usageError(
     `${file} needs one key a line, each of ${minKeyBytes} bytes or more, such as those of: openssl rand -base64 32`,
   )
+}
+
+/** @throws CliError if the store cannot be reached */
+async function connected<T>(opening: Promise<T>): Promise<T> {
+  try {
+    return await opening
+  } catch (error) {
+    // Installed on its own, the package has another copy of the SDK, and so another class of errors.
+    const { code, message } = Object(error)
+    if (code !== 'CONNECT_FAILED') throw error
+    throw new CliError(ExitCode.cannotConnect, String(message), { cause: error, code })
+  }
 }
 
 async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {

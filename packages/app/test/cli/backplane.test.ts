@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { installHint } from '../../src/cli/backplane.ts'
+import { installHint, openBackplane } from '../../src/cli/backplane.ts'
 
 const name = '@jackfield/redis'
 
@@ -33,3 +33,11 @@ it.each([
     expect(installHint(name, own)).toMatch(hint)
   },
 )
+
+it('a backplane that cannot be reached ends the command with code 3', async () => {
+  await expect(openBackplane('redis://127.0.0.1:1', () => {})).rejects.toMatchObject({
+    exitCode: 3,
+    code: 'CONNECT_FAILED',
+    message: expect.stringContaining('Redis'),
+  })
+})
