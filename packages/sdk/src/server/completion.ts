@@ -51,7 +51,7 @@ class HandlerContextOfCompletion extends HandlerContext implements CompletionCon
     const without = withoutQuestions('A completion')
     const run =
       inputStrategy.relay === undefined ? without : { ...without, get: () => inputStrategy.begin(exchange) }
-    super(exchange, run, undefined)
+    super(exchange, run, { of: undefined, isOver: true })
     this.arguments = chosen
   }
 }

@@ -54,13 +54,13 @@ export function withoutQuestions(what: string): LazyHandlerRun {
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
-  readonly #progressAndLogs: ProgressAndLogs | undefined
+  readonly #notifications: Notifications
 
-  /** @param progressAndLogs those of the request: the rate is limited per request, not per run. Default: none are sent */
-  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, progressAndLogs: ProgressAndLogs | undefined) {
+  /** @param notifications those of the request, shared by all runs, because the rate is limited per request */
+  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, notifications: Notifications) {
     this.#exchange = exchange
     this.#handlerRun = handlerRun
-    this.#progressAndLogs = progressAndLogs
+    this.#notifications = notifications
   }
 
   get peer(): Peer {
@@ -162,6 +162,11 @@ export class HandlerContext implements Context {
     return () => this.#exchange.detach?.()
   }
 
+  get #progressAndLogs(): ProgressAndLogs | undefined {
+    if (!this.#notifications.isOver) this.#notifications.of ??= new ProgressAndLogs(this.#exchange)
+    return this.#notifications.isOver ? undefined : this.#notifications.of
+  }
+
   get #replaying(): boolean {
     return this.#handlerRun.opened?.replaying ?? false
   }
@@ -195,24 +200,22 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
-/** The state of the rate limit for the notifications of one request. */
-interface Rate {
-  /** The newest progress that was sent or is delayed. */
-  last: number
-  tokens: number
-  /** When tokens were added last, in milliseconds of the monotonic clock. */
-  refilled: number
-  delayed: Progress | undefined
-  timer: ReturnType<typeof setTimeout> | undefined
-  /** Log messages that were not sent. */
-  dropped: number
+/** The notifications of one request. Created on first use, because most requests have none. */
+export interface Notifications {
+  of: ProgressAndLogs | undefined
+  /** Nothing is sent any more. */
+  isOver: boolean
 }
 
 /** Progress and log notifications of one request: rate-limited; progress only increases, and its newest value is always sent. */
 export class ProgressAndLogs {
   readonly #exchange: Exchange
-  /** Created with the first notification: most requests have none. */
-  #rate: Rate | undefined
+  #last = Number.NEGATIVE_INFINITY
+  #tokens = burst
+  #refilled = 0
+  #delayed: Progress | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #dropped = 0
   #closed = false
 
   constructor(exchange: Exchange) {
@@ -221,27 +224,25 @@ export class ProgressAndLogs {
 
   progress(report: Progress): void {
     const { progress } = report
+    if (this.#closed || this.#token === undefined || !(progress > this.#last)) return
     // JSON has no Infinity and no NaN.
-    if (this.#closed || this.#token === undefined || !Number.isFinite(progress)) return
-    const rate = this.#started()
-    if (progress <= rate.last) return
-    rate.last = progress
-    if (rate.timer === undefined && takeToken(rate)) {
+    if (!Number.isFinite(progress)) return
+    this.#last = progress
+    if (this.#timer === undefined && this.#takeToken()) {
       this.#send(report)
       return
     }
-    rate.delayed = report
-    rate.timer ??= setTimeout(() => {
-      rate.timer = undefined
-      if (!this.#closed) this.#sendDelayed(rate)
+    this.#delayed = report
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
     }, 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
     if (this.#closed || !isAtLeast(level, this.#exchange.peer.logLevel)) return
-    const rate = this.#started()
-    if (!takeToken(rate)) {
-      rate.dropped++
+    if (!this.#takeToken()) {
+      this.#dropped++
       return
     }
     const params = { level, ...(logger === undefined ? {} : { logger }), data: loggable(data) }
@@ -250,38 +251,19 @@ export class ProgressAndLogs {
 
   /** Sends delayed progress, and ignores everything from then on. */
   close(): void {
-    this.#closed = true
-    const rate = this.#rate
-    if (rate === undefined) return
-    clearTimeout(rate.timer)
-    this.#sendDelayed(rate)
+    clearTimeout(this.#timer)
+    if (this.#delayed !== undefined) this.#send(this.#delayed)
     const wanted = this.#exchange.peer.logLevel
-    if (rate.dropped > 0 && wanted !== undefined) {
+    if (this.#dropped > 0 && wanted !== undefined) {
       const level = isAtLeast('warning', wanted) ? 'warning' : wanted
-      const data = `${rate.dropped} log messages were left out: at most ${perSecond} a second are sent`
+      const data = `${this.#dropped} log messages were left out: at most ${perSecond} a second are sent`
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
-  }
-
-  #started(): Rate {
-    this.#rate ??= {
-      last: Number.NEGATIVE_INFINITY,
-      tokens: burst,
-      refilled: 0,
-      delayed: undefined,
-      timer: undefined,
-      dropped: 0,
-    }
-    return this.#rate
-  }
-
-  #sendDelayed(rate: Rate): void {
-    const report = rate.delayed
-    rate.delayed = undefined
-    if (report !== undefined) this.#send(report)
+    this.#closed = true
   }
 
   #send(report: Progress): void {
+    this.#delayed = undefined
     const progressToken = this.#token
     if (progressToken === undefined) return
     const { total, ...rest } = report
@@ -295,15 +277,15 @@ export class ProgressAndLogs {
       ? token
       : undefined
   }
-}
 
-function takeToken(rate: Rate): boolean {
-  const now = performance.now()
-  rate.tokens = Math.min(burst, rate.tokens + ((now - rate.refilled) * perSecond) / 1000)
-  rate.refilled = now
-  if (rate.tokens < 1) return false
-  rate.tokens--
-  return true
+  #takeToken(): boolean {
+    const now = performance.now()
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilled) * perSecond) / 1000)
+    this.#refilled = now
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
+  }
 }
 
 /**
@@ -336,12 +318,12 @@ export function runHandler(
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
-  const progressAndLogs = new ProgressAndLogs(exchange)
+  const notifications: Notifications = { of: undefined, isOver: false }
   return runToOutcome<unknown>(
     exchange,
-    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
+    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, notifications)),
     finish,
-    progressAndLogs,
+    notifications,
   )
 }
 
@@ -351,13 +333,13 @@ const nothingCarried: Carried = { state: undefined, answers: {} }
  * Runs a handler, as often as its input strategy needs, until there is an outcome. The handler's return races
  * `HandlerRun.ended`: where a question ends the run, what the handler still returns is ignored.
  * @param finish converts the handler's return value to the complete result
- * @param progressAndLogs closed before the outcome is returned
+ * @param notifications ended before the outcome is returned
  */
 export async function runToOutcome<T>(
   exchange: Exchange,
   run: (handlerRun: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
-  progressAndLogs?: ProgressAndLogs,
+  notifications: Notifications = { of: undefined, isOver: false },
 ): Promise<Outcome> {
   const { params, inputStrategy, limits } = exchange
   try {
@@ -389,7 +371,8 @@ export async function runToOutcome<T>(
   } catch (error) {
     throw readableError(error)
   } finally {
-    progressAndLogs?.close()
+    notifications.isOver = true
+    notifications.of?.close()
   }
 }
 

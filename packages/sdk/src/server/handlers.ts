@@ -160,7 +160,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
   const progressAndLogs = new ProgressAndLogs(exchange)
-  const ctx = new HandlerContext(exchange, withoutQuestions('A list'), progressAndLogs)
+  const ctx = new HandlerContext(exchange, withoutQuestions('A list'), { of: progressAndLogs, isOver: false })
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))

@@ -89,9 +89,14 @@ export class UnsentResponses {
   }
 }
 
-/** A bit for each length of a singleton: names are compared only where two headers have the same length. */
-const singletonLengths = singletons.reduce((bits, { length }) => bits | (1 << length), 0)
-const singletonNames: ReadonlySet<string> = new Set(singletons)
+const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
+/** The hashes of the singletons. Names are compared only where two headers have the same one. */
+const singletonHashes = singletons.reduce((hashes, name) => hashes | hashOf(name), 0)
+
+/** A bit for the length and the first letter of a name, in either case. It differs for all singletons and most headers that are sent with them. */
+function hashOf(name: string): number {
+  return 1 << ((name.length + 5 * name.charCodeAt(0)) & 31)
+}
 
 /** The properties that Express and compatible frameworks add to a request; the path of a route may be a pattern. */
 interface MountedRequest extends IncomingMessage {
@@ -138,10 +143,9 @@ export class NodeRequest implements HttpRequest {
     const { rawHeaders } = this.#request
     let seen = 0
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      const length = rawHeaders[i]?.length ?? 0
-      const bit = length < 32 ? singletonLengths & (1 << length) : 0
-      if ((seen & bit) !== 0) return repeatedAmong(rawHeaders)
-      seen |= bit
+      const hash = hashOf(rawHeaders[i] ?? '') & singletonHashes
+      if ((seen & hash) !== 0) return repeatedAmong(rawHeaders)
+      seen |= hash
     }
     return undefined
   }
@@ -216,13 +220,11 @@ export class NodeRequest implements HttpRequest {
 
 /** The first singleton that occurs a second time, as it was sent. */
 function repeatedAmong(rawHeaders: readonly string[]): string | undefined {
-  const seen = new Set<string>()
+  let seen = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const raw = rawHeaders[i] ?? ''
-    const name = raw.toLowerCase()
-    if (!singletonNames.has(name)) continue
-    if (seen.has(name)) return raw
-    seen.add(name)
+    const bit = singletonBits.get(rawHeaders[i]?.toLowerCase() ?? '') ?? 0
+    if ((seen & bit) !== 0) return rawHeaders[i]
+    seen |= bit
   }
   return undefined
 }
