@@ -247,8 +247,6 @@ async function library(browser: Browser): Promise<Figure[]> {
     await page.locator('[role=treeitem]').first().waitFor()
     await page.goto(`${url}/inbox`)
     await page.locator('nav a[href="/library"]').first().waitFor()
-    // By then, the other screens are loaded.
-    await page.waitForTimeout(4_000)
     screens.push(await timed('nav a[href="/library"]', '[role=treeitem]'))
     folders.push(await openFolder(page))
   }

@@ -7,30 +7,14 @@ import { Shell } from './shell/shell.tsx'
 import { Part } from './text/part.tsx'
 import { Empty } from './ui/ui.tsx'
 
-const screens = {
-  servers: () => import('./servers/servers.tsx'),
-  activity: () => import('./activity/activity.tsx'),
-  chat: () => import('./chat/chat.tsx'),
-  inspect: () => import('./inspect/inspect.tsx'),
-  library: () => import('./library/library.tsx'),
-  permissions: () => import('./permissions/permissions.tsx'),
-  tasks: () => import('./tasks/tasks.tsx'),
-  settings: () => import('./settings/settings.tsx'),
-}
-const Servers = lazy(screens.servers)
-const Activities = lazy(screens.activity)
-const Chat = lazy(screens.chat)
-const Inspect = lazy(screens.inspect)
-const Library = lazy(screens.library)
-const Permissions = lazy(screens.permissions)
-const Tasks = lazy(screens.tasks)
-const SettingsScreen = lazy(screens.settings)
-
-/** Loads the screens that are not shown yet one after another, so that a click on one shows it at once. */
-export async function loadScreens(): Promise<void> {
-  // One that cannot be loaded says so when it is shown.
-  for (const load of Object.values(screens)) await load().catch(() => undefined)
-}
+const Servers = lazy(() => import('./servers/servers.tsx'))
+const Activities = lazy(() => import('./activity/activity.tsx'))
+const Chat = lazy(() => import('./chat/chat.tsx'))
+const Inspect = lazy(() => import('./inspect/inspect.tsx'))
+const Library = lazy(() => import('./library/library.tsx'))
+const Permissions = lazy(() => import('./permissions/permissions.tsx'))
+const Tasks = lazy(() => import('./tasks/tasks.tsx'))
+const SettingsScreen = lazy(() => import('./settings/settings.tsx'))
 
 /** The screen of the address. */
 export function App(): ReactNode {

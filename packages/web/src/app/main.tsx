@@ -1,16 +1,13 @@
 import './styles/tokens.css'
 import { type ReactNode, StrictMode, useSyncExternalStore } from 'react'
 import { createRoot } from 'react-dom/client'
-import { App, loadScreens } from './app.tsx'
+import { App } from './app.tsx'
 import { HostConnection, HostProvider } from './data/host.tsx'
 import { logIn, pageKey, takeLoginKey } from './data/session.ts'
 import { firstLanguage, setLanguage, useText } from './i18n/i18n.ts'
 import shell from './shell/shell.module.css'
 import { Part } from './text/part.tsx'
 import { Button } from './ui/ui.tsx'
-
-/** After the first screen, whose own requests come first. */
-const screensMs = 1_500
 
 // Before anything else, so that the key stays nowhere.
 const loginKey = takeLoginKey()
@@ -64,10 +61,6 @@ async function start(): Promise<ReactNode> {
 }
 
 const element = document.getElementById('app')
-if (element !== null)
-  start().then((page) => {
-    createRoot(element).render(<StrictMode>{page}</StrictMode>)
-    setTimeout(() => void loadScreens(), screensMs)
-  })
+if (element !== null) start().then((page) => createRoot(element).render(<StrictMode>{page}</StrictMode>))
 const theme = localStorage.getItem('jackfield.theme')
 if (theme !== null) document.documentElement.dataset['theme'] = theme
