@@ -47,7 +47,11 @@ function times(unit: string | Uint8Array): Buffer {
 /** Writes a chunk again and again until `most` were taken or the stream is closed. The result is whether it was closed. */
 async function pour(stream: Socket | ServerResponse, chunk: Uint8Array, most: number): Promise<boolean> {
   stream.on('error', () => {})
-  const closed = once(stream, 'close').then(() => true)
+  // A reset connection is closed as well.
+  const closed = once(stream, 'close').then(
+    () => true,
+    () => true,
+  )
   for (let sent = 0; sent < most; sent++) {
     if (stream.destroyed || stream.closed) return true
     if (stream.write(chunk)) continue

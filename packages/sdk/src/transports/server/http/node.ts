@@ -316,9 +316,12 @@ export class NodeReply implements HttpReply {
     if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
     else if (typeof body === 'string') response.end(body)
     else {
-      response.cork()
+      // Middleware such as compression does not work with a corked response.
+      const { socket } = response
+      socket?.cork()
       for (const part of body) response.write(part)
       response.end()
+      socket?.uncork()
     }
     const taken = length > freeBytes ? length : 0
     // Most responses are already in the buffer of the operating system.
