@@ -56,7 +56,10 @@ export class RequestServer {
     } catch (error) {
       if (response.headersSent || response.destroyed) response.destroy()
       else refuse(response, 500, 'The web server failed. Its messages say why.')
-      if (!request.destroyed || request.complete) this.#options.onWarning(failureOf(request, error))
+      // A browser that leaves before the response ends is no failure.
+      const hasLeft = Object(error).code === 'ERR_STREAM_PREMATURE_CLOSE'
+      if (!hasLeft && (!request.destroyed || request.complete))
+        this.#options.onWarning(failureOf(request, error))
     }
   }
 
