@@ -45,7 +45,9 @@ test('a decision on roots can be made in advance, and applies without a user', a
   const inner = join(cwd, 'inner')
   mkdirSync(inner)
   await jackfield('roots', 'add', 'inner')
-  expect((await jackfield('roots', 'preview', 'files')).stdout).toMatch(/2 folders, \d+ files?: config.json {2}inner\//)
+  expect((await jackfield('roots', 'preview', 'files')).stdout).toMatch(
+    /2 folders, \d+ files?: config.json {2}inner\//,
+  )
   expect((await jackfield('roots', 'allow', 'files', 'inner')).stdout).toBe(`files may know: ${inner}\n`)
   expect((await jackfield('call', 'files', 'list_directory', `path=${inner}`)).code).toBe(0)
   const { stdout } = await jackfield('roots')
