@@ -9,7 +9,7 @@ export interface Block {
   /** The line its code begins on, counted from 1. */
   readonly line: number
   readonly code: string
-  /** Whether it goes on where the block before it ended, in one module: `<!-- continues -->` precedes it. */
+  /** Whether it continues the module of the block before it: `<!-- continues -->` precedes it. */
   readonly continues: boolean
   /** Why it is not run, if `<!-- not run: why -->` precedes it. */
   readonly notRun: string | undefined

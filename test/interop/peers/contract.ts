@@ -127,7 +127,7 @@ export const modelTool = {
 
 const states = new Map<string, 'started' | 'stopped'>()
 
-/** Waits until the caller gives up; `stateOf` returns its state. */
+/** Waits until the caller cancels the call; `stateOf` returns its state. */
 export async function waitFor(key: string, signal: AbortSignal): Promise<void> {
   states.set(key, 'started')
   await new Promise<void>((resolve) => {

@@ -46,7 +46,8 @@ export function shop(gate: Gate): Server {
       }),
       visit: tool({
         run: async (_args, ctx) =>
-          (await ctx.elicitUrl({ message: 'Pay there', url: 'https://pay.example/7', id: 'visit-7' })).action,
+          (await ctx.elicitUrl({ message: 'Pay there', url: 'https://pay.example/7', id: 'payment-7' }))
+            .action,
       }),
       pack: tool({
         async run(_args, ctx) {

@@ -281,7 +281,7 @@ describe('a session on several nodes', () => {
     await on(nodes.c).post({ jsonrpc: '2.0', id: question?.['id'], result: { action: 'accept' } })
     await call.text()
     await vi.waitFor(() => {
-      nodes.c.server.elicitationComplete('visit-7')
+      nodes.c.server.elicitationComplete('payment-7')
       expect(stream.messages()).toHaveLength(1)
     }, watchdog)
     expect(stream.messages()[0]).toMatchObject({ method: 'notifications/elicitation/complete' })

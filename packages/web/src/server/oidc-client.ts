@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
-import { SignInError } from './sign-in-error.ts'
-import type { AllowList, WebUser } from './users.ts'
+import { type AllowList, SignInError, type WebUser } from './users.ts'
 
 /** Milliseconds for a request to the issuer. */
 const requestMs = 10_000
@@ -11,7 +10,7 @@ const signInMs = 600_000
 /** Milliseconds after which the metadata of the issuer is read again: once they were read, and after a failure. */
 const metadataMs = 3_600_000
 const failureMs = 5_000
-/** Milliseconds between two warnings about the issuer: strangers can cause them. */
+/** Milliseconds between two warnings about the issuer, because unauthenticated requests can cause them. */
 const warningMs = 60_000
 /** Sign-ins that are being completed at once. */
 const mostExchanges = 32
@@ -108,7 +107,7 @@ export class OidcClient {
 
   /**
    * Completes a sign-in with what the issuer sent back. `browsers`: the secrets of the browser, of which one has to be that of
-   * `begin`, so that nobody signs another person's browser in.
+   * `begin`, which prevents login CSRF.
    * @throws SignInError
    */
   async finish(
@@ -297,7 +296,7 @@ function digest(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()
 }
 
-/** Only an address that the issuer has verified is one: another could be anybody's. */
+/** The e-mail address, if the issuer has verified it: an unverified one may belong to another person. */
 function emailIn({ email, email_verified }: Readonly<Record<string, unknown>>): string | undefined {
   return typeof email === 'string' && email_verified === true ? email.toLowerCase() : undefined
 }

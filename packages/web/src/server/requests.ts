@@ -177,7 +177,7 @@ export class RequestServer {
 
   async #login(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { sessions, signIn, nameOf, onWarning } = this.#options
-    // Of a browser, where strangers can send logins: theirs must not keep others out.
+    // Counted per browser where unauthenticated users can send logins, so that they do not block the others.
     const browsers = signIn?.browsersIn(request) ?? []
     const [origin = ''] = browsers
     const seconds = this.#wrong.secondsToWait(origin)

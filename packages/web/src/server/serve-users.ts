@@ -200,7 +200,7 @@ async function listenAt(server: Server, at: string | number): Promise<string | n
     return typeof address === 'object' && address !== null ? address.port : at
   }
   await prepareSocket(at)
-  // It has its mode from the beginning: before a later change, anybody could connect.
+  // The mode is set at creation: with a later `chmod`, other users could connect before it.
   const before = process.umask(0o777 & ~socketMode)
   const listening = listenOn(server, { path: at, exclusive: true })
   process.umask(before)

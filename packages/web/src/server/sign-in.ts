@@ -5,7 +5,7 @@ import type { OidcClient } from './oidc-client.ts'
 import { isPageRoute } from './page-files.ts'
 import { escapeHtml, readBody, refuse, send, sendNotice } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
-import { SignInError } from './sign-in-error.ts'
+import { SignInError } from './users.ts'
 import { mostWrong, WrongLogins } from './wrong-logins.ts'
 
 /** What the page puts before its own path to begin a sign-in, which returns there. */

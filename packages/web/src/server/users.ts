@@ -14,7 +14,7 @@ export function userKey({ issuer, subject }: WebUser): string {
   return `${issuer}|${subject}`
 }
 
-/** What a person sees of a user: the address, else the subject. */
+/** The name of a user to display: the address, else the subject. */
 export function userLabel({ email, subject }: WebUser): string {
   return email ?? subject
 }
@@ -38,7 +38,7 @@ export class AllowList {
       else if (subject !== undefined) this.#subjects.add(subject)
       else if (/^@[^@\s]+$/.test(rule)) this.#domains.add(rule.toLowerCase())
       else if (/^[^@\s]+@[^@\s]+$/.test(rule)) this.#emails.add(rule.toLowerCase())
-      else throw new TypeError(`"${rule}" names nobody who may sign in. ${forms}`)
+      else throw new TypeError(`"${rule}" is not a rule for who may sign in. ${forms}`)
     }
   }
 
@@ -54,4 +54,15 @@ export class AllowList {
 }
 
 const forms =
-  'Write an address ("ann@example.org"), a domain ("@example.org"), a subject ("sub:248289761001"), or "everyone" for whoever the issuer signs in.'
+  'Write an address ("ann@example.org"), a domain ("@example.org"), a subject ("sub:248289761001"), or "everyone" for all accounts of the issuer.'
+
+/** A failed sign-in: an HTTP status, and a message for the user. */
+export class SignInError extends Error {
+  override readonly name: string = 'SignInError'
+  readonly status: number
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+  }
+}

@@ -8,7 +8,7 @@ export interface Issuing {
   claims: Readonly<Record<string, unknown>>
   /** Signs with a key that the issuer does not publish. */
   isForged: boolean
-  /** The claims of UserInfo. By default that of whoever signed in last, without an address. */
+  /** The claims of UserInfo. Default: the user who signed in last, without an address. */
   userInfo: Readonly<Record<string, unknown>> | undefined
 }
 

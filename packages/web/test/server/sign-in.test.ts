@@ -306,7 +306,7 @@ describe('who may sign in', () => {
 
   test('has to be named, as well as a public origin over TLS', async () => {
     await expect(users({ allow: [] })).rejects.toThrow('Name who may sign in')
-    await expect(users({ allow: ['ann'] })).rejects.toThrow('"ann" names nobody')
+    await expect(users({ allow: ['ann'] })).rejects.toThrow('"ann" is not a rule')
     await expect(users({ origin: 'http://jackfield.example' })).rejects.toThrow('no https origin')
     await expect(users({ origin: `${origin}/page` })).rejects.toThrow('no https origin')
     await expect(users({ appsDomain: '*.example' })).rejects.toThrow('no domain')

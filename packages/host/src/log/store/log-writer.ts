@@ -172,7 +172,7 @@ export class LogWriter {
     this.unwritten += events
   }
 
-  /** Reserves ids: more when rows are frequent. The next transaction gives up the rest, so that ids are in order of time. */
+  /** Reserves ids: more when rows are frequent. The next transaction returns the rest, so that ids are in order of time. */
   #reserve(): void {
     const count = Math.min(1 + this.#pending.length, maxReserved)
     const [row] = this.#statements.reserve.all(count)
