@@ -50,8 +50,8 @@ const rowBytes = 256
 const maxReserved = 256
 
 /**
- * Writes the log. A row of the activity log is in a journal beside the store before `begin` or `end` returns. Every 200 ms, and
- * before something is read, one transaction moves the rows to the log with its hash chain, together with the events of the trace.
+ * Writes the log. Rows of the activity log are in a journal beside the store once they are written: by `write`, or together at the
+ * end of a turn. Every 200 ms, and before something is read, one transaction moves the rows to the log with its hash chain, together with the events of the trace.
  * Before something is read, the rows in the journals of other programs are moved too, also those of killed ones. So a process that
  * is killed loses no row, and events of at most 200 ms.
  */
@@ -60,6 +60,8 @@ export class LogWriter {
   readonly #append: Chain['append']
   /** Undefined for a store in memory. */
   readonly #journal: RowJournal | undefined
+  /** Rows that are not in the journal yet. */
+  #unwritten: { rows: (RowStarted | RowEnded)[]; done: PromiseWithResolvers<void> } | undefined
   /** In order. */
   #pending: Pending[] = []
   #chars = 0
@@ -83,20 +85,57 @@ export class LogWriter {
     this.flush()
   }
 
-  /** Records the start of a row and returns its id. */
+  /** Adds the start of a row and returns its id. */
   begin(row: Omit<RowStarted, 'id'>): number {
     if (this.#next > this.#last) this.#reserve()
-    const started = { id: this.#next, ...row }
-    this.#journal?.add(started)
+    const id = this.#next
     this.#next += 1
-    this.#push(started, row.detail.length)
-    return started.id
+    this.#add({ id, ...row })
+    return id
   }
 
-  /** Records the end of a row. */
+  /** Adds the end of a row. */
   end(row: RowEnded): void {
-    this.#journal?.add(row)
-    this.#push(row, row.detail.length)
+    this.#add(row)
+  }
+
+  /** Writes the added rows now. Throws the system's error if they could not be written; none of them is recorded then. */
+  write(): void {
+    const added = this.#unwritten
+    if (added === undefined) return
+    this.#unwritten = undefined
+    try {
+      this.#journal?.add(added.rows)
+    } catch (error) {
+      added.done.reject(error)
+      throw error
+    }
+    for (const row of added.rows) this.#push(row, row.detail.length)
+    added.done.resolve()
+  }
+
+  /** Resolves when the rows added in this turn are written, with one write for all of them. Rejects as `write` throws. */
+  async written(): Promise<void> {
+    await this.#unwritten?.done.promise
+  }
+
+  #add(row: RowStarted | RowEnded): void {
+    if (this.#unwritten === undefined) {
+      const done = Promise.withResolvers<void>()
+      // Whoever added a row learns of the error by `write` or `written`.
+      done.promise.catch(() => {})
+      this.#unwritten = { rows: [], done }
+      process.nextTick(() => this.#writeAll())
+    }
+    this.#unwritten.rows.push(row)
+  }
+
+  #writeAll(): void {
+    try {
+      this.write()
+    } catch {
+      // Reported by `written`.
+    }
   }
 
   /** Adds an event. */
@@ -122,6 +161,7 @@ export class LogWriter {
 
   /** Moves the rows of all programs, and the events, to the log. */
   flush(): void {
+    this.#writeAll()
     const others = this.#journal?.others()
     this.#move(others?.rows ?? [])
     if (!this.#isFailing) others?.done()
