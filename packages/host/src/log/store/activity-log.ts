@@ -63,7 +63,7 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
   const chain = createChain(database)
   const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
   /** Rows that began in this program and did not end. */
-  const open = new Map<number, Omit<RowStarted, 'id'>>()
+  const open = new Map<number, RowStarted>()
   adopt(database, chain)
   const read = (id: number): Activity => {
     writer.flush()
@@ -71,9 +71,9 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
     if (row === undefined) throw new Error(`There is no activity ${id}.`)
     return toActivity(row)
   }
-  const addStart = (start: ActivityStart): [number, Omit<RowStarted, 'id'>] => {
-    const { kind, server, summary, cause, detail } = start
+  const addStart = ({ kind, server, summary, cause, detail }: ActivityStart): RowStarted => {
     const row = {
+      id: writer.newId(),
       at: new Date().toISOString(),
       kind,
       server,
@@ -82,14 +82,15 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
       target: targetOf(detail),
       detail: detailText(detail),
     }
-    return [writer.begin(row), row]
+    writer.addRow(row)
+    return row
   }
   /** Returns a reader of the whole row. */
   const addEnd = (id: number, { outcome, durationMs, detail: given }: ActivityEnd): (() => Activity) => {
     const start = open.get(id)
     if (start === undefined && read(id).outcome !== 'running') throw new Error(`Activity ${id} is over.`)
     const detail = detailText(given)
-    writer.end({ id, outcome, durationMs, detail })
+    writer.addRow({ id, outcome, durationMs, detail })
     if (start === undefined) return () => read(id)
     const { at, kind, server, summary, cause } = start
     return () => ({
@@ -106,16 +107,16 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
   }
   return {
     begin(start) {
-      const [id, row] = addStart(start)
+      const row = addStart(start)
       writer.write()
-      open.set(id, row)
-      return id
+      open.set(row.id, row)
+      return row.id
     },
     async beginSoon(start) {
-      const [id, row] = addStart(start)
+      const row = addStart(start)
       await writer.written()
-      open.set(id, row)
-      return id
+      open.set(row.id, row)
+      return row.id
     },
     end(id, end) {
       const reader = addEnd(id, end)
@@ -216,8 +217,8 @@ function adopt(database: DatabaseSync, chain: Chain): void {
 
 /** The tool, prompt or URI of a row. */
 function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
-  const target = [tool, prompt, uri].find((one) => typeof one === 'string')
-  return target === undefined ? null : target.slice(0, storedText)
+  const target = tool ?? prompt ?? uri
+  return typeof target === 'string' ? target.slice(0, storedText) : null
 }
 
 function members(text: unknown): JsonRecord {
@@ -382,11 +383,12 @@ export function createRecorder(
 ): Recorder {
   /** A series of failures is reported once. */
   let isFailing = false
-  const whole = (start: RowStart): ActivityStart => ({
-    ...start,
-    summary: oneLine(start.summary),
-    cause: start.cause ?? null,
-    detail: start.detail ?? {},
+  const whole = ({ kind, server, summary, cause = null, detail = {} }: RowStart): ActivityStart => ({
+    kind,
+    server,
+    summary: oneLine(summary),
+    cause,
+    detail,
   })
   const begin = (start: RowStart): number => {
     const row = whole(start)

@@ -85,18 +85,23 @@ export class LogWriter {
     this.flush()
   }
 
-  /** Adds the start of a row and returns its id. */
-  begin(row: Omit<RowStarted, 'id'>): number {
+  /** The id of the next row. */
+  newId(): number {
     if (this.#next > this.#last) this.#reserve()
-    const id = this.#next
     this.#next += 1
-    this.#add({ id, ...row })
-    return id
+    return this.#next - 1
   }
 
-  /** Adds the end of a row. */
-  end(row: RowEnded): void {
-    this.#add(row)
+  /** Adds the start or the end of a row. It is recorded once it is written. */
+  addRow(row: RowStarted | RowEnded): void {
+    if (this.#unwritten === undefined) {
+      const done = Promise.withResolvers<void>()
+      // Whoever added a row learns of the error by `write` or `written`.
+      done.promise.catch(() => {})
+      this.#unwritten = { rows: [], done }
+      process.nextTick(() => this.#writeAll())
+    }
+    this.#unwritten.rows.push(row)
   }
 
   /** Writes the added rows now. Throws the system's error if they could not be written; none of them is recorded then. */
@@ -117,17 +122,6 @@ export class LogWriter {
   /** Resolves when the rows added in this turn are written, with one write for all of them. Rejects as `write` throws. */
   async written(): Promise<void> {
     await this.#unwritten?.done.promise
-  }
-
-  #add(row: RowStarted | RowEnded): void {
-    if (this.#unwritten === undefined) {
-      const done = Promise.withResolvers<void>()
-      // Whoever added a row learns of the error by `write` or `written`.
-      done.promise.catch(() => {})
-      this.#unwritten = { rows: [], done }
-      process.nextTick(() => this.#writeAll())
-    }
-    this.#unwritten.rows.push(row)
   }
 
   #writeAll(): void {
@@ -259,32 +253,24 @@ class Batch {
   }
 
   #moveStart({ id, at, kind, server, summary, cause, target, detail }: RowStarted): void {
-    const { activity, trace } = this.#statements
+    const { activity, rowEvent } = this.#statements
     const fields = [at, kind, server, summary, cause, detail] as const
     // Another program may have moved it already.
     if (Number(activity.run(id, ...fields).changes) === 0) return
     this.#links.push({ kind: 'row', id, fields })
     const end = this.#ends.get(id)
-    const { lastInsertRowid } = trace.run(
+    const { lastInsertRowid } = rowEvent.run(
       Date.parse(at),
-      null,
       kind,
       server,
-      null,
-      null,
       methods[kind] ?? null,
       target,
-      null,
       id,
       cause === null ? null : this.#eventOf(cause),
-      null,
       end?.outcome ?? 'running',
       end?.durationMs ?? null,
       detail.length + (end?.detail.length ?? 0),
       summary,
-      null,
-      null,
-      null,
     )
     this.#events.set(id, Number(lastInsertRowid))
   }
@@ -298,10 +284,10 @@ class Batch {
   }
 
   #addEvent(entry: TraceEntry): void {
-    const { at, tick, kind, server, connection, direction, method, tool, rpc, ...rest } = entry.row
-    const { cause, reply, status, ms, bytes, summary, payload, sha256 } = rest
-    const stored = Buffer.byteLength(payload) + rowBytes
-    const { lastInsertRowid } = this.#statements.trace.run(
+    const { at, tick, kind, server, connection, direction, method, tool, rpc } = entry.row
+    const { cause, reply, status, ms, bytes, summary, payload, sha256 } = entry.row
+    const stored = (sha256 === null ? bytes : Buffer.byteLength(payload)) + rowBytes
+    const { lastInsertRowid } = this.#statements.event.run(
       at,
       tick,
       kind,
@@ -311,7 +297,6 @@ class Batch {
       method,
       tool,
       rpc,
-      null,
       cause === null ? null : 'activity' in cause ? this.#eventOf(cause.activity) : this.#seqOf(cause),
       reply === null ? null : this.#seqOf(reply),
       status,
@@ -363,10 +348,14 @@ function statementsOf(database: DatabaseSync) {
       `INSERT OR IGNORE INTO activity_end (activity, outcome, duration_ms, detail)
        SELECT id, ?2, ?3, ?4 FROM activity WHERE id = ?1`,
     ),
-    trace: prepare(
-      `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, activity, cause, reply,
+    rowEvent: prepare(
+      `INSERT INTO trace (at, kind, server, method, tool, activity, cause, status, ms, bytes, summary)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    event: prepare(
+      `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply,
          status, ms, bytes, summary, payload, sha256, stored)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     endEvent: prepare('UPDATE trace SET status = ?, ms = ?, bytes = bytes + ? WHERE activity = ?'),
     eventOf: prepare('SELECT seq FROM trace WHERE activity = ?'),
