@@ -67,7 +67,11 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
-  'runs.perform': async ({ request, attached = false, asks = true }, service, { name: by, signal, closed }) => {
+  'runs.perform': async (
+    { request, attached = false, asks = true },
+    service,
+    { name: by, signal, closed },
+  ) => {
     const { runs } = service
     const id = service.startRun(request, { by, asks, ...(attached && { signal: closed }) })
     const stop = (): void => {

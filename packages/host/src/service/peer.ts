@@ -2,7 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import type { MethodName } from './contract.ts'
 import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
-import type { Channel, ClientFrame, HostFrame } from './frames.ts'
+import type { Channel, ClientFrame, Fault, HostFrame } from './frames.ts'
 import { type Caller, type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
 import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
@@ -250,12 +250,11 @@ class Peer {
       return
     }
     if (this.#calls.has(call)) return
-    const refuse = (code: string, message: string): void => this.#send({ call, fault: { code, message } })
-    if (results.isDropped(call))
-      return refuse('OUTCOME_UNKNOWN', `The result of ${method} is not kept any more. What it did stays done.`)
-    if (this.#calls.size >= maxCalls) return refuse('LIMIT', `${maxCalls} calls wait already.`)
-    if (this.#events.isRefused(method))
-      return refuse('REFUSED', `Only the operator of this host may use ${method}.`)
+    const refusal = this.#refusalOf(method, results.isDropped(call))
+    if (refusal !== undefined) {
+      this.#send({ call, fault: refusal })
+      return
+    }
     const stop = new AbortController()
     const isEffect = hasEffect(method)
     this.#calls.set(call, { stop, isEffect })
@@ -269,6 +268,16 @@ class Peer {
       running.delete(stop)
       if (this.#calls.delete(call)) this.#sendText(text)
     })
+  }
+
+  #refusalOf(method: string, isDropped: boolean): Fault | undefined {
+    if (isDropped) {
+      const message = `The result of ${method} is not kept any more. What it did stays done.`
+      return { code: 'OUTCOME_UNKNOWN', message }
+    }
+    if (this.#calls.size >= maxCalls) return { code: 'LIMIT', message: `${maxCalls} calls wait already.` }
+    if (!this.#events.isRefused(method)) return undefined
+    return { code: 'REFUSED', message: `Only the operator of this host may use ${method}.` }
   }
 
   /** The answer to a call as JSON. */

@@ -286,7 +286,7 @@ class Batch {
   #addEvent(entry: TraceEntry): void {
     const { at, tick, kind, server, connection, direction, method, tool, rpc } = entry.row
     const { cause, reply, status, ms, bytes, summary, payload, sha256 } = entry.row
-    const stored = (sha256 === null ? bytes : Buffer.byteLength(payload)) + rowBytes
+    const stored = Buffer.byteLength(payload) + rowBytes
     const { lastInsertRowid } = this.#statements.event.run(
       at,
       tick,
