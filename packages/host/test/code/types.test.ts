@@ -12,7 +12,7 @@ function declared(tool: Partial<Tool>): string {
     ],
     call: () => Promise.reject(new Error('not part of this test')),
     on: () => () => {},
-    recorder: { open: () => ({ id: 1, close: () => {} }), note: () => 1 },
+    recorder: { open: () => ({ id: 1, close: () => {}, closeSoon: async () => {} }), note: () => 1 },
     signal: new AbortController().signal,
   })
   return code.types()
