@@ -13,7 +13,7 @@ describe.skipIf(missing !== undefined)(
       const replies: Reply[] = [
         { say: 'I look for it.', call: [{ name: 'demo__echo', arguments: { text: 'Oslo' } }] },
         {
-          say: '<img src=x onerror=alert(1)> **Done** ![p](https://evil.example/p.png) [l](javascript:alert(1))',
+          say: '<img src=x onerror=alert(1)> **Done** &lt;b&gt; &copy; ![p](https://evil.example/p.png) [l](javascript:alert(1))',
           pauseMs: 40,
         },
         { say: 'And the second answer.' },
@@ -34,6 +34,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByText('And the second answer.').waitFor()
       const log = tab.page.getByRole('log')
       expect(await log.innerText()).toContain('<img src=x onerror=alert(1)>')
+      expect(await log.innerText()).toContain('<b> ©')
       expect(await log.locator('img, a[href^="javascript"], a[href^="http"]').count()).toBe(0)
       expect(await log.locator('strong', { hasText: 'Done' }).count()).toBe(1)
       await log.locator('summary', { hasText: 'echo' }).first().click()
