@@ -18,6 +18,9 @@ const Markdown = loaded(() => import('../text/markdown.tsx'), Foreign)
 type Row = Wire<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
 
+/** Characters of a text of the person, such as an attached resource, before the person asks for all. */
+const mostSaid = 600
+
 /** What calls of a message show besides the message. */
 export interface CallFacts {
   readonly results: ReadonlyMap<string, unknown>
@@ -139,7 +142,7 @@ function Block({
     if (by !== 'model')
       return (
         <div className={style.said}>
-          <Foreign text={foreign(block.text)} most={4_000} />
+          <Foreign text={foreign(block.text)} most={mostSaid} />
         </div>
       )
     return <Markdown text={foreign(block.text)} />
