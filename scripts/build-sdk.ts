@@ -8,10 +8,14 @@ const folder = join(root, 'packages', 'sdk')
 /** What a client has no use for. */
 const handlers = '(?:backplane|handler-run|input-responses|live-run|replay|state)\\.ts$'
 
+/** What serves sessions, below `transports/server/`: a server over HTTP loads it at the first request of a session. */
+const sessions = 'connection|session|http/(?:resumable-|session|sse)'
+
 // Fewer, larger files: what is loaded file by file costs more in opening them than in running them.
 const groups = [
   group('base', `jsonrpc/(?!line-source)|protocol/|request/(?!${handlers})|json-schema/schema-index`),
-  group('edges', 'request/|transports/server/(?!line-)|server/visibility'),
+  group('edges', `request/|transports/server/(?!line-|${sessions})|server/(?:subscriptions|visibility)`),
+  group('session', 'transports/server/(?:connection|session)'),
   group('lines', 'jsonrpc/line-source|transports/(?:client|server)/line-'),
   group('server', 'server/|json-schema/(?!schema\\.ts|linear-)'),
   group('schema', 'json-schema/'),

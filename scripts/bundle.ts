@@ -53,6 +53,8 @@ export async function bundle(what: Bundle, to: string = join(what.folder, 'dist'
     transform: { target: 'es2023' },
     treeshake: { moduleSideEffects: false },
     preserveEntrySignatures: 'strict',
+    // A group may have a module in a file of its own although others import it statically.
+    checks: { ineffectiveDynamicImport: false },
   })
   try {
     const written = await write(build, draft, what)

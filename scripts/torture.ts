@@ -20,11 +20,12 @@ const runs = Number(values.runs)
 const seed = values.seed ?? process.env['JACKFIELD_SEED'] ?? 'random'
 const first = seed === 'random' ? randomInt(2 ** 31 - runs) : Number(seed)
 const into = values.from ?? mkdtempSync(join(tmpdir(), 'jackfield-torture-'))
+const files = values.only === undefined ? ['test/torture'] : filesWith(values.only)
 let code: number | null = 0
 for (let at = 0; at < runs && code === 0 && values.from === undefined; at++) {
   if (runs > 1) console.log(`Run ${at + 1} of ${runs}, with seed ${first + at}`)
   const finished = await run(
-    ['vitest', 'run', 'test/torture', ...(values.only === undefined ? [] : ['-t', `\\(${values.only}\\)`])],
+    ['vitest', 'run', ...files, ...(values.only === undefined ? [] : ['-t', `\\(${values.only}\\)`])],
     {
       limitMs: (values.long ? 12 * 60 : 20) * 60_000,
       heard: (text) => process.stderr.write(text),
@@ -48,7 +49,9 @@ const found = globSync('**/*.json', { cwd: into })
     node: process.versions.node,
     date,
   }))
-if (values.from === undefined) rmSync(into, { recursive: true })
+if (values.from === undefined && (code === 0 || found.length === 0)) rmSync(into, { recursive: true })
+else if (code !== 0)
+  console.error(`A run failed. The figures of all runs are in ${into}; --from publishes them.`)
 if (code === 0 && found.length > 0) {
   const page = join(root, 'docs/reliability.md')
   const [before] = readFileSync(page, 'utf8').split('<!-- figures -->')
@@ -58,3 +61,12 @@ if (code === 0 && found.length > 0) {
 }
 process.exitCode = code === 0 && found.length === 0 ? 2 : (code ?? 1)
 if (found.length === 0) console.error('No campaign has that name.')
+
+/** The test files with a campaign that matches a pattern, and those that build their ids; all of them if there are none. */
+function filesWith(only: string): string[] {
+  const id = new RegExp(`id: (?:'(?:${only})'|\`)`)
+  const found = globSync('test/torture/**/*.test.ts', { cwd: root }).filter((file) =>
+    id.test(readFileSync(join(root, file), 'utf8')),
+  )
+  return found.length === 0 ? ['test/torture'] : found
+}

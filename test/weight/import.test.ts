@@ -2,39 +2,41 @@ import { describe, expect, it } from 'vitest'
 import { nodeModulesOf, sizeOf } from '../../bench/bundle.ts'
 import { filesLoaded, root, waysIn } from './loaded.ts'
 
-/** `kilobytes` is gzip of the minified program: with every dynamic import for `all`, without for `first`. */
+/** Kilobytes of the minified program, compressed: `atOnce` without what dynamic imports load, `inAll` with it. */
 const programs = [
   {
     what: 'the HTTP of a server alone',
     imports: ['@jackfield/sdk/http'],
     source: `export { serveHttp } from '@jackfield/sdk/http'`,
     files: 4,
-    counted: 'allGzip',
-    kilobytes: 60.9,
+    atOnce: 37,
+    inAll: 60.9,
   },
   {
     what: 'a server over HTTP',
     imports: ['@jackfield/sdk', '@jackfield/sdk/http'],
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveHttp } from '@jackfield/sdk/http'`,
     files: 6,
-    counted: 'allGzip',
-    kilobytes: 83.2,
+    atOnce: 62,
+    // A file of its own for sessions compresses less well.
+    inAll: 86,
   },
   {
     what: 'a server on stdio',
     imports: ['@jackfield/sdk', '@jackfield/sdk/stdio'],
     source: `export { defineServer, tool } from '@jackfield/sdk'; export { serveStdio } from '@jackfield/sdk/stdio'`,
-    files: 7,
-    counted: 'allGzip',
-    kilobytes: 51,
+    // One is the session, which a server over HTTP loads at its first use.
+    files: 8,
+    atOnce: 51,
+    inAll: 51,
   },
   {
     what: 'a client',
     imports: ['@jackfield/sdk/client'],
     source: `export { connect } from '@jackfield/sdk/client'`,
     files: 4,
-    counted: 'firstGzip',
-    kilobytes: 42.5,
+    atOnce: 42.5,
+    inAll: 74,
   },
 ] as const
 
@@ -49,10 +51,11 @@ describe('what importing the built SDK loads', () => {
     expect(loaded.length, `${remedy}. Loaded: ${loaded.join('\n')}`).toBeLessThanOrEqual(files)
   })
 
-  it.each(programs)('is at most $kilobytes kB for $what, minified and compressed', async (program) => {
-    const { [program.counted]: kilobytes } = await sizeOf(program.source, `${root}bench`)
-    expect(kilobytes).toBeGreaterThan(1)
-    expect(kilobytes, remedy).toBeLessThanOrEqual(program.kilobytes)
+  it.each(programs)('is at most $atOnce kB for $what, and $inAll kB in all', async (program) => {
+    const { firstGzip, allGzip } = await sizeOf(program.source, `${root}bench`)
+    expect(firstGzip).toBeGreaterThan(1)
+    expect(firstGzip, remedy).toBeLessThanOrEqual(program.atOnce)
+    expect(allGzip, remedy).toBeLessThanOrEqual(program.inAll)
   })
 
   it('contains no other package for a server or a client', async () => {

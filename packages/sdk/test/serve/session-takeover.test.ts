@@ -108,7 +108,7 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
   const memory = memoryBackplane()
   const stored: string[] = []
   /** How often the record of a call cannot be replaced, which messages are lost, and what is not stored. */
-  const outage = { writes: 0, answers: false, answered: false, events: false, questions: false }
+  const outage = { writes: 0, answers: false, answered: false, events: false, questions: false, refused: 0 }
   /** What a failover of the store does: it loses events, and the messages about them. */
   const failover = { loses: false, lost: 0, reconnected: new Set<() => void>() }
   const backplane: Backplane = {
@@ -125,7 +125,10 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
     },
     append: async (...event) => {
       await appending.before(event[0], event[1])
-      if (outage.events) throw new Error('The store is not there')
+      if (outage.events) {
+        outage.refused++
+        throw new Error('The store is not there')
+      }
       if (!failover.loses) return memory.append(...event)
       failover.lost++
       return '1000'
@@ -390,6 +393,22 @@ it.each([
   await resumed.text()
   expect(resumed.messages()).toEqual([])
   expect((await on(b).get(last(call))).status).toBe(400)
+})
+
+it('a stream is not resumed where the node that took its call over could not store an event of it', async () => {
+  const { a, b, c, on, ledger, outage } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  await vi.waitFor(() => expect(ledger.runs).toEqual(['a', 'b']), watchdog)
+  outage.events = true
+  await on(b).post(accept(idOf(first)))
+  await vi.waitFor(() => expect(outage.refused).toBeGreaterThan(0), watchdog)
+  outage.events = false
+  await resumed.text()
+  // The events of the first node are still stored.
+  for (const node of [b, c]) expect((await on(node).get(last(call))).status).toBe(400)
 })
 
 it('a stream is resumed from any of its events on any node, with each later event once', async () => {

@@ -5,6 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { type EnvProxy, proxyFor, shownProxy } from '../network/fetch.ts'
+import { openTunnel } from '../network/tunnel.ts'
 import { type Finding, StepFailure } from './steps.ts'
 
 const stepTimeoutMs = 8_000
@@ -64,7 +65,6 @@ export async function openPort(
   if (proxy !== undefined) {
     const through = `through the proxy ${shownProxy(proxy)} (${proxy.variable})`
     if (url.protocol === 'http:') return { finding: { message: through }, found: true }
-    const { openTunnel } = await import('../network/tunnel.ts')
     const tunnel = await openTunnel(proxy, { host, port }, withTimeout(signal))
     tunnel.destroy()
     return { finding: { message: `port ${port} is open ${through}` }, found: true }
@@ -94,9 +94,7 @@ export async function greetTls(
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: true }> {
   const tunnel =
-    proxy === undefined
-      ? undefined
-      : await (await import('../network/tunnel.ts')).openTunnel(proxy, { host, port }, withTimeout(signal))
+    proxy === undefined ? undefined : await openTunnel(proxy, { host, port }, withTimeout(signal))
   const socket: TLSSocket = connectTls({
     ...(tunnel === undefined ? { host, port } : { socket: tunnel, host }),
     ...(isIP(host) === 0 && { servername: host }),

@@ -17,8 +17,7 @@ import {
 } from './http-adapter.ts'
 import type { Authenticate, AuthenticatedCaller, ServeHttpOptions } from './options.ts'
 import { type HttpExchange, type HttpServerState, type Sender, sendRefusal } from './server-state.ts'
-import { SessionRequests } from './session-requests.ts'
-import type { SseSessions } from './sse.ts'
+import type { SessionRequests } from './session-requests.ts'
 import { StatelessResponse } from './stateless.ts'
 
 const documentPreflight: HeaderFields = {
@@ -54,7 +53,7 @@ export class Router {
     this.#state = state
     this.#guard = guard
     this.#path = path
-    this.#methods = state.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
+    this.#methods = state.sessions !== undefined ? 'POST, GET, DELETE' : 'POST'
     this.#options = options
     this.#warn = warn
   }
@@ -200,40 +199,46 @@ export class Router {
   }
 
   #isSseEndpoint(request: HttpRequest): boolean {
-    return this.#state.sse !== undefined && request.isAt(this.#state.sse.path)
+    const { sse } = this.#options
+    return sse !== undefined && request.isAt(sse)
   }
 
   /** Whether the body of a request is needed; otherwise its response was sent, or a stream was opened. */
   #needsBody(exchange: HttpExchange): boolean {
     const { request, reply, caller, memory } = exchange
-    const { sse, legacy, closing } = this.#state
+    const { sessions, closing } = this.#state
     const accepted = this.#accepts.read(request.header('accept'))
     if (closing) {
       this.#closing(reply)
-    } else if (sse !== undefined && this.#isSseEndpoint(request)) {
+    } else if (this.#isSseEndpoint(request)) {
       // The refusal of a POST without a session shows clients that this is not a Streamable HTTP endpoint.
       const isMessage = request.method === 'POST' && sessionIdIn(request) !== undefined
       if (isMessage && isJson(request.header('content-type'))) return true
       if (isMessage) this.#notJson(reply)
       else if (request.method !== 'GET') this.#wrongMethod(reply, 'GET')
       else if (accepted.events)
-        sse.open(reply, caller, memory).catch((error) => this.#failed(error, request, reply))
+        this.#serveSession(exchange, async ({ sse }) => sse?.open(reply, caller, memory))
       else this.#notAcceptable(reply)
     } else if (request.method === 'POST') {
       const isAcceptable = accepted.json && accepted.events
       if (!isJson(request.header('content-type'))) this.#notJson(reply)
       else if (isAcceptable) return true
       else this.#notAcceptable(reply, 'application/json and text/event-stream')
-    } else if (!(legacy instanceof SessionRequests) || namesStateless(request)) {
+    } else if (sessions === undefined || namesStateless(request)) {
       this.#wrongMethod(reply, 'POST')
     } else if (request.method === 'DELETE') {
-      legacy.delete(exchange).catch((error) => this.#failed(error, request, reply))
+      this.#serveSession(exchange, (sessions) => sessions.delete(exchange))
     } else if (accepted.events) {
-      legacy.get(exchange).catch((error) => this.#failed(error, request, reply))
+      this.#serveSession(exchange, (sessions) => sessions.get(exchange))
     } else {
       this.#notAcceptable(reply)
     }
     return false
+  }
+
+  /** Serves a request without a body: opens a stream of a session, or ends the session. */
+  #serveSession({ request, reply }: HttpExchange, serve: (sessions: SessionRequests) => Promise<void>): void {
+    this.#state.sessions?.use(serve).catch((error) => this.#failed(error, request, reply))
   }
 
   /**
@@ -303,13 +308,13 @@ export class Router {
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
   #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> | undefined {
-    const { sse, legacy } = this.#state
+    const { legacy } = this.#state
     const { request, reply } = exchange
-    if (sse !== undefined && this.#isSseEndpoint(request)) {
-      return this.#sseMessage(sse, exchange, value, bytes)
+    if (this.#isSseEndpoint(request)) {
+      return this.#state.sessions?.use(async ({ sse }) => sse?.message(exchange, value, bytes))
     }
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) return legacy.batch(exchange, value)
+      if (!namesStateless(request)) return legacy.use((sessions) => sessions.batch(exchange, value))
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return undefined
     }
@@ -320,34 +325,15 @@ export class Router {
       const { message } = classified
       return isModern(message.params) || namesStateless(request)
         ? new StatelessResponse(this.#state, exchange, message.method).serve(exchange, message)
-        : legacy.request(exchange, message)
+        : legacy.use((sessions) => sessions.request(exchange, message))
     } else if (!namesStateless(request)) {
-      return legacy.other(exchange, classified.message)
+      return legacy.use((sessions) => sessions.other(exchange, classified.message))
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: no input was requested from this client')
     }
     return undefined
-  }
-
-  /** Serves a message of HTTP+SSE, whose responses are sent on the stream of its session. */
-  async #sseMessage(
-    sessions: SseSessions,
-    exchange: HttpExchange,
-    value: unknown,
-    bytes: number,
-  ): Promise<void> {
-    const { request, reply, caller } = exchange
-    const session = sessions.find(request, caller)
-    if (session === undefined && !this.#state.sharesSessions) {
-      refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist or has ended')
-    } else if (!this.#state.refusesScopes(reply, caller, value)) {
-      const classified = Array.isArray(value) ? undefined : classify(value)
-      if (classified?.kind === 'invalid') sendError(reply, 400, classified.error, classified.id)
-      else if (session === undefined) await sessions.forward(exchange, value)
-      else sessions.accept(session, exchange, value, bytes)
-    }
   }
 
   #notJson(reply: HttpReply): void {

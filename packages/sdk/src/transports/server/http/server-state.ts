@@ -18,8 +18,7 @@ import { listenMethod } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { type HttpObserver, type HttpServerLoad, observedBackplane } from './observer.ts'
 import type { Authenticate, HttpCaller, HttpRefusal, ServeHttpOptions } from './options.ts'
-import { SessionlessRequests, SessionRequests } from './session-requests.ts'
-import { SseSessions } from './sse.ts'
+import type { SessionlessRequests, SessionRequests } from './session-requests.ts'
 
 /** A response that was not sent yet. */
 export interface PendingResponse {
@@ -64,6 +63,38 @@ const maxPrinted = 1000
 /** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
 const addresses = 10_000
 
+/** A value whose code is loaded at its first use, because not every program needs it and loading takes milliseconds. */
+export class OnDemand<T> {
+  readonly #create: () => Promise<T>
+  #loading: Promise<T> | undefined
+  /** The value, once it was loaded. */
+  value: T | undefined
+
+  constructor(create: () => Promise<T>) {
+    this.#create = create
+  }
+
+  /** Whether it was loaded, or is loading. */
+  get isUsed(): boolean {
+    return this.#loading !== undefined
+  }
+
+  load(): Promise<T> {
+    this.#loading ??= this.#create().then((value) => {
+      this.value = value
+      return value
+    })
+    return this.#loading
+  }
+
+  /** Calls a function with the value: at once if it is loaded. */
+  use<R>(call: (value: T) => Promise<R>): Promise<R> {
+    return this.value === undefined ? this.load().then(call) : call(this.value)
+  }
+}
+
+const noSessions = { sessions: 0, connections: 0, waiting: 0, leaseAgeMs: undefined }
+
 /** The state of one mounted server. */
 export class HttpServerState implements CallQuota {
   readonly server: Server
@@ -79,9 +110,9 @@ export class HttpServerState implements CallQuota {
   /** Encrypts state that the client or the backplane stores for this server. */
   readonly sealer: Sealer
   /** Serves the revisions up to 2025-11-25. */
-  readonly legacy: SessionRequests | SessionlessRequests
-  /** Serves HTTP+SSE; undefined without the option `sse`. */
-  readonly sse: SseSessions | undefined
+  readonly legacy: OnDemand<SessionRequests | SessionlessRequests>
+  /** The same if they have sessions; undefined with `sessions: 'none'`. */
+  readonly sessions: OnDemand<SessionRequests> | undefined
   /** Exchanges changes with other nodes; undefined where no backplane is shared. */
   readonly #replicator: ChangeReplicator | undefined
   readonly #authenticate: Authenticate | undefined
@@ -137,8 +168,18 @@ export class HttpServerState implements CallQuota {
     this.#replicator =
       options.backplane === undefined ? undefined : new ChangeReplicator(server, this.backplane)
     this.sharesSessions = options.backplane?.spansProcesses === true && options.sessions === undefined
-    this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
-    this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
+    if (options.sessions === 'none') {
+      this.legacy = new OnDemand(async () => {
+        const { SessionlessRequests } = await import('./session-requests.ts')
+        return new SessionlessRequests(this)
+      })
+    } else {
+      this.sessions = new OnDemand(async () => {
+        const { SessionRequests } = await import('./session-requests.ts')
+        return new SessionRequests(this, options.sse)
+      })
+      this.legacy = this.sessions
+    }
     this.#stopObserving = this.observer?.start(() => this.#load())
     this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
   }
@@ -160,11 +201,15 @@ export class HttpServerState implements CallQuota {
 
   /** Joins the other nodes for changes and sessions; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
-    await Promise.all([this.#replicator?.open(), this.legacy.join()])
+    const joinSessions = async (): Promise<void> => {
+      if (this.sharesSessions) await (await this.sessions?.load())?.join()
+    }
+    await Promise.all([this.#replicator?.open(), joinSessions()])
   }
 
   #load(): HttpServerLoad {
-    const { sessions, connections, waiting, leaseAgeMs } = this.legacy.load()
+    const load = this.sessions?.value?.load()
+    const { sessions, connections, waiting, leaseAgeMs } = load ?? noSessions
     return {
       sessions,
       streams: { session: connections, subscription: this.#subscriptions },
@@ -307,7 +352,7 @@ export class HttpServerState implements CallQuota {
   /** Whether load balancers may send requests here. */
   get readiness(): 'ready' | 'joining' | 'draining' {
     if (this.draining || this.closing) return 'draining'
-    return this.legacy.hasJoined ? 'ready' : 'joining'
+    return !this.sharesSessions || this.sessions?.value?.hasJoined === true ? 'ready' : 'joining'
   }
 
   /** Waits `settleMs` for load balancers to send requests to other nodes, up to `graceMs` for running requests, and closes. */
@@ -316,7 +361,7 @@ export class HttpServerState implements CallQuota {
     await new Promise((resolve) => setTimeout(resolve, settleMs))
     const end = performance.now() + graceMs
     for (;;) {
-      await this.legacy.release()
+      await this.sessions?.value?.release()
       const leftMs = end - performance.now()
       if (this.#calls === 0 || this.closing || leftMs <= 0) break
       const noCalls = deferred()
@@ -340,15 +385,14 @@ export class HttpServerState implements CallQuota {
     clearTimeout(this.#ticking)
     this.#stopObserving?.()
     this.#replicator?.close()
-    const left = this.legacy.close(reason.message)
-    const sse = this.sse?.close(reason.message)
+    const { sessions } = this
+    const left = sessions?.isUsed === true ? sessions.use((one) => one.close(reason.message)) : undefined
     for (const serving of this.#serving.values()) serving.abort(reason)
     if (this.#serving.size > 0) {
       const idle = deferred()
       this.#onIdle = idle.resolve
       await waitAtMost(idle.promise, graceMs)
     }
-    await sse
     await left
     for (const serving of this.#serving.values()) serving.abandon(reason)
   }

@@ -40,28 +40,33 @@ import { parseEventId } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import { type HttpSession, PostStream, Sessions } from './sessions.ts'
 import type { SharedSessions } from './shared-sessions.ts'
+import { SseSessions } from './sse.ts'
 import { PostResponse } from './stateless.ts'
 
 const longestRetryMs = 5_000
 
 /** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
 export class SessionRequests {
+  /** The sessions of HTTP+SSE; undefined where it is not served. */
+  readonly sse: SseSessions | undefined
   readonly #state: HttpServerState
   readonly #sessions: Sessions
   #loading: Promise<SharedSessions> | undefined
   #shared: SharedSessions | undefined
 
-  constructor(state: HttpServerState) {
+  /** @param ssePath the path of HTTP+SSE, if it is served */
+  constructor(state: HttpServerState, ssePath: string | undefined) {
     this.#state = state
+    if (ssePath !== undefined) this.sse = new SseSessions(ssePath, state, this)
     this.#sessions = new Sessions(state, (session) => {
       const ended = this.#shared?.end(session, 'The session was idle and its place was needed')
       ended?.catch((error) => report(state.server, error, 'session'))
     })
   }
 
-  /** Joins the other nodes, if they share the sessions; resolves when that succeeded, or failed and will be retried. */
+  /** Joins the other nodes, which share the sessions; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
-    if (!this.#state.sharesSessions || this.#state.closing) return
+    if (this.#state.closing) return
     try {
       const { nodes } = await this.#load()
       if (!this.#state.closing) await nodes.open()
@@ -71,9 +76,9 @@ export class SessionRequests {
     }
   }
 
-  /** Whether this node serves the sessions of others, or has none to share. */
+  /** Whether this node serves the sessions of others. */
   get hasJoined(): boolean {
-    return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
+    return this.#shared?.nodes.isOpen === true
   }
 
   /** The load of this node, for metrics. */
@@ -203,6 +208,7 @@ export class SessionRequests {
 
   async close(reason: string): Promise<void> {
     const left = this.#sessions.close(reason)
+    await this.sse?.close(reason)
     if (this.#shared === undefined) return
     await left
     await this.#shared.close()
@@ -406,21 +412,6 @@ export class SessionlessRequests {
   async other(exchange: HttpExchange): Promise<void> {
     if (checkVersion(exchange, undefined)) exchange.reply.send(202, '')
   }
-
-  /** No effect: requests are independent of other nodes. */
-  async join(): Promise<void> {}
-
-  readonly hasJoined = true
-  readonly shared = undefined
-
-  load() {
-    return { sessions: 0, connections: 0, waiting: 0, leaseAgeMs: undefined }
-  }
-
-  /** No effect: there are no sessions to release or close. */
-  async release(): Promise<void> {}
-
-  async close(): Promise<void> {}
 }
 
 class SessionlessPost extends PostResponse implements BatchReceiver {

@@ -304,7 +304,10 @@ export class SharedSessions {
     const at = parts[part]
     const entries = at && (await this.#backplane.read(eventsKey(session.id, at.node), position))
     const [first] = entries ?? []
-    const isKnown = first !== undefined && eventOf(stream, first) !== undefined
+    const isKnown =
+      first !== undefined &&
+      eventOf(stream, first) !== undefined &&
+      (await this.#hasBeginnings(session, parts.slice(part + 1)))
     if (isStandalone(stream)) {
       session.listener = caller
       const connection = session.connect(reply, session.standalone)
@@ -330,6 +333,17 @@ export class SharedSessions {
       if (this.#followed.get(stream) === followed) this.#followed.delete(stream)
     })
     followed.run(entries, parts, part).catch(this.#report)
+    return true
+  }
+
+  /**
+   * Whether the logs still have the beginnings of parts of a stream. A client resumes from the last event that it received, so it
+   * would resume a stream whose later part is lost again and again.
+   */
+  async #hasBeginnings(session: HttpSession, parts: readonly StreamPart[]): Promise<boolean> {
+    for (const { node, from = '' } of parts) {
+      if ((await this.#backplane.read(eventsKey(session.id, node), from)) === undefined) return false
+    }
     return true
   }
 

@@ -1,4 +1,5 @@
 import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
+import { classify } from '../../../jsonrpc/parse.ts'
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -7,15 +8,11 @@ import { type MemoryAccount, PrincipalQuota } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import { encodeBatch, encodeMessage, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
-import {
-  type HttpReply,
-  type HttpRequest,
-  sendBusy,
-  sendError,
-  sendUnavailable,
-  sessionIdIn,
-} from './http-adapter.ts'
+import { type HttpReply, sendBusy, sendError, sendUnavailable, sessionIdIn } from './http-adapter.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
+import type { SessionRequests } from './session-requests.ts'
+
+const noSession = new RpcError(ErrorCode.InvalidRequest, 'This session does not exist or has ended')
 
 /** One session: a connection whose outgoing half is an event stream. */
 interface SseSession {
@@ -27,14 +24,16 @@ interface SseSession {
 /** The sessions of the HTTP+SSE transport (2024-11-05) on one node. Each ends with its stream. */
 export class SseSessions {
   /** The path for GET, which opens a stream, and for the client's POSTs. */
-  readonly path: string
+  readonly #path: string
   readonly #state: HttpServerState
+  readonly #sessions: SessionRequests
   readonly #byId = new Map<string, SseSession>()
   readonly #quota: PrincipalQuota
 
-  constructor(path: string, state: HttpServerState) {
-    this.path = path
+  constructor(path: string, state: HttpServerState, sessions: SessionRequests) {
+    this.#path = path
     this.#state = state
+    this.#sessions = sessions
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
@@ -45,7 +44,7 @@ export class SseSessions {
       sendBusy(reply, 503, full, undefined, 60)
       return
     }
-    const loading = this.#state.legacy.shared
+    const loading = this.#sessions.shared
     const shared = loading === undefined ? undefined : await loading
     const id = shared === undefined ? randomText(24) : `${shared.nodes.id}-${randomText(24)}`
     const stream = new EventStream(reply, this.#state.bounds, 0)
@@ -69,34 +68,39 @@ export class SseSessions {
       stream.end()
       return
     }
-    stream.send(encodeEvent({ event: 'endpoint', data: `${this.path}?sessionId=${id}` }), false)
+    stream.send(encodeEvent({ event: 'endpoint', data: `${this.#path}?sessionId=${id}` }), false)
   }
 
-  /** The session of a POST, for its own principal only. */
-  find(request: HttpRequest, { principal }: Caller): SseSession | undefined {
-    const session = this.#byId.get(sessionIdIn(request) ?? '')
-    return session?.principal === principal ? session : undefined
+  /** Accepts one message or batch of a client, whose responses are sent on the stream of its session. */
+  async message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
+    const { request, reply, caller } = exchange
+    const id = sessionIdIn(request) ?? ''
+    const found = this.#byId.get(id)
+    const session = found?.principal === caller.principal ? found : undefined
+    if (session === undefined && !this.#state.sharesSessions) {
+      sendError(reply, 404, noSession)
+    } else if (!this.#state.refusesScopes(reply, caller, value)) {
+      const classified = Array.isArray(value) ? undefined : classify(value)
+      if (classified?.kind === 'invalid') sendError(reply, 400, classified.error, classified.id)
+      else if (session === undefined) await this.#forward(id, exchange, value)
+      else {
+        reply.send(202, '')
+        session.stream.renew(reply.validity)
+        session.connection.receive(value, bytes, caller)
+      }
+    }
   }
 
   /** Accepts one message or batch for a session whose stream is on another node. Resolves when its response was sent. */
-  async forward({ request, reply, caller }: HttpExchange, value: unknown): Promise<void> {
+  async #forward(id: string, { reply, caller }: HttpExchange, value: unknown): Promise<void> {
     try {
-      const shared = await this.#state.legacy.shared
-      const exists = await shared?.inboxes.post(sessionIdIn(request) ?? '', caller, value)
-      const why = 'This session does not exist or has ended'
-      if (exists === true) reply.send(202, '')
-      else sendError(reply, 404, new RpcError(ErrorCode.InvalidRequest, why))
+      const shared = await this.#sessions.shared
+      if ((await shared?.inboxes.post(id, caller, value)) === true) reply.send(202, '')
+      else sendError(reply, 404, noSession)
     } catch (error) {
       report(this.#state.server, error, 'POST')
       sendUnavailable(reply)
     }
-  }
-
-  /** Accepts one message or batch. Its responses are sent on the session's stream. */
-  accept(session: SseSession, { reply, caller }: HttpExchange, value: unknown, bytes: number): void {
-    reply.send(202, '')
-    session.stream.renew(reply.validity)
-    session.connection.receive(value, bytes, caller)
   }
 
   /** Closes every session; responses within 0.9 s are sent. */
