@@ -3,13 +3,13 @@ import type { Channel } from './frames.ts'
 
 /** Maximum characters of one frame. */
 const maxFrameChars = 33_554_432
-/** Characters that are written before the turn ends. */
-const maxTurnChars = 65_536
+/** Characters that are written without delay. */
+const maxUnwrittenChars = 65_536
 
 /** A channel over a stream, with one frame per line. */
 export function streamChannel(stream: Duplex): Channel {
   let closing: string | undefined
-  /** The frames of one turn, which are written at once: each write may wake up the other process. */
+  /** Frames that are sent in succession are written at once: each write may wake up the other process. */
   let unwritten = ''
   const write = (): void => {
     const frames = unwritten
@@ -22,9 +22,9 @@ export function streamChannel(stream: Duplex): Channel {
     },
     send(frame) {
       if (closing !== undefined || stream.destroyed) return
-      if (unwritten === '') process.nextTick(write)
+      if (unwritten === '') queueMicrotask(write)
       unwritten += `${frame}\n`
-      if (unwritten.length > maxTurnChars) write()
+      if (unwritten.length > maxUnwrittenChars) write()
     },
     listen(message, closed) {
       let parts: string[] = []
