@@ -269,14 +269,15 @@ describe.skipIf(missing !== undefined)(
       const tab = await openTab(served, `/activity?filter=${encodeURIComponent('kind:call status:error')}`)
       const details = tab.page.getByRole('complementary')
       await tab.click('[data-place="0"]')
+      await tab.click('[data-act=edit-again]')
+      // The field of a value that is no text takes JSON.
+      await details.getByLabel('text').fill('"Rome"')
+      await tab.click('[data-act=run-edited]')
+      await details.getByText(/places? of the result (?:is|are) different/).waitFor()
       await tab.click('[aria-label="What it caused"] button:has-text("tools/call echo")')
       // The message as it was sent.
       await details.getByText('jsonrpc').waitFor()
       await details.getByText('"2.0"').waitFor()
-      await tab.click('[data-act=edit-again]')
-      await details.getByLabel('text').fill('Rome')
-      await tab.click('[data-act=run-edited]')
-      await details.getByText(/places? of the result (?:is|are) different/).waitFor()
       expect(tab.acts).toBe(4)
       expect(served.service.host.activity({ kind: 'call' }).map(({ outcome }) => outcome)).toEqual([
         'error',

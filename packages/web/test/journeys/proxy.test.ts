@@ -81,9 +81,12 @@ type ProxyName = keyof typeof proxies
 
 /** What is missing to run behind a proxy; undefined where nothing is. */
 function missingFor(name: ProxyName): string | undefined {
-  const { program, packageName } = proxies[name]
+  const {
+    program: [command, word],
+    packageName,
+  } = proxies[name]
   if (missingForJourneys !== undefined) return missingForJourneys
-  if (!isThere(...program)) return `${name} is not installed (apt install ${packageName})`
+  if (!isThere(command, word)) return `${name} is not installed (apt install ${packageName})`
   return isThere('openssl', 'version') ? undefined : 'OpenSSL is not installed (apt install openssl)'
 }
 
