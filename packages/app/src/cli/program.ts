@@ -5,6 +5,7 @@ import type { InboxOptions } from '../commands/inbox.ts'
 import type { ServersOptions } from '../commands/servers.ts'
 import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
+import { oneLine } from '../output/sanitize.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addCompletionCommands } from './completion-commands.ts'
 import { addConfigCommands } from './config-commands.ts'
@@ -356,6 +357,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   groupCommands(program)
   completeHelp(program, shared)
   try {
+    checkFirstWords(program, own)
     await program.parseAsync([...own], { from: 'user' })
     // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
     return interruptedBy(io.signal) ?? code
@@ -377,6 +379,17 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   }
 }
 
+/** @throws a usage error for options before the command, and for help about a command that does not exist */
+function checkFirstWords(program: Command, [first = '', second]: readonly string[]): void {
+  if (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first))
+    throw usageError(
+      `There is no option ${oneLine(first)} before a command. Options follow the command, as in: jackfield tools --json`,
+    )
+  if (first !== 'help' || second === undefined || second.startsWith('-')) return
+  if ([...program.commands.map((command) => command.name()), 'help'].includes(second)) return
+  throw usageError(`There is no command "${oneLine(second)}". jackfield --help lists all commands.`)
+}
+
 function withServerOptions(command: Command): Command {
   return withSharedOptions(command).addOption(jsonOption())
 }
@@ -389,7 +402,7 @@ function withSharedOptions(command: Command): Command {
     .addOption(envOption())
     .addOption(noStoreOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
-    .option('--era <era>', 'auto, modern or legacy')
+    .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
     .option('--revision <date>', 'use only this protocol revision')
     .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', seconds)
     .option('-v, --verbose', 'show protocol messages and the stderr of the server')
