@@ -12,7 +12,7 @@ import { addConfigCommands } from './config-commands.ts'
 import { addDaemonCommands } from './daemon-commands.ts'
 import { ExitCode, interruptedBy, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { answersHelp, completeHelp, groupCommands, modelHelp } from './help.ts'
+import { answersHelp, completeHelp, groupCommands, modelHelp, programHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
@@ -52,7 +52,7 @@ row in the activity log (jackfield activity), kept in ~/.local/share/jackfield u
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
-Exit codes: 0 done; 1 the tool failed, was refused, or asked what nobody could be asked here, or a conversation was cut short; 2 wrong usage, no usable
+Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no person could be asked, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
 is disabled until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
 the command runs until then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"},
@@ -146,7 +146,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     (made) =>
       serverNames(made)
         .option('--types', 'print the type declarations of the API it can use')
-        .option('--max-calls <count>', 'maximum number of tool calls', count, 200),
+        .option('--max-calls <count>', 'maximum number of tool calls', count, 200)
+        .addHelpText('after', programHelp),
   )
   server(
     'generate <client|cli> <target>',
