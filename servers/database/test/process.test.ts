@@ -133,6 +133,8 @@ describe.each([
 
 describe('the command line', () => {
   test('explains itself', async () => {
+    const version = await outcome(start(['--version']))
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { code, stdout, stderr } = await outcome(start(['--help']))
     expect(code).toBe(0)
     for (const word of ['--allow-writes', '--max-rows', '--timeout', 'env:']) expect(stdout).toContain(word)

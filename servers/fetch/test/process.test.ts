@@ -69,6 +69,7 @@ describe('the fetch server as a process', () => {
 
 describe('the command line', () => {
   test('describes its options', () => {
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { status, stdout, stderr } = run('--help')
     expect(status).toBe(0)
     const options = ['--allow-private', '--port', '--ignore-robots', '--user-agent', '--timeout', '--http']

@@ -74,6 +74,7 @@ describe('the command line', () => {
     spawnSync(process.execPath, [main, ...args], { encoding: 'utf8', input: '' })
 
   test('explains itself', () => {
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { status, stdout, stderr } = run('--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const option of [

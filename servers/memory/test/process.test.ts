@@ -112,6 +112,7 @@ describe('official clients', () => {
 
 describe('the command line', () => {
   test('describes its options', () => {
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { status, stdout, stderr } = run('--help')
     expect(status).toBe(0)
     for (const word of ['--file', '--scope', '--http', '--import', '--export', '--conversation']) {

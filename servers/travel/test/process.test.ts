@@ -90,6 +90,8 @@ describe.each(eras)('the travel server as a process on %s', (era) => {
 
 describe('the command line', () => {
   test('explains itself', async () => {
+    const version = await outcome(start(['--version']))
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { code, stdout, stderr } = await outcome(start(['--help']))
     expect(code).toBe(0)
     for (const word of ['--db', '--http', '--provider', 'TRAVEL_DB', 'TRAVEL_PROVIDER_TOKEN', 'SMTP_URL'])
