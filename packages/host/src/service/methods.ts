@@ -67,6 +67,23 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
+  'runs.perform': async (
+    { request, attached = false, asks = true },
+    service,
+    { name: by, signal, closed },
+  ) => {
+    const { runs } = service
+    const id = service.startRun(request, { by, asks, ...(attached && { signal: closed }) })
+    const stop = (): void => {
+      if (!closed.aborted) runs.stop(id, by)
+    }
+    signal.addEventListener('abort', stop)
+    try {
+      return await runs.wait(id)
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  },
   'runs.get': ({ id }, { runs }) => runs.get(id),
   'runs.wait': ({ id }, { runs }, { signal }) => runs.wait(id, signal),
   'runs.stop': ({ id }, { runs }, { name: by }) => {
@@ -275,61 +292,6 @@ function promptNamed(name: string, { library }: Host): LibraryPrompt {
   return found
 }
 
-/** Methods that must not run twice for one call. */
-const withEffect: ReadonlySet<string> = new Set<MethodName>([
-  'host.stop',
-  'host.sync',
-  'surface.attach',
-  'servers.start',
-  'servers.setLogLevel',
-  'trace.export',
-  'runs.start',
-  'runs.stop',
-  'tasks.cancel',
-  'apps.open',
-  'apps.request',
-  'apps.close',
-  'apps.forget',
-  'inbox.answer',
-  'inbox.defer',
-  'conversations.open',
-  'conversations.say',
-  'conversations.stop',
-  'conversations.cancelCall',
-  'conversations.unqueue',
-  'conversations.fork',
-  'conversations.setTitle',
-  'conversations.setModel',
-  'conversations.switchTools',
-  'conversations.summarize',
-  'conversations.compact',
-  'conversations.remove',
-  'library.attach',
-  'library.detach',
-  'library.exclude',
-  'library.include',
-  'library.keepPromptValues',
-  'policy.revoke',
-  'models.test',
-  'config.write',
-  'installs.install',
-  'trust.accept',
-  'trust.block',
-  'trust.reset',
-  'roots.add',
-  'roots.remove',
-  'roots.exclude',
-  'roots.include',
-  'roots.allow',
-  'roots.deny',
-  'roots.forget',
-  'sampling.revoke',
-  'secrets.set',
-  'secrets.remove',
-  'consents.forget',
-  'logins.signOut',
-])
-
 /** Validators of client parameters. */
 export interface Checks {
   isFrame(value: unknown): value is ClientFrame
@@ -361,22 +323,17 @@ export async function runMethod(
   return await run(method, params, checks, service, caller)
 }
 
-async function run<M extends MethodName>(
+function run<M extends MethodName>(
   method: M,
   params: unknown,
   checks: Checks,
   service: HostService,
   caller: Caller,
-): Promise<Methods[M]['result']> {
+): Methods[M]['result'] | Promise<Methods[M]['result']> {
   if (!checks.isParams(method, params))
     throw new McpError('INVALID', `The parameters of ${method} do not fit: ${checks.faultOf(method, params)}`)
   const work: Run<M> = methods[method]
-  return await work(params, service, caller)
-}
-
-/** Whether a method with this name has an effect. */
-export function hasEffect(method: string): boolean {
-  return withEffect.has(method)
+  return work(params, service, caller)
 }
 
 function isMethod(method: string): method is MethodName {

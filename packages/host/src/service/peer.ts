@@ -1,15 +1,15 @@
 import { McpError } from '@jackfield/sdk'
-import { linkSignals } from '../shared/signals.ts'
-import type { MethodName } from './contract.ts'
 import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
-import type { Channel, ClientFrame, HostFrame } from './frames.ts'
-import { type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
+import type { Channel, ClientFrame, Fault, HostFrame } from './frames.ts'
+import { type MethodKind, methodKind } from './method-kinds.ts'
+import { type Caller, type Checks, noChecks, runMethod } from './methods.ts'
 import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
 
-/** Results of calls with effects that are kept for a client that repeats a call. */
+/** Results of calls with effects that are kept for a client that repeats a call, and their characters as JSON. */
 const maxStoredResults = 500
+const maxStoredCharacters = 33_554_432
 /** Buffered bytes above which topic changes are dropped; whole rows follow later. */
 const staleBytes = 4_194_304
 /** Buffered bytes below which the rows of such a topic are sent. */
@@ -26,43 +26,79 @@ const maxCalls = 1_000
 interface ClientRecord {
   readonly id: string
   readonly name: string
-  readonly results: Map<number, Promise<HostFrame>>
+  readonly results: Results
+  /** Calls with effects in progress: they continue without a connection. */
+  readonly running: Set<AbortController>
   readonly gone: AbortController
   peer: Peer | undefined
   leaving: NodeJS.Timeout | undefined
+}
+
+/** The frames that answer a client's calls with effects, so that no call runs twice. */
+class Results {
+  readonly #frames = new Map<number, { readonly frame: Promise<string>; characters: number }>()
+  #characters = 0
+  /** The last call whose frame was dropped. */
+  #dropped = 0
+
+  get(call: number): Promise<string> | undefined {
+    return this.#frames.get(call)?.frame
+  }
+
+  /** Whether the call ran, and its frame is not kept any more. */
+  isDropped(call: number): boolean {
+    return call <= this.#dropped
+  }
+
+  add(call: number, frame: Promise<string>): void {
+    const result = { frame, characters: 0 }
+    this.#frames.set(call, result)
+    frame.then(({ length }) => {
+      result.characters = length
+      this.#characters += length
+      for (const [oldest, { characters }] of this.#frames) {
+        if (this.#frames.size <= maxStoredResults && this.#characters <= maxStoredCharacters) return
+        // It is in progress.
+        if (characters === 0) continue
+        this.#frames.delete(oldest)
+        this.#characters -= characters
+        this.#dropped = Math.max(this.#dropped, oldest)
+      }
+    })
+  }
 }
 
 /** What the clients of a host may do. */
 export interface PeerServerOptions {
   /** They are in this process, so their parameters are not validated. Default false. */
   isTrusted?: boolean
-  /** Methods that only the operator of the machine may use; calls of them are refused. Default: none. */
-  refused?: readonly MethodName[]
+  /** They act for the operator of the machine. Other clients may not use methods that reach beyond the host itself. Default true. */
+  isOperator?: boolean
 }
 
 /** Serves the methods and topics of a host to any number of clients. */
 export async function createPeerServer(
   service: HostService,
-  { isTrusted = false, refused = [] }: PeerServerOptions = {},
+  { isTrusted = false, isOperator = true }: PeerServerOptions = {},
 ): Promise<PeerServer> {
   // Loaded on demand: the schemas take time to load.
   const checks = isTrusted ? noChecks : (await import('./params.ts')).checks
-  return new PeerServer(service, checks, new Set(refused))
+  return new PeerServer(service, checks, isOperator)
 }
 
 /** Serves the clients of a host; created by `createPeerServer`. */
 export class PeerServer {
   readonly #service: HostService
   readonly #checks: Checks
-  readonly #refused: ReadonlySet<string>
+  readonly #isOperator: boolean
   readonly #clients = new Map<string, ClientRecord>()
   readonly #peers = new Set<Peer>()
   readonly #listeners = new Set<() => void>()
 
-  constructor(service: HostService, checks: Checks, refused: ReadonlySet<string> = new Set()) {
+  constructor(service: HostService, checks: Checks, isOperator: boolean) {
     this.#service = service
     this.#checks = checks
-    this.#refused = refused
+    this.#isOperator = isOperator
     service.clients = () => [...this.#clients.values()].map(({ name }) => name)
   }
 
@@ -84,7 +120,7 @@ export class PeerServer {
   /** Serves one connection. `name`: the client's name, overriding the one it sends. */
   serve(channel: Channel, name?: string): void {
     const peer: Peer = new Peer(this.#service, this.#checks, channel, {
-      isRefused: (method) => this.#refused.has(method),
+      isOperator: this.#isOperator,
       hello: (hello) => this.#record(hello.client, name ?? hello.name, peer),
       closed: () => this.#closed(peer),
     })
@@ -107,7 +143,8 @@ export class PeerServer {
     const record: ClientRecord = {
       id,
       name,
-      results: new Map(),
+      results: new Results(),
+      running: new Set(),
       gone: new AbortController(),
       peer,
       leaving: undefined,
@@ -129,13 +166,15 @@ export class PeerServer {
   #forget(record: ClientRecord): void {
     clearTimeout(record.leaving)
     if (!this.#clients.delete(record.id)) return
-    record.gone.abort(new McpError('CANCELLED', `${record.name} is gone`))
+    const reason = new McpError('CANCELLED', `${record.name} is gone`)
+    record.gone.abort(reason)
+    for (const stop of record.running) stop.abort(reason)
     for (const listener of this.#listeners) listener()
   }
 }
 
-interface PeerEvents {
-  isRefused(method: string): boolean
+interface PeerContext {
+  readonly isOperator: boolean
   hello(hello: { client: string; name: string; build: string }): { record: ClientRecord; isKnown: boolean }
   closed(): void
 }
@@ -148,17 +187,17 @@ class Peer {
   readonly #service: HostService
   readonly #checks: Checks
   readonly #channel: Channel
-  readonly #events: PeerEvents
+  readonly #context: PeerContext
   readonly #topics = new Map<string, () => void>()
   readonly #stale = new Set<string>()
   readonly #calls = new Map<number, { readonly stop: AbortController; readonly isEffect: boolean }>()
   #draining: NodeJS.Timeout | undefined
 
-  constructor(service: HostService, checks: Checks, channel: Channel, events: PeerEvents) {
+  constructor(service: HostService, checks: Checks, channel: Channel, context: PeerContext) {
     this.#service = service
     this.#checks = checks
     this.#channel = channel
-    this.#events = events
+    this.#context = context
     channel.listen(
       (text) => this.#read(text),
       () => this.#end(),
@@ -176,7 +215,7 @@ class Peer {
     // Calls with effects continue: the client may return for the result.
     for (const { stop, isEffect } of this.#calls.values())
       if (!isEffect) stop.abort(new McpError('CANCELLED', 'The connection was closed'))
-    this.#events.closed()
+    this.#context.closed()
   }
 
   #read(text: string): void {
@@ -197,51 +236,59 @@ class Peer {
       this.close('hello was sent twice')
       return
     }
-    const { record, isKnown } = this.#events.hello(hello)
+    const { record, isKnown } = this.#context.hello(hello)
     this.record = record
     const { version, build } = this.#service
     this.#send({ welcome: { host: 'jackfield', version, build, isKnown } })
   }
 
   #call({ call, method, params }: Extract<ClientFrame, { call: number }>, record: ClientRecord): void {
-    const known = record.results.get(call)
+    const { results, running, name, gone } = record
+    const known = results.get(call)
     if (known !== undefined) {
-      known.then((answer) => this.#send(answer))
+      known.then((frame) => this.#sendText(frame))
       return
     }
     if (this.#calls.has(call)) return
-    if (this.#calls.size >= maxCalls) {
-      this.#send({ call, fault: { code: 'LIMIT', message: `${maxCalls} calls wait already.` } })
-      return
-    }
-    if (this.#events.isRefused(method)) {
-      const message = `Only the operator of this host may use ${method}.`
-      this.#send({ call, fault: { code: 'REFUSED', message } })
+    const kind = methodKind(method)
+    const refusal = this.#refusalOf(method, kind, results.isDropped(call))
+    if (refusal !== undefined) {
+      this.#send({ call, fault: refusal })
       return
     }
     const stop = new AbortController()
-    const isEffect = hasEffect(method)
+    const isEffect = kind?.hasEffect === true
     this.#calls.set(call, { stop, isEffect })
-    const { name, gone } = record
-    // Calls with effects continue without the connection; only the client itself stops them.
-    const linked = linkSignals(stop.signal, isEffect ? gone.signal : undefined)
-    const answer = runMethod(method, params, this.#checks, this.#service, {
-      name,
-      signal: linked.signal,
-      closed: gone.signal,
-    }).then(
-      (result): HostFrame => ({ call, result: result ?? null }),
-      (error: unknown): HostFrame => ({ call, fault: faultOf(error) }),
-    )
+    const frame = this.#frameOf(call, method, params, { name, signal: stop.signal, closed: gone.signal })
     if (isEffect) {
-      record.results.set(call, answer)
-      const [oldest] = record.results.keys()
-      if (record.results.size > maxStoredResults && oldest !== undefined) record.results.delete(oldest)
+      // Calls with effects continue without the connection; only the client itself stops them.
+      running.add(stop)
+      results.add(call, frame)
     }
-    answer.then((frame) => {
-      linked.release()
-      if (this.#calls.delete(call)) this.#send(frame)
+    frame.then((text) => {
+      running.delete(stop)
+      if (this.#calls.delete(call)) this.#sendText(text)
     })
+  }
+
+  #refusalOf(method: string, kind: MethodKind | undefined, isDropped: boolean): Fault | undefined {
+    if (isDropped) {
+      const message = `The result of ${method} is not kept any more. What it did stays done.`
+      return { code: 'OUTCOME_UNKNOWN', message }
+    }
+    if (this.#calls.size >= maxCalls) return { code: 'LIMIT', message: `${maxCalls} calls wait already.` }
+    if (kind?.isForOperator !== true || this.#context.isOperator) return undefined
+    return { code: 'REFUSED', message: `Only the operator of this host can do this (${method}).` }
+  }
+
+  /** The answer to a call as JSON. */
+  async #frameOf(call: number, method: string, params: unknown, caller: Caller): Promise<string> {
+    try {
+      const result = await runMethod(method, params, this.#checks, this.#service, caller)
+      return JSON.stringify({ call, result: result ?? null } satisfies HostFrame)
+    } catch (error) {
+      return JSON.stringify({ call, fault: faultOf(error) } satisfies HostFrame)
+    }
   }
 
   #subscribe(name: string, have: Position | undefined): void {
@@ -282,8 +329,12 @@ class Peer {
   }
 
   #send(frame: HostFrame): void {
+    this.#sendText(JSON.stringify(frame))
+  }
+
+  #sendText(frame: string): void {
     if (this.#channel.unsent > maxUnsent) this.close('too much waits to be sent')
-    else this.#channel.send(JSON.stringify(frame))
+    else this.#channel.send(frame)
   }
 }
 
