@@ -59,7 +59,7 @@ campaign(
     chapter: 'Bytes and limits',
     claim: 'Calls that are cancelled right after they start neither accumulate nor leave anything behind',
     trial: 'call taken back at once',
-    trials: { test: 800, change: 2400, long: 300_000 },
+    trials: { test: 400, change: 2400, long: 300_000 },
   },
   async (course) => {
     const each = course.trials / Object.keys(floods).length
@@ -95,7 +95,7 @@ campaign(
     chapter: 'Bytes and limits',
     claim: 'Connections without requests are closed, and other clients are served meanwhile',
     trial: 'connection that says a byte at a time',
-    trials: { test: 50, change: 150, long: 2000 },
+    trials: { test: 25, change: 150, long: 2000 },
   },
   async (course) => {
     const served = await serveMeasured({ headersMs: 500, requestMs: 1000 })

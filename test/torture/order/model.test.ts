@@ -269,7 +269,7 @@ campaign(
     claim:
       'Client and server behave as a model of calls, questions, cancellations, changes, subscriptions, reconnects and restarts predicts',
     trial: 'run of up to 30 random commands, or 50 with --long',
-    trials: { change: 200, long: 100_000 },
+    trials: { test: 70, change: 200, long: 100_000 },
     longMinutes: 120,
   },
   async ({ trials, long, seed }) => {
