@@ -155,13 +155,26 @@ export async function revokeTokens(
   context: TokenRequestContext,
   identity: Identity,
 ): Promise<Revocation> {
+  const { metadata } = context.target
+  const client = { client_id: identity.clientId ?? 'none' }
+  const options = requestOptions(context, 'refused to revoke a token')
   const failures: unknown[] = []
   const attempt = async (token: string, hint: string): Promise<boolean> => {
     try {
-      await revokeToken(token, hint, context, identity)
+      const additionalParameters = { token_type_hint: hint }
+      const auth = await clientAuth(identity)
+      const response = await revocationRequest(metadata, client, auth, token, {
+        ...options,
+        additionalParameters,
+      })
+      await processRevocationResponse(response)
       return true
     } catch (error) {
-      failures.push(error)
+      // The parser's errors may contain the request with its token, so they are not passed on.
+      const isKnown = error instanceof McpError || context.signal.aborted
+      failures.push(
+        isKnown ? error : authError(`The revocation response of ${context.target.issuer} is invalid`),
+      )
       return false
     }
   }
@@ -174,25 +187,4 @@ export async function revokeTokens(
 
 export function revocationFailed(issuer: string, error: unknown): Revocation {
   return { outcome: 'failed', issuer, reason: messageOf(error) }
-}
-
-async function revokeToken(
-  token: string,
-  hint: string,
-  context: TokenRequestContext,
-  identity: Identity,
-): Promise<void> {
-  const { metadata, issuer } = context.target
-  const client = { client_id: identity.clientId ?? 'none' }
-  try {
-    const response = await revocationRequest(metadata, client, await clientAuth(identity), token, {
-      ...requestOptions(context, 'refused to revoke a token'),
-      additionalParameters: { token_type_hint: hint },
-    })
-    await processRevocationResponse(response)
-  } catch (error) {
-    // The parser's errors may contain the request with its token, so they are not passed on.
-    if (error instanceof McpError || context.signal.aborted) throw error
-    throw new McpError('UNAUTHORIZED', `The revocation response of ${issuer} is invalid`)
-  }
 }
