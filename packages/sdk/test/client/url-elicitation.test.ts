@@ -17,7 +17,7 @@ const finished = (elicitationId: unknown): object => ({
 
 /** A session in which a call is asked to visit under an id, or refused with the visits it needs first. */
 async function meet(options: ConnectOptions = {}) {
-  const heard: string[] = []
+  const received: string[] = []
   const answers: Message[] = []
   let tell = (_message: object): void => {}
   const server = await scripted((one) => {
@@ -41,11 +41,11 @@ async function meet(options: ConnectOptions = {}) {
   const client = await connect(server.url, {
     onElicit: () => ({ action: 'accept' }),
     elicitation: { url: true },
-    onElicitationComplete: (id) => heard.push(id),
+    onElicitationComplete: (id) => received.push(id),
     ...options,
   })
   onTestFinished(() => client.close())
-  return { client, heard, answers, tell: (message: object) => tell(message) }
+  return { client, heard: received, answers, tell: (message: object) => tell(message) }
 }
 
 describe('the completion of a URL elicitation', () => {
