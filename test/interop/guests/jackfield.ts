@@ -7,11 +7,11 @@ import {
   type Failed,
   type Guest,
   type GuestKind,
-  type Received,
   type ListMethod,
   messageOf,
   nothingReceived,
   type Place,
+  type Received,
 } from '../suite/guest.ts'
 
 /** This project's client. */

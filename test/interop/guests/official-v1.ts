@@ -21,10 +21,10 @@ import {
   type Failed,
   type Guest,
   type GuestKind,
-  type Received,
   messageOf,
   nothingReceived,
   type Place,
+  type Received,
 } from '../suite/guest.ts'
 
 const info = { name: 'official-guest', version: '1.0.0' }

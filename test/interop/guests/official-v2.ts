@@ -14,10 +14,10 @@ import {
   type Failed,
   type Guest,
   type GuestKind,
-  type Received,
   messageOf,
   nothingReceived,
   type Place,
+  type Received,
 } from '../suite/guest.ts'
 
 const info = { name: 'official-guest', version: '2.0.0' }

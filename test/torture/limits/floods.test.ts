@@ -4,10 +4,10 @@ import { campaign } from '../campaign.ts'
 import {
   callOf,
   dial,
-  received,
   mirrored,
   opening,
   postOf,
+  received,
   type Served,
   serveMeasured,
   watched,

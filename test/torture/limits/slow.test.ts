@@ -5,10 +5,10 @@ import {
   type Address,
   callOf,
   dial,
-  received,
   mirrored,
   opening,
   postOf,
+  received,
   serveMeasured,
   watched,
 } from './served.ts'

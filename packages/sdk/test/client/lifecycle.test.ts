@@ -76,11 +76,11 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
     }
 
     it('sends initialize first, with its newest revision, its identity and its capabilities', async () => {
-      const { received: heard, client, answer } = await play(transport, options)
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, options)
+      await until(() => received.length === 1)
       answer({ protocolVersion: revision, capabilities: {}, serverInfo })
       await (await client).close()
-      expect(heard[0]).toMatchObject({
+      expect(received[0]).toMatchObject({
         method: 'initialize',
         params: {
           protocolVersion: revision,
@@ -91,15 +91,15 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
     })
 
     it('sends nothing more before the response, then notifications/initialized, then requests', async () => {
-      const { received: heard, client, answer } = await play(transport, { ...options, logLevel: 'info' })
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, { ...options, logLevel: 'info' })
+      await until(() => received.length === 1)
       await tick(60)
-      expect(methodsOf(heard)).toEqual(['initialize'])
+      expect(methodsOf(received)).toEqual(['initialize'])
       answer({ protocolVersion: revision, capabilities: { logging: {} }, serverInfo })
       const connected = await client
       await connected.ping()
       await connected.close()
-      expect(methodsOf(heard)).toEqual([
+      expect(methodsOf(received)).toEqual([
         'initialize',
         'notifications/initialized',
         'logging/setLevel',
@@ -109,27 +109,27 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
 
     it('never cancels initialize', async () => {
       const stop = new AbortController()
-      const { received: heard, client } = await play(transport, { ...options, signal: stop.signal })
+      const { received, client } = await play(transport, { ...options, signal: stop.signal })
       const given = expect(client).rejects.toMatchObject({ code: 'CANCELLED' })
-      await until(() => heard.length === 1)
+      await until(() => received.length === 1)
       stop.abort()
       await given
       await tick(60)
-      expect(methodsOf(heard)).toEqual(['initialize'])
+      expect(methodsOf(received)).toEqual(['initialize'])
     })
 
     it('disconnects from a server with an unsupported revision', async () => {
-      const { received: heard, client, answer } = await play(transport, options)
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, options)
+      await until(() => received.length === 1)
       answer({ protocolVersion: '1999-01-01', capabilities: {}, serverInfo })
       await expect(client).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
       await tick(60)
-      expect(methodsOf(heard)).toEqual(['initialize'])
+      expect(methodsOf(received)).toEqual(['initialize'])
     })
 
     it('uses no capability that the server did not declare', async () => {
-      const { received: heard, client, answer } = await play(transport, options)
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, options)
+      await until(() => received.length === 1)
       answer({ protocolVersion: revision, capabilities: { resources: {} }, serverInfo })
       const connected = await client
       for (const list of [connected.tools(), connected.prompts()]) await expect(list).resolves.toEqual([])
@@ -154,7 +154,7 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
       }
       await connected.ping()
       await connected.close()
-      expect(methodsOf(heard)).toEqual(['initialize', 'notifications/initialized', 'ping'])
+      expect(methodsOf(received)).toEqual(['initialize', 'notifications/initialized', 'ping'])
     })
   },
 )

@@ -218,7 +218,11 @@ describe('progress', () => {
       const timer = setInterval(() => report(token, 2.5), 20)
       one.res.on('close', () => clearInterval(timer))
     })
-    const call = client.call('t', {}, { onProgress: ({ progress }) => received.push(progress), timeoutMs: 150 })
+    const call = client.call(
+      't',
+      {},
+      { onProgress: ({ progress }) => received.push(progress), timeoutMs: 150 },
+    )
     await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
     expect(received).toEqual([2, 2.5])
   })
