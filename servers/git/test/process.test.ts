@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { account, folder, Marker, repository, revisions, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('git')
 
 beforeEach(() => {
   account()

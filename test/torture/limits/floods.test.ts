@@ -4,10 +4,10 @@ import { campaign } from '../campaign.ts'
 import {
   callOf,
   dial,
-  heard,
   mirrored,
   opening,
   postOf,
+  received,
   type Served,
   serveMeasured,
   watched,
@@ -22,7 +22,7 @@ type Flood = (served: Served, trials: number) => Promise<void>
 function lines(opened: readonly string[], call: (id: number) => string): Flood {
   return async (served, trials) => {
     const socket = await dial({ path: served.path })
-    const said = heard(socket)
+    const said = received(socket)
     for (const line of opened) socket.write(`${line}\n`)
     for (let id = 1; id <= trials; id++) {
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }
@@ -117,7 +117,7 @@ campaign(
     for (let healthy = 0; healthy < 10; healthy++) {
       const began = performance.now()
       const socket = await dial({ port: served.port })
-      const said = heard(socket)
+      const said = received(socket)
       socket.write(postOf(callOf('echo', 1), mirrored('echo')))
       await said.until('"echo"')
       socket.destroy()
@@ -136,7 +136,7 @@ const uploads: Readonly<Record<string, (served: Served) => Promise<string>>> = {
   'a body without end, byte by byte': (served) => uploaded(served, '', '1\r\nx\r\n'.repeat(20_000), '413'),
   'a line without end': async (served) => {
     const socket = await dial({ path: served.path })
-    const said = heard(socket)
+    const said = received(socket)
     socket.write(`${opening[0]}\n`)
     await said.until('"serverInfo"')
     for (let sent = 0; sent < 256 * MiB; sent += 0x40000) await written(socket, 'x'.repeat(0x40000))
@@ -148,7 +148,7 @@ const uploads: Readonly<Record<string, (served: Served) => Promise<string>>> = {
 
 async function uploaded(served: Served, first: string, unit: string, status: string): Promise<string> {
   const socket = await dial({ port: served.port })
-  const said = heard(socket)
+  const said = received(socket)
   socket.write(trickles[2] ?? '')
   socket.write(first)
   let over = false

@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { type Ended, run, tempFolder } from '../cli/jackfield.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 
 /** Why nothing can be tested in a terminal here; undefined where it can. Said once. */
 export const missing = terminalMissing()
