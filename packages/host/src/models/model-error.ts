@@ -23,6 +23,7 @@ export type ModelErrorKind =
 /** A failed model request; the message says which model and why. */
 export class ModelError extends Error {
   override readonly name: string = 'ModelError'
+  /** The kind of failure. */
   readonly kind: ModelErrorKind
   /** The user's name for the model. */
   readonly model: string

@@ -91,6 +91,7 @@ export class PeerServer {
     this.#peers.add(peer)
   }
 
+  /** Closes every client connection. */
   close(reason: string): void {
     for (const peer of this.#peers) peer.close(reason)
     for (const record of this.#clients.values()) this.#forget(record)

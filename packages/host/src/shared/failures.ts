@@ -7,6 +7,7 @@ import { oneLine, reasonOf } from './text.ts'
  * `data` of a failure may come from a server, which must not show links or commands to the user.
  */
 export class FixableError extends McpError {
+  /** What the user can do, the most likely first. */
   readonly fixes: readonly Fix[]
 
   constructor(

@@ -9,6 +9,7 @@ export type StoreFault = 'damaged' | 'full' | 'denied' | 'busy' | 'newer' | 'oth
 /** The store cannot be opened or written. The message says which, why, and what to do. */
 export class StoreError extends Error {
   override readonly name: string = 'StoreError'
+  /** The kind of failure. */
   readonly fault: StoreFault
 
   constructor(message: string, fault: StoreFault, options?: { cause: unknown }) {

@@ -8,7 +8,9 @@ import { changesBetween, requestKey, subscriptionKey, withoutMeta } from './reco
 
 /** Options of a playback. */
 export interface PlaybackOptions {
+  /** Where requests of the client are read: one JSON-RPC message per line. */
   input: Readable
+  /** Where responses are written: one JSON-RPC message per line. */
   output: Writable
   /** Called for requests that are not in the recording. */
   onMismatch?: (message: string) => void

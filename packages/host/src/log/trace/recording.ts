@@ -218,11 +218,15 @@ export function withoutMeta(value: unknown): unknown {
 
 /** How often a request occurs in only one of two recordings, or its results in both. */
 export interface RecordingChange {
+  /** The name of the server in the recordings. */
   readonly server: string
+  /** The JSON-RPC method of the request. */
   readonly method: string
+  /** The params of the request, without `_meta`. */
   readonly params: Readonly<Record<string, unknown>>
   /** Undefined if both have it. */
   readonly only?: 'first' | 'second'
+  /** The differences of the results; empty if only one recording has the request. */
   readonly changes: readonly ResultChange[]
 }
 

@@ -61,6 +61,7 @@ export type LateResult = Extract<ToolCallEvent, { type: 'end' }>
 export interface SayOptions {
   /** Called with the model's text as it is generated. */
   onText?: (delta: string) => void
+  /** Called when a tool call of the model starts, continues without the turn, or ends. */
   onToolCall?: (event: ToolCallEvent) => void
   /** Called before the model request is retried after a pause. */
   onWait?: ModelRequest['onWait']
@@ -84,6 +85,7 @@ export interface Turn {
   callsNotRun?: number
   /** Number of model requests. */
   rounds: number
+  /** Tokens of all model requests of the turn. */
   usage: { inputTokens: number; outputTokens: number }
 }
 
@@ -100,7 +102,9 @@ export type UserInput = string | readonly SamplingMessage[]
 
 /** Options of a conversation: the host with its tools, the model, and the limits of one turn. */
 export interface ConversationOptions {
+  /** The host whose tools the model can call. */
   host: Host
+  /** The model that answers. */
   model: Model
   /** Its id, which its grants and data labels refer to. Default a new id. */
   id?: string

@@ -27,6 +27,7 @@ export interface BundleOptions {
 
 /** A bundle (`.mcpb`) that was read and not yet unpacked. */
 export interface Bundle {
+  /** The configuration entry that its installation adds, and the findings about it. */
   readonly plan: InstallPlan
   /** The target folder. */
   readonly folder: string

@@ -164,6 +164,7 @@ function reasonBelow(error: unknown): string {
 
 /** The bundle of a published server. */
 export interface PublishedBundle {
+  /** Where the bundle is downloaded. */
   readonly url: string
   /** SHA-256 in hexadecimal. */
   readonly hash: string
@@ -200,6 +201,7 @@ export interface FetchBundleOptions {
   fetch?: Fetch
   /** The environment with proxy variables. Default `process.env`. */
   env?: ConfigEnvironment
+  /** Aborts the download. */
   signal?: AbortSignal
 }
 
