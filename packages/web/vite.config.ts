@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
@@ -49,6 +50,11 @@ export default defineConfig({
       { find: /^@jackfield\/sdk$/, replacement: at('../sdk/src/index.ts') },
       { find: '@jackfield/sdk/schema', replacement: at('../sdk/src/json-schema/index.ts') },
       { find: '@jackfield/sdk/internal', replacement: at('../sdk/src/internal.ts') },
+      // Its build for browsers decodes entities by innerHTML, which the policy of the page forbids.
+      {
+        find: 'decode-named-character-reference',
+        replacement: createRequire(import.meta.url).resolve('decode-named-character-reference'),
+      },
     ],
   },
   css: {

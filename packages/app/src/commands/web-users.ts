@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { LayeredConfig, SecretStore } from '@jackfield/host'
-import type { MethodName } from '@jackfield/host/service'
 import type { UserHost, WebUser } from '@jackfield/web'
 import { usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
@@ -12,9 +11,6 @@ import { readConfig } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { WebOptions } from './web.ts'
-
-/** What people who signed in may not do: it changes the machine of the host, or what the host can reach there. */
-const refused: readonly MethodName[] = ['host.stop', 'host.sync', 'roots.add', 'roots.remove']
 
 /** Options that make `jackfield web` serve several people. */
 export interface WebUsersOptions extends WebOptions {
@@ -114,7 +110,7 @@ async function openUser(user: WebUser, { folder, config, options, io }: Opening)
     onStop() {},
   })
   const { service } = made
-  const peers = await createPeerServer(service, { refused })
+  const peers = await createPeerServer(service, { isOperator: false })
   // Start failures of servers are shown on the page.
   service.start().catch(() => {})
   return {

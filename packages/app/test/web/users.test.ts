@@ -94,9 +94,12 @@ describe('jackfield web for several people', () => {
       ['host.stop', {}],
       ['roots.add', { folder: '/' }],
       ['config.view', {}],
+      ['config.write', { id: 'x' }],
       ['registry.search', { words: 'x' }],
     ] as const)
-      await expect(ann.call(method, params)).rejects.toThrow(/Only the operator|no configuration files/)
+      await expect(ann.call(method, params)).rejects.toThrow(
+        `Only the operator of this host can do this (${method}).`,
+      )
     expect(readdirSync(join(folder, 'web')).filter((name) => /^[0-9a-f]{32}$/.test(name))).toHaveLength(2)
     running.child.kill('SIGINT')
     expect((await running.ended).code).toBe(130)

@@ -275,61 +275,6 @@ function promptNamed(name: string, { library }: Host): LibraryPrompt {
   return found
 }
 
-/** Methods that must not run twice for one call. */
-const withEffect: ReadonlySet<string> = new Set<MethodName>([
-  'host.stop',
-  'host.sync',
-  'surface.attach',
-  'servers.start',
-  'servers.setLogLevel',
-  'trace.export',
-  'runs.start',
-  'runs.stop',
-  'tasks.cancel',
-  'apps.open',
-  'apps.request',
-  'apps.close',
-  'apps.forget',
-  'inbox.answer',
-  'inbox.defer',
-  'conversations.open',
-  'conversations.say',
-  'conversations.stop',
-  'conversations.cancelCall',
-  'conversations.unqueue',
-  'conversations.fork',
-  'conversations.setTitle',
-  'conversations.setModel',
-  'conversations.switchTools',
-  'conversations.summarize',
-  'conversations.compact',
-  'conversations.remove',
-  'library.attach',
-  'library.detach',
-  'library.exclude',
-  'library.include',
-  'library.keepPromptValues',
-  'policy.revoke',
-  'models.test',
-  'config.write',
-  'installs.install',
-  'trust.accept',
-  'trust.block',
-  'trust.reset',
-  'roots.add',
-  'roots.remove',
-  'roots.exclude',
-  'roots.include',
-  'roots.allow',
-  'roots.deny',
-  'roots.forget',
-  'sampling.revoke',
-  'secrets.set',
-  'secrets.remove',
-  'consents.forget',
-  'logins.signOut',
-])
-
 /** Validators of client parameters. */
 export interface Checks {
   isFrame(value: unknown): value is ClientFrame
@@ -372,11 +317,6 @@ async function run<M extends MethodName>(
     throw new McpError('INVALID', `The parameters of ${method} do not fit: ${checks.faultOf(method, params)}`)
   const work: Run<M> = methods[method]
   return await work(params, service, caller)
-}
-
-/** Whether a method with this name has an effect. */
-export function hasEffect(method: string): boolean {
-  return withEffect.has(method)
 }
 
 function isMethod(method: string): method is MethodName {

@@ -1,10 +1,10 @@
 import { McpError } from '@jackfield/sdk'
 import { linkSignals } from '../shared/signals.ts'
-import type { MethodName } from './contract.ts'
 import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
 import type { Channel, ClientFrame, HostFrame } from './frames.ts'
-import { type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
+import { methodKind } from './method-kinds.ts'
+import { type Checks, noChecks, runMethod } from './methods.ts'
 import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
 
@@ -36,33 +36,33 @@ interface ClientRecord {
 export interface PeerServerOptions {
   /** They are in this process, so their parameters are not validated. Default false. */
   isTrusted?: boolean
-  /** Methods that only the operator of the machine may use; calls of them are refused. Default: none. */
-  refused?: readonly MethodName[]
+  /** They act for the operator of the machine. Other clients may not use methods that reach beyond the host itself. Default true. */
+  isOperator?: boolean
 }
 
 /** Serves the methods and topics of a host to any number of clients. */
 export async function createPeerServer(
   service: HostService,
-  { isTrusted = false, refused = [] }: PeerServerOptions = {},
+  { isTrusted = false, isOperator = true }: PeerServerOptions = {},
 ): Promise<PeerServer> {
   // Loaded on demand: the schemas take time to load.
   const checks = isTrusted ? noChecks : (await import('./params.ts')).checks
-  return new PeerServer(service, checks, new Set(refused))
+  return new PeerServer(service, checks, isOperator)
 }
 
 /** Serves the clients of a host; created by `createPeerServer`. */
 export class PeerServer {
   readonly #service: HostService
   readonly #checks: Checks
-  readonly #refused: ReadonlySet<string>
+  readonly #isOperator: boolean
   readonly #clients = new Map<string, ClientRecord>()
   readonly #peers = new Set<Peer>()
   readonly #listeners = new Set<() => void>()
 
-  constructor(service: HostService, checks: Checks, refused: ReadonlySet<string> = new Set()) {
+  constructor(service: HostService, checks: Checks, isOperator: boolean) {
     this.#service = service
     this.#checks = checks
-    this.#refused = refused
+    this.#isOperator = isOperator
     service.clients = () => [...this.#clients.values()].map(({ name }) => name)
   }
 
@@ -84,7 +84,7 @@ export class PeerServer {
   /** Serves one connection. `name`: the client's name, overriding the one it sends. */
   serve(channel: Channel, name?: string): void {
     const peer: Peer = new Peer(this.#service, this.#checks, channel, {
-      isRefused: (method) => this.#refused.has(method),
+      isOperator: this.#isOperator,
       hello: (hello) => this.#record(hello.client, name ?? hello.name, peer),
       closed: () => this.#closed(peer),
     })
@@ -135,8 +135,8 @@ export class PeerServer {
   }
 }
 
-interface PeerEvents {
-  isRefused(method: string): boolean
+interface PeerContext {
+  readonly isOperator: boolean
   hello(hello: { client: string; name: string; build: string }): { record: ClientRecord; isKnown: boolean }
   closed(): void
 }
@@ -149,17 +149,17 @@ class Peer {
   readonly #service: HostService
   readonly #checks: Checks
   readonly #channel: Channel
-  readonly #events: PeerEvents
+  readonly #context: PeerContext
   readonly #topics = new Map<string, () => void>()
   readonly #stale = new Set<string>()
   readonly #calls = new Map<number, { readonly stop: AbortController; readonly isEffect: boolean }>()
   #draining: NodeJS.Timeout | undefined
 
-  constructor(service: HostService, checks: Checks, channel: Channel, events: PeerEvents) {
+  constructor(service: HostService, checks: Checks, channel: Channel, context: PeerContext) {
     this.#service = service
     this.#checks = checks
     this.#channel = channel
-    this.#events = events
+    this.#context = context
     channel.listen(
       (text) => this.#read(text),
       () => this.#end(),
@@ -177,7 +177,7 @@ class Peer {
     // Calls with effects continue: the client may return for the result.
     for (const { stop, isEffect } of this.#calls.values())
       if (!isEffect) stop.abort(new McpError('CANCELLED', 'The connection was closed'))
-    this.#events.closed()
+    this.#context.closed()
   }
 
   #read(text: string): void {
@@ -198,7 +198,7 @@ class Peer {
       this.close('hello was sent twice')
       return
     }
-    const { record, isKnown } = this.#events.hello(hello)
+    const { record, isKnown } = this.#context.hello(hello)
     this.record = record
     const { version, build } = this.#service
     this.#send({ welcome: { host: 'jackfield', version, build, isKnown } })
@@ -215,13 +215,14 @@ class Peer {
       this.#send({ call, fault: { code: 'LIMIT', message: `${maxCalls} calls wait already.` } })
       return
     }
-    if (this.#events.isRefused(method)) {
-      const message = `Only the operator of this host may use ${method}.`
+    const kind = methodKind(method)
+    if (kind?.isForOperator === true && !this.#context.isOperator) {
+      const message = `Only the operator of this host can do this (${method}).`
       this.#send({ call, fault: { code: 'REFUSED', message } })
       return
     }
     const stop = new AbortController()
-    const isEffect = hasEffect(method)
+    const isEffect = kind?.hasEffect === true
     this.#calls.set(call, { stop, isEffect })
     const { name, gone } = record
     // Calls with effects continue without the connection; only the client itself stops them.

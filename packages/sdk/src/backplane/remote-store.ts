@@ -6,24 +6,7 @@
 
 import { retryDelay } from '../jsonrpc/deferred.ts'
 
-export { retryDelay }
-
-/** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
-export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)), ms)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-    promise.catch(() => {})
-  }
-}
-
-/** The timeout of `withTimeout`. */
-export class TimeoutError extends Error {}
+export { retryDelay, TimeoutError, withTimeout } from '../jsonrpc/deferred.ts'
 
 interface PendingRead {
   readonly key: string

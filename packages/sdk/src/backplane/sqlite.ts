@@ -1,9 +1,8 @@
-import { closeSync, openSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { excerpt, McpError } from '../jsonrpc/error.ts'
+import { excerpt, McpError, messageOf } from '../jsonrpc/error.ts'
 import { type Backplane, type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 import { limits } from '../request/limits.ts'
-import { openSqlite } from './open-sqlite.ts'
+import { inTransaction, openSqlite } from './open-sqlite.ts'
 
 /** A backplane in an SQLite file. */
 export interface SqliteBackplane extends Backplane {
@@ -13,9 +12,6 @@ export interface SqliteBackplane extends Backplane {
 
 // Triggers maintain the totals, so that all processes count together without scanning all rows.
 const schema = `
-  PRAGMA busy_timeout = 5000;
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS entries (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL,
@@ -70,23 +66,16 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
   const { append, read, publish, subscribe, delete: deleteLog } = memoryBackplane(bounds)
   let nextSweep = 0
 
-  const inTransaction = <T>(work: (now: number) => T): T => {
-    db.exec('BEGIN IMMEDIATE')
-    try {
+  const change = <T>(work: (now: number) => T): T =>
+    inTransaction(db, () => {
       const now = Date.now()
       if (now >= nextSweep) {
         nextSweep = now + sweepEveryMs
         expire.run(now)
         dropBuckets.run(now)
       }
-      const result = work(now)
-      db.exec('COMMIT')
-      return result
-    } catch (error) {
-      db.exec('ROLLBACK')
-      throw error
-    }
-  }
+      return work(now)
+    })
   const reached = (key: string, chars: number, share: number): string | undefined => {
     const { count = 0, chars: used = 0 } = total.get(key) ?? {}
     if (Number(count) >= Math.ceil(bounds.remembered / share)) return 'limits.remembered'
@@ -121,15 +110,15 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
       const found = select.get(key, Date.now())
       return found && String(found['value'])
     },
-    set: async (key, value, ttlMs, owner) => inTransaction((now) => put(key, value, now, ttlMs, owner)),
+    set: async (key, value, ttlMs, owner) => change((now) => put(key, value, now, ttlMs, owner)),
     add: async (key, value, ttlMs, owner) =>
-      inTransaction((now) => {
+      change((now) => {
         if (select.get(key, now) !== undefined) return false
         put(key, value, now, ttlMs, owner)
         return true
       }),
     swap: async (key, expected, value, ttlMs) =>
-      inTransaction((now) => {
+      change((now) => {
         const found = select.get(key, now)
         if (found?.['value'] !== expected) return false
         const { owner } = found
@@ -145,7 +134,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
     publish,
     subscribe,
     spend: async (key, cost, { refillMs, capacity }) =>
-      inTransaction((now) => {
+      change((now) => {
         const after = Math.max(Number(bucketOf.get(key)?.['fullAt'] ?? now), now) + cost * refillMs
         const waitMs = after - now - capacity * refillMs
         if (waitMs > 0) return waitMs
@@ -158,16 +147,14 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
 
 function openDatabase(path: string): DatabaseSync {
   try {
-    closeSync(openSync(path, 'a', 0o600))
     const db = openSqlite('sqliteBackplane', path)
     db.exec(schema)
     return db
   } catch (cause) {
     if (cause instanceof McpError) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
     throw new McpError(
       'CONNECT_FAILED',
-      `The backplane file ${path} cannot be opened (${why}). Give the path of a file in a folder of this machine that the server may write to`,
+      `The backplane file ${path} cannot be opened (${messageOf(cause)}). Give the path of a file in a folder of this machine that the server may write to`,
       { cause },
     )
   }

@@ -1,6 +1,5 @@
+import { maxTimerMs } from '../jsonrpc/deferred.ts'
 import { McpError } from '../jsonrpc/error.ts'
-
-const maxTimerMs = 2_147_483_647
 
 interface CallDeadlineOptions {
   /** Names the operation in error messages. */
@@ -111,24 +110,5 @@ export async function withDeadline<T>(
     return await work(deadline)
   } finally {
     deadline.close()
-  }
-}
-
-/** A signal that aborts with its parent or on its own. Call `release` when it is no longer needed. */
-export interface LinkedSignal {
-  readonly signal: AbortSignal
-  abort(reason?: unknown): void
-  release(): void
-}
-
-export function linkedSignal(parent: AbortSignal): LinkedSignal {
-  const controller = new AbortController()
-  const abort = (): void => controller.abort(parent.reason)
-  if (parent.aborted) abort()
-  else parent.addEventListener('abort', abort, { once: true })
-  return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    release: () => parent.removeEventListener('abort', abort),
   }
 }

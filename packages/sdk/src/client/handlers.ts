@@ -27,7 +27,14 @@ import type {
 import { type OnOmitted, samplingParams } from '../protocol/shapes.ts'
 import { limits } from '../request/limits.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
-import type { AnswerOptions, AskContext, ConnectOptions } from './types.ts'
+import type { AnswerHandlers, AnswerOptions, AskContext, ConnectOptions } from './types.ts'
+
+/** The option with the handler of each request of a server. */
+const handlerNames: ReadonlyMap<string, keyof AnswerHandlers> = new Map([
+  ['elicitation/create', 'onElicit'],
+  ['sampling/createMessage', 'onSample'],
+  ['roots/list', 'onRoots'],
+])
 
 /** Runs the caller's handlers for requests of the server, and validates both the requests and the results. */
 export class ClientHandlers {
@@ -50,16 +57,8 @@ export class ClientHandlers {
   }
 
   canHandle(method: string): method is QuestionMethod {
-    switch (method) {
-      case 'elicitation/create':
-        return this.#options.relay !== undefined || this.#options.onElicit !== undefined
-      case 'sampling/createMessage':
-        return this.#options.relay !== undefined || this.#options.onSample !== undefined
-      case 'roots/list':
-        return this.#options.relay !== undefined || this.#options.onRoots !== undefined
-      default:
-        return false
-    }
+    const handler = handlerNames.get(method)
+    return handler !== undefined && (this.#options.relay ?? this.#options[handler]) !== undefined
   }
 
   /** Whether sampling requests are accepted while no request of this client is in flight. Relays accept all. */

@@ -13,7 +13,7 @@ import type {
 import { isImplementation, MetaKey, metaOf } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revision.ts'
-import { CallDeadline, type LinkedSignal, linkedSignal } from './call-deadline.ts'
+import { CallDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import { sanitizeServerFacts } from './result-shapes.ts'
 import { isEndpointMissing, isGatewayFailure, retryPastGateway } from './retry.ts'
@@ -162,16 +162,16 @@ export async function negotiate(
   const [preferred] = statelessVersions
   if (preferred === undefined) return { connection, facts: await initialize(handshake, sessionVersions) }
 
-  const probeSignal = linkedSignal(deadline.signal)
+  const stopProbe = new AbortController()
   const probeDeadline = new CallDeadline({
     label: 'server/discover',
     idleMs: identity.probeTimeoutMs,
     totalMs: Number.POSITIVE_INFINITY,
   })
-  const probe = discover(handshake, preferred, probeDeadline, probeSignal.signal).finally(() => {
-    probeSignal.release()
-    probeDeadline.close()
-  })
+  const probeSignal = AbortSignal.any([deadline.signal, stopProbe.signal])
+  const probe = discover(handshake, preferred, probeDeadline, probeSignal).finally(() =>
+    probeDeadline.close(),
+  )
   if (sessionVersions.length === 0)
     return { connection, facts: requireStateless(await probe, statelessVersions) }
   const probed = await orSilence(probe, probeDeadline)
@@ -184,7 +184,7 @@ export async function negotiate(
       return { connection, facts: await initialize(handshake, offered) }
     }
     case 'silent':
-      return { connection, facts: await initializeOrDiscover(handshake, sessionVersions, probe, probeSignal) }
+      return { connection, facts: await initializeOrDiscover(handshake, sessionVersions, probe, stopProbe) }
     case 'closed': {
       const reopened = { ...handshake, connection: await open() }
       return { connection: reopened.connection, facts: await initialize(reopened, sessionVersions) }
@@ -226,9 +226,9 @@ async function initializeOrDiscover(
   handshake: Handshake,
   sessionVersions: readonly ProtocolVersion[],
   probe: Promise<ProbeResult>,
-  probeSignal: LinkedSignal,
+  stopProbe: AbortController,
 ): Promise<ServerFacts> {
-  const initializeSignal = linkedSignal(handshake.deadline.signal)
+  const stopInitialize = new AbortController()
   const lateDiscovery = new Promise<ServerFacts>((resolve) => {
     probe.then(
       (probed) => {
@@ -238,9 +238,8 @@ async function initializeOrDiscover(
     )
   })
   try {
-    const offered = sendInitialize(handshake, sessionVersions, initializeSignal.signal).then((result) => ({
-      result,
-    }))
+    const signal = AbortSignal.any([handshake.deadline.signal, stopInitialize.signal])
+    const offered = sendInitialize(handshake, sessionVersions, signal).then((result) => ({ result }))
     // A server that refuses `initialize` may still respond to `server/discover`.
     const refused = offered.catch(async (error) => {
       const probed = await probe.catch(() => undefined)
@@ -249,11 +248,10 @@ async function initializeOrDiscover(
     })
     const first = await Promise.race([refused, lateDiscovery])
     if (!('result' in first)) return first
-    probeSignal.abort(new McpError('CANCELLED', 'The server started a session instead'))
+    stopProbe.abort(new McpError('CANCELLED', 'The server started a session instead'))
     return await completeInitialize(handshake, first.result, sessionVersions)
   } finally {
-    initializeSignal.abort(new McpError('CANCELLED', 'The server responded to server/discover after all'))
-    initializeSignal.release()
+    stopInitialize.abort(new McpError('CANCELLED', 'The server responded to server/discover after all'))
   }
 }
 

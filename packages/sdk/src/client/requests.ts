@@ -8,7 +8,7 @@ import { metaOf } from '../protocol/meta.ts'
 import { methodRow, rowOf } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
-import { CallDeadline, linkedSignal, withDeadline } from './call-deadline.ts'
+import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
@@ -223,25 +223,25 @@ export class Requests {
           'Raise maxQuestions of connect if the server needs more',
       )
     }
-    const stop = linkedSignal(deadline.signal)
+    const stop = new AbortController()
+    const signal = AbortSignal.any([deadline.signal, stop.signal])
     const resume = deadline.pause()
     const closed = new McpError('CONNECTION_CLOSED', 'The connection closed before the response was sent')
     const removeListener = endsWithConnection ? connection.onClosed(() => stop.abort(closed)) : undefined
-    const context = { cause: { id, method, params }, signal: stop.signal }
+    const context = { cause: { id, method, params }, signal }
     const respond = async ([key, value]: [string, unknown]): Promise<[string, JsonObject]> => {
       const request = readInputRequest(value, key, using)
       const { revision } = era.facts
       return [key, await using.handle(request.method, request.params, context, revision, span)]
     }
     try {
-      return Object.fromEntries(await orAborted(Promise.all(entries.map(respond)), stop.signal))
+      return Object.fromEntries(await orAborted(Promise.all(entries.map(respond)), signal))
     } catch (error) {
       stop.abort(error)
       throw error
     } finally {
       removeListener?.()
       resume()
-      stop.release()
     }
   }
 

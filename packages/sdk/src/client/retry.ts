@@ -3,7 +3,6 @@ import type { JsonObject, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { rowOf } from '../protocol/methods.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { SessionEnded } from '../transports/client/transport.ts'
-import { linkedSignal } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 
 const gatewayStatuses = new Set([502, 503, 504])
@@ -145,13 +144,12 @@ async function waitForRetry(
   failure: unknown,
   signal: AbortSignal,
 ): Promise<void> {
-  const stop = linkedSignal(signal)
+  const stop = new AbortController()
   const forget = connection.onClosed(() => stop.abort(failure))
   try {
-    await wait(ms, stop.signal)
+    await wait(ms, AbortSignal.any([signal, stop.signal]))
   } finally {
     forget()
-    stop.release()
   }
 }
 

@@ -175,11 +175,10 @@ async function listen(
   onAcknowledged: (acknowledged: SubscriptionFilter) => void,
 ): Promise<void> {
   const ended = new AbortController()
-  const end = (): void => ended.abort()
-  signal.addEventListener('abort', end, { once: true })
+  const over = AbortSignal.any([signal, ended.signal])
   const deadline = new CallDeadline({
     label: 'subscriptions/listen',
-    signal: ended.signal,
+    signal: over,
     idleMs: timeoutMs,
     totalMs: timeoutMs,
   })
@@ -191,7 +190,7 @@ async function listen(
       deadline.pause()
       onAcknowledged(filterIn(message.params?.['notifications']))
     } else if (message.method === 'notifications/cancelled') {
-      end()
+      ended.abort()
     } else {
       const change = changeOf(message)
       if (change !== undefined) onChange(change)
@@ -201,10 +200,9 @@ async function listen(
     const method = 'subscriptions/listen'
     await connection.request({ method, params, deadline, onNotification })
   } catch (error) {
-    if (!isAcknowledged || !ended.signal.aborted) throw error
+    if (!isAcknowledged || !over.aborted) throw error
   } finally {
     deadline.close()
-    signal.removeEventListener('abort', end)
   }
   if (!isAcknowledged) {
     throw new McpError('PROTOCOL', 'The server ended the subscription before acknowledging it')

@@ -153,9 +153,9 @@ export function dependentOn(name: string, needs: string[]): Check {
   }
 }
 
-export function patternOf(keyword: Keyword, source: string): ReturnType<Patterns['get']> {
+export function patternOf(keyword: Keyword, source: string): ReturnType<Patterns> {
   try {
-    return keyword.patterns.get(source)
+    return keyword.patterns(source)
   } catch {
     return keyword.wrong('must be a regular expression')
   }

@@ -10,7 +10,7 @@ import {
   unevaluated,
 } from './applicators.ts'
 import { assertions } from './assertions.ts'
-import { NativePatterns, type Patterns } from './pattern.ts'
+import { nativePatterns, type Patterns } from './pattern.ts'
 import { BudgetExceeded, type Check, type Issue, invalid, type Node, type Resource, Run } from './run.ts'
 import { type Dialect, SchemaIndex, type SchemaLocation } from './schema-index.ts'
 
@@ -192,5 +192,5 @@ const trustedSteps = 20_000_000
 
 /** Compiles a trusted schema, one of this program. @throws McpError 'INVALID' when it is not valid, or too large */
 export function compileTrusted(schema: unknown, steps: number = trustedSteps): Validator {
-  return validatorOf(schema, new NativePatterns(), steps)
+  return validatorOf(schema, nativePatterns(), steps)
 }

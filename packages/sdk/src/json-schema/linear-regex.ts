@@ -1,12 +1,16 @@
 import { nativeRegex } from './pattern.ts'
 
-type PatternPart =
-  | { type: 'char'; test: (codePoint: number) => boolean }
-  | { type: 'assert'; kind: 'start' | 'end' | 'word' | 'not-word' }
-  | { type: 'look'; body: PatternPart; negate: boolean }
-  | { type: 'sequence'; items: PatternPart[] }
-  | { type: 'choice'; options: PatternPart[] }
-  | { type: 'repeat'; body: PatternPart; min: number; max: number }
+type Instruction =
+  | { op: 'char'; test: (codePoint: number) => boolean }
+  /** Continues with the next instruction and with another one. */
+  | { op: 'split'; or: number }
+  | { op: 'jump'; to: number }
+  | { op: 'assert'; kind: 'start' | 'end' | 'word' | 'not-word' }
+  | { op: 'look'; body: Program; negate: boolean }
+  | { op: 'match' }
+
+/** Instructions that jump relative to their position, so that they can be repeated anywhere. */
+type Program = readonly Instruction[]
 
 /** A valid pattern that cannot run in linear time. */
 export class Unsupported extends Error {
@@ -14,9 +18,21 @@ export class Unsupported extends Error {
 }
 
 const maxNesting = 50
+const maxInstructions = 2000
 
-/** Parses a valid ECMAScript pattern. Throws Unsupported for back-references and look-behind. */
-class PatternParser {
+/** The number of instructions, including those of look-ahead. */
+function sizeOf(program: Program): number {
+  return program.reduce((size, one) => size + 1 + (one.op === 'look' ? sizeOf(one.body) : 0), 0)
+}
+
+function joined(parts: readonly Program[]): Program {
+  const program = parts.flat()
+  if (sizeOf(program) > maxInstructions) throw new Unsupported('it is too large')
+  return program
+}
+
+/** Compiles a valid ECMAScript pattern. Throws Unsupported for back-references and look-behind. */
+class PatternCompiler {
   readonly #source: string
   #at = 0
 
@@ -24,27 +40,47 @@ class PatternParser {
     this.#source = source
   }
 
-  choice(nesting: number): PatternPart {
+  /** The program of the pattern, or of a group in it. */
+  compile(nesting = 0): Program {
     if (nesting > maxNesting) throw new Unsupported('its groups nest too deep')
     const options = [this.#sequence(nesting)]
     while (this.#accept('|')) options.push(this.#sequence(nesting))
-    const [only] = options
-    return options.length === 1 && only !== undefined ? only : { type: 'choice', options }
+    return options.reduceRight((others, option) =>
+      joined([
+        [{ op: 'split', or: option.length + 2 }],
+        option,
+        [{ op: 'jump', to: others.length + 1 }],
+        others,
+      ]),
+    )
   }
 
-  #sequence(nesting: number): PatternPart {
-    const items: PatternPart[] = []
+  #sequence(nesting: number): Program {
+    let program: Program = []
     while (this.#at < this.#source.length && !this.#peek('|') && !this.#peek(')')) {
-      items.push(this.#quantified(this.#atom(nesting)))
+      program = joined([program, this.#quantified(this.#atom(nesting))])
     }
-    return { type: 'sequence', items }
+    return program
   }
 
-  #quantified(body: PatternPart): PatternPart {
-    const [min, max] = this.#quantifier() ?? [1, 1]
-    if (min === 1 && max === 1) return body
+  #quantified(body: Program): Program {
+    const counts = this.#quantifier()
+    if (counts === undefined) return body
     this.#accept('?')
-    return { type: 'repeat', body, min, max }
+    const { length } = body
+    const [min, max] = counts
+    if (length === 0) return body
+    if ((Number.isFinite(max) ? max : min) * length > maxInstructions)
+      throw new Unsupported('it is too large')
+    const required = Array.from({ length: min }, () => body)
+    if (!Number.isFinite(max)) {
+      return joined([...required, [{ op: 'split', or: length + 2 }], body, [{ op: 'jump', to: -length - 1 }]])
+    }
+    const optional = Array.from(
+      { length: max - min },
+      (_, at): Program => [{ op: 'split', or: (max - min - at) * (length + 1) }, ...body],
+    )
+    return joined([...required, ...optional])
   }
 
   #quantifier(): [number, number] | undefined {
@@ -59,30 +95,34 @@ class PatternParser {
     return [min, counts[3] === '' ? Number.POSITIVE_INFINITY : Number(counts[3])]
   }
 
-  #atom(nesting: number): PatternPart {
-    if (this.#accept('^')) return { type: 'assert', kind: 'start' }
-    if (this.#accept('$')) return { type: 'assert', kind: 'end' }
+  #atom(nesting: number): Program {
     if (this.#accept('(')) return this.#group(nesting)
-    if (this.#peek('[')) return { type: 'char', test: classTest(this.#class()) }
-    if (this.#accept('.')) return { type: 'char', test: classTest('.') }
+    return [this.#single()]
+  }
+
+  #single(): Instruction {
+    if (this.#accept('^')) return { op: 'assert', kind: 'start' }
+    if (this.#accept('$')) return { op: 'assert', kind: 'end' }
+    if (this.#peek('[')) return { op: 'char', test: classTest(this.#class()) }
+    if (this.#accept('.')) return { op: 'char', test: classTest('.') }
     if (this.#peek('\\')) return this.#escape()
     const codePoint = this.#source.codePointAt(this.#at) ?? 0
     this.#at += codePoint > 0xffff ? 2 : 1
-    return { type: 'char', test: (other) => other === codePoint }
+    return { op: 'char', test: (other) => other === codePoint }
   }
 
-  #group(nesting: number): PatternPart {
-    let look: 'ahead' | 'not-ahead' | undefined
+  #group(nesting: number): Program {
+    let look: { negate: boolean } | undefined
     if (this.#accept('?')) {
-      if (this.#accept('=')) look = 'ahead'
-      else if (this.#accept('!')) look = 'not-ahead'
+      if (this.#accept('=')) look = { negate: false }
+      else if (this.#accept('!')) look = { negate: true }
       else if (this.#peek('<=') || this.#peek('<!')) throw new Unsupported('it looks behind')
       else if (this.#accept('<')) this.#at = this.#source.indexOf('>', this.#at) + 1
       else if (!this.#accept(':')) throw new Unsupported('it changes its flags')
     }
-    const body = this.choice(nesting + 1)
+    const body = this.compile(nesting + 1)
     this.#accept(')')
-    return look === undefined ? body : { type: 'look', body, negate: look === 'not-ahead' }
+    return look === undefined ? body : [{ op: 'look', body: withMatch(body), ...look }]
   }
 
   #class(): string {
@@ -93,7 +133,7 @@ class PatternParser {
     return this.#source.slice(start, this.#at)
   }
 
-  #escape(): PatternPart {
+  #escape(): Instruction {
     const rest = this.#source.slice(this.#at, this.#at + 64)
     if (/^\\([1-9]|k)/.test(rest)) throw new Unsupported('it refers back to a group')
     const text =
@@ -101,9 +141,9 @@ class PatternParser {
         rest,
       )?.[0] ?? rest
     this.#at += text.length
-    if (text === '\\b') return { type: 'assert', kind: 'word' }
-    if (text === '\\B') return { type: 'assert', kind: 'not-word' }
-    return { type: 'char', test: classTest(text) }
+    if (text === '\\b') return { op: 'assert', kind: 'word' }
+    if (text === '\\B') return { op: 'assert', kind: 'not-word' }
+    return { op: 'char', test: classTest(text) }
   }
 
   #peek(text: string): boolean {
@@ -128,16 +168,6 @@ function classTest(text: string): (codePoint: number) => boolean {
   }
 }
 
-type Instruction =
-  | { op: 'char'; test: (codePoint: number) => boolean }
-  | { op: 'split'; to: number; or: number }
-  | { op: 'jump'; to: number }
-  | { op: 'assert'; kind: 'start' | 'end' | 'word' | 'not-word' }
-  | { op: 'look'; body: Instruction[]; negate: boolean }
-  | { op: 'match' }
-
-const maxInstructions = 2000
-
 /** A pattern that runs in time proportional to the text. */
 export interface LinearRegex {
   /** The number of its instructions. */
@@ -153,87 +183,16 @@ export interface LinearRegex {
  * back-references, look-behind, and patterns that are too large.
  */
 export function linearRegex(source: string): LinearRegex {
-  const assembler = new Assembler()
-  const program = assembler.assemble(new PatternParser(source).choice(0))
+  const program = withMatch(new PatternCompiler(source).compile())
   return {
-    size: assembler.size,
+    size: sizeOf(program),
     test: (text, spend) => search(program, text, 0, 'any', spend) !== undefined,
     find: (text, from, spend) => search(program, text, from, 'longest', spend),
   }
 }
 
-class Assembler {
-  size = 0
-
-  assemble(part: PatternPart): Instruction[] {
-    const program: Instruction[] = []
-    this.#emit(program, part)
-    this.#push(program, { op: 'match' })
-    return program
-  }
-
-  #push<I extends Instruction>(program: Instruction[], instruction: I): I {
-    if (++this.size > maxInstructions) throw new Unsupported('it is too large')
-    program.push(instruction)
-    return instruction
-  }
-
-  #emit(program: Instruction[], part: PatternPart): void {
-    switch (part.type) {
-      case 'char':
-        this.#push(program, { op: 'char', test: part.test })
-        return
-      case 'assert':
-        this.#push(program, { op: 'assert', kind: part.kind })
-        return
-      case 'look':
-        this.#push(program, { op: 'look', body: this.assemble(part.body), negate: part.negate })
-        return
-      case 'sequence':
-        for (const item of part.items) this.#emit(program, item)
-        return
-      case 'choice':
-        this.#emitChoice(program, part.options)
-        return
-      case 'repeat':
-        this.#emitRepeat(program, part)
-    }
-  }
-
-  #emitChoice(program: Instruction[], options: PatternPart[]): void {
-    const exits: { op: 'jump'; to: number }[] = []
-    for (const [index, option] of options.entries()) {
-      const last = index === options.length - 1
-      const split = last ? undefined : this.#push(program, { op: 'split', to: program.length + 1, or: 0 })
-      this.#emit(program, option)
-      if (split === undefined) break
-      exits.push(this.#push(program, { op: 'jump', to: 0 }))
-      split.or = program.length
-    }
-    for (const exit of exits) exit.to = program.length
-  }
-
-  #emitRepeat(program: Instruction[], part: { body: PatternPart; min: number; max: number }): void {
-    for (let copies = 0; copies < part.min; copies++) {
-      const before = program.length
-      this.#emit(program, part.body)
-      if (program.length === before) return
-    }
-    if (part.max === Number.POSITIVE_INFINITY) {
-      const start = program.length
-      const split = this.#push(program, { op: 'split', to: start + 1, or: 0 })
-      this.#emit(program, part.body)
-      this.#push(program, { op: 'jump', to: start })
-      split.or = program.length
-      return
-    }
-    const splits: { or: number }[] = []
-    for (let copies = part.min; copies < part.max; copies++) {
-      splits.push(this.#push(program, { op: 'split', to: program.length + 1, or: 0 }))
-      this.#emit(program, part.body)
-    }
-    for (const split of splits) split.or = program.length
-  }
+function withMatch(program: Program): Program {
+  return joined([program, [{ op: 'match' }]])
 }
 
 /** The states at one position of the text, each once. */
@@ -243,12 +202,12 @@ class States {
   readonly starts: number[] = []
   /** Where the earliest attempt that matches here started. */
   matchStart: number | undefined
-  readonly #program: Instruction[]
+  readonly #program: Program
   readonly #spend: (steps: number) => void
   readonly #marks: Uint8Array
   readonly #waiting: number[] = []
 
-  constructor(program: Instruction[], spend: (steps: number) => void) {
+  constructor(program: Program, spend: (steps: number) => void) {
     this.#program = program
     this.#spend = spend
     this.#marks = new Uint8Array(program.length)
@@ -277,10 +236,10 @@ class States {
           this.starts.push(start)
           break
         case 'split':
-          waiting.push(instruction.or, instruction.to)
+          waiting.push(state + instruction.or, state + 1)
           break
         case 'jump':
-          waiting.push(instruction.to)
+          waiting.push(state + instruction.to)
           break
         case 'assert':
           if (holds(instruction.kind, text, at)) waiting.push(state + 1)
@@ -307,7 +266,7 @@ class States {
  * @returns where the match starts and ends; with `here` and `any` it is the first one found
  */
 function search(
-  program: Instruction[],
+  program: Program,
   text: string,
   from: number,
   mode: 'here' | 'any' | 'longest',

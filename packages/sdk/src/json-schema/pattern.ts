@@ -13,31 +13,23 @@ export interface Pattern {
   test(text: string, spend: (steps: number) => void): boolean | string
 }
 
-/** The patterns of one schema, each compiled once. */
-export abstract class Patterns {
-  readonly #known = new Map<string, Pattern>()
+/** The patterns of one schema, each compiled once. @throws SyntaxError for an invalid regular expression */
+export type Patterns = (source: string) => Pattern
 
-  /** @throws SyntaxError for an invalid regular expression */
-  get(source: string): Pattern {
-    const known = this.#known.get(source)
-    if (known !== undefined) return known
-    const pattern = this.make(source, nativeRegex(source))
-    this.#known.set(source, pattern)
+/** @param testOf makes the test of a pattern */
+export function patternsWith(testOf: (source: string, native: RegExp) => Pattern['test']): Patterns {
+  const known = new Map<string, Pattern>()
+  return (source) => {
+    const pattern = known.get(source) ?? { source, test: testOf(source, nativeRegex(source)) }
+    known.set(source, pattern)
     return pattern
   }
-
-  protected abstract make(source: string, native: RegExp): Pattern
 }
 
 /** The patterns of a trusted schema, run by the engine's regular expressions. */
-export class NativePatterns extends Patterns {
-  protected make(source: string, native: RegExp): Pattern {
-    return {
-      source,
-      test: (text, spend) => {
-        spend(text.length >> 4)
-        return native.test(text)
-      },
-    }
-  }
+export function nativePatterns(): Patterns {
+  return patternsWith((_source, native) => (text, spend) => {
+    spend(text.length >> 4)
+    return native.test(text)
+  })
 }

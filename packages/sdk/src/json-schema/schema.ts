@@ -1,38 +1,33 @@
 import { compileTrusted, type Validator, validatorOf } from './compile.ts'
 import { type LinearRegex, linearRegex, Unsupported } from './linear-regex.ts'
-import { type Pattern, Patterns } from './pattern.ts'
+import { type Patterns, patternsWith } from './pattern.ts'
 
 const maxPatternChars = 4096
 const maxInstructionsPerSchema = 50_000
 
 /** The patterns of a schema from a peer, run in time linear to the text and within a shared bound. */
-class LinearPatterns extends Patterns {
-  #instructions = 0
-
-  protected make(source: string): Pattern {
-    let made: LinearRegex | string | undefined
-    return {
-      source,
-      test: (text, spend) => {
-        made ??= this.#linear(source)
-        spend(1)
-        return typeof made === 'string' ? made : made.test(text, spend)
-      },
-    }
-  }
-
-  #linear(source: string): LinearRegex | string {
+function linearPatterns(): Patterns {
+  let instructions = 0
+  const compiled = (source: string): LinearRegex | string => {
     if (source.length > maxPatternChars) return 'it is too long'
-    if (this.#instructions > maxInstructionsPerSchema) return 'the schema has too many patterns'
+    if (instructions > maxInstructionsPerSchema) return 'the schema has too many patterns'
     try {
       const regex = linearRegex(source)
-      this.#instructions += regex.size
+      instructions += regex.size
       return regex
     } catch (error) {
       if (error instanceof Unsupported) return error.message
       throw error
     }
   }
+  return patternsWith((source) => {
+    let made: LinearRegex | string | undefined
+    return (text, spend) => {
+      made ??= compiled(source)
+      spend(1)
+      return typeof made === 'string' ? made : made.test(text, spend)
+    }
+  })
 }
 
 /** Options of `compileSchema`. */
@@ -58,5 +53,5 @@ export function compileSchema(schema: unknown, options?: SchemaOptions): Validat
   const { trusted = false, steps } = options ?? {}
   return trusted
     ? compileTrusted(schema, steps)
-    : validatorOf(schema, new LinearPatterns(), steps ?? defaultSteps)
+    : validatorOf(schema, linearPatterns(), steps ?? defaultSteps)
 }

@@ -15,6 +15,11 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
+/** Bytes of base64. @throws DOMException for anything else */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+}
+
 /** Bytes of a value as JSON text in UTF-8. */
 export function jsonBytes(value: object): number {
   return utf8(JSON.stringify(value)).length

@@ -22,16 +22,39 @@ export function retryDelay(failures: number, firstMs: number, longestMs: number)
   return Math.random() * Math.min(longestMs, firstMs * 2 ** failures)
 }
 
-/** Waits for a promise, at most this many milliseconds. */
-export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
+/** The longest delay of a timer, in milliseconds. */
+export const maxTimerMs = 2_147_483_647
+
+/** The timeout of `withTimeout`. */
+export class TimeoutError extends Error {}
+
+/** Settles like a promise, or rejects with `TimeoutError` after `ms` milliseconds. */
+export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)), ms)
   })
   try {
-    await Promise.race([promise, late])
+    return await Promise.race([promise, late])
   } finally {
     clearTimeout(timer)
+    promise.catch(() => {})
+  }
+}
+
+/** Waits for a promise, at most this many milliseconds. */
+export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
+  await withTimeout(promise, ms).catch((error) => {
+    if (!(error instanceof TimeoutError)) throw error
+  })
+}
+
+/** A function that does its work once: every call returns the promise of the first. */
+export function runOnce<T>(work: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | undefined
+  return () => {
+    started ??= work()
+    return started
   }
 }
 

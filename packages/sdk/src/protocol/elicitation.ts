@@ -87,7 +87,7 @@ function fieldProblem(field: unknown): string | undefined {
   }
 }
 
-function isStrings(value: unknown): value is string[] {
+export function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 

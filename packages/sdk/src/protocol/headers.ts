@@ -1,4 +1,4 @@
-import { toBase64, utf8 } from '../jsonrpc/bytes.ts'
+import { fromBase64, toBase64, utf8 } from '../jsonrpc/bytes.ts'
 import { invalid } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from './definitions.ts'
@@ -101,9 +101,8 @@ export function decodeHeaderValue(text: string): string {
   const encoded = encodedForm.exec(text)?.[1]
   if (encoded === undefined) return text
   if (!strictBase64.test(encoded)) throw invalid('the header value is not valid base64')
-  const bytes = Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0))
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fromBase64(encoded))
   } catch {
     throw invalid('the header value is not valid UTF-8')
   }

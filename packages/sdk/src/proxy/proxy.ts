@@ -6,6 +6,7 @@ import type { Client, ConnectOptions } from '../client/types.ts'
 import { invalid, McpError, methodNotFound } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/definitions.ts'
+import type { HeaderPlan } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes, Subscriber } from '../request/changes.ts'
 import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
@@ -17,7 +18,7 @@ import { ForwardingServer } from './forwarding-server.ts'
 import { forwardStateless, forwardToSession, type ProxiedRequest } from './proxied-request.ts'
 import { answerable, capabilitiesOf, isProxyFault, relayedError, withEndToEnd } from './questions.ts'
 import { type SuspendedCallBounds, SuspendedCalls, type SuspendedUpstreamCall } from './suspended-calls.ts'
-import { HeaderPlanCache } from './upstream.ts'
+import { addHeaderPlans } from './upstream.ts'
 import { UpstreamConnection, type UpstreamConnectionEvents, UpstreamPool } from './upstream-pool.ts'
 
 /** An extension whose messages the proxy relays between client and upstream server. */
@@ -156,7 +157,8 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
   readonly #base: UpstreamConnection
   readonly #pool: UpstreamPool
   readonly #suspended: SuspendedCalls<SuspendedUpstreamCall>
-  readonly #headerPlans = new HeaderPlanCache()
+  /** The header plans of the upstream server's tools, as far as they were listed. */
+  readonly #headerPlans = new Map<string, HeaderPlan | undefined>()
   readonly #meta: ReadonlySet<string>
   readonly #extensions: readonly string[]
   #last: Client['server'] | undefined
@@ -338,7 +340,7 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
   #present(method: string, row: MethodRow, outcome: Outcome): Outcome {
     if (outcome.type === 'input_required') return outcome
     const result = withEndToEnd(outcome.result, this.#meta)
-    if (method === 'tools/list') this.#headerPlans.addPlansOf(result['tools'])
+    if (method === 'tools/list') addHeaderPlans(this.#headerPlans, result['tools'])
     if (row.cacheable === true) result['cacheScope'] = 'private'
     return { ...outcome, result }
   }
@@ -420,7 +422,7 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
     try {
       const tools = await client.tools({ cache: 'bypass' })
       this.#headerPlans.clear()
-      this.#headerPlans.addPlansOf(tools)
+      addHeaderPlans(this.#headerPlans, tools)
     } catch (error) {
       this.#options.connect?.onWarning?.(`The upstream server did not list its tools: ${error}`)
     }

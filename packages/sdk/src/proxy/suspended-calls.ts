@@ -62,22 +62,17 @@ export class SuspendedCall<T, L = undefined> {
 
   /** Asks the client. Rejects with an RpcError when `signal` is aborted or the call is cancelled. */
   ask(question: Question, signal: AbortSignal): Promise<JsonObject> {
+    const withdrawn = AbortSignal.any([signal, this.signal])
     return new Promise((resolve, reject) => {
       const key = this.#keys.next(question.method, undefined)
-      const cleanUp = (): void => {
-        this.#open.delete(key)
-        signal.removeEventListener('abort', withdraw)
-        this.signal.removeEventListener('abort', withdraw)
-      }
       const withdraw = (): void => {
-        cleanUp()
+        this.#open.delete(key)
         reject(internalError('The input request was withdrawn'))
       }
-      if (signal.aborted || this.signal.aborted) return withdraw()
-      signal.addEventListener('abort', withdraw, { once: true })
-      this.signal.addEventListener('abort', withdraw, { once: true })
+      if (withdrawn.aborted) return withdraw()
+      withdrawn.addEventListener('abort', withdraw, { once: true })
       const settle = (answer: JsonObject): void => {
-        cleanUp()
+        this.#open.delete(key)
         resolve(answer)
       }
       this.#open.set(key, { question, settle })

@@ -1,4 +1,3 @@
-import { linkedSignal } from '../client/call-deadline.ts'
 import type { AskContext, Client, ProgressReport, Relay, ServerChange } from '../client/types.ts'
 import { ErrorCode, internalError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -151,16 +150,10 @@ export class UpstreamConnection {
         throw new RpcError(ErrorCode.InvalidRequest, 'The input request belongs to no request in flight')
       }
       const [request, { signal: ended }] = found
-      const linked = linkedSignal(signal)
-      const abort = (): void => linked.abort(ended.reason)
-      ended.addEventListener('abort', abort, { once: true })
       try {
-        return await request.ask(question, linked.signal)
+        return await request.ask(question, AbortSignal.any([signal, ended]))
       } catch (error) {
         if (!ended.aborted || signal.aborted) throw error
-      } finally {
-        ended.removeEventListener('abort', abort)
-        linked.release()
       }
     }
   }

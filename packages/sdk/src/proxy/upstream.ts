@@ -68,27 +68,15 @@ function closed(): McpError {
 
 const maxTools = 10_000
 
-/** The header plans of an upstream server's tools, as far as they were listed. */
-export class HeaderPlanCache {
-  readonly #byTool = new Map<string, HeaderPlan | undefined>()
-
-  get(tool: string): HeaderPlan | undefined {
-    return this.#byTool.get(tool)
+/** Adds the header plans of listed tools to those that are known by their names. */
+export function addHeaderPlans(byTool: Map<string, HeaderPlan | undefined>, tools: unknown): void {
+  if (!Array.isArray(tools)) return
+  for (const tool of tools) {
+    if (!isObject(tool) || typeof tool['name'] !== 'string' || !isObject(tool['inputSchema'])) continue
+    byTool.delete(tool['name'])
+    byTool.set(tool['name'], planOf(tool['inputSchema']))
   }
-
-  addPlansOf(tools: unknown): void {
-    if (!Array.isArray(tools)) return
-    for (const tool of tools) {
-      if (!isObject(tool) || typeof tool['name'] !== 'string' || !isObject(tool['inputSchema'])) continue
-      this.#byTool.delete(tool['name'])
-      this.#byTool.set(tool['name'], planOf(tool['inputSchema']))
-    }
-    dropOldest(this.#byTool, maxTools)
-  }
-
-  clear(): void {
-    this.#byTool.clear()
-  }
+  dropOldest(byTool, maxTools)
 }
 
 /** A tool with invalid annotations has no plan; clients ignore such tools. */

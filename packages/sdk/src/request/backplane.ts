@@ -322,6 +322,11 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
     sweep(now)
     return values.get(key, now)
   }
+  const put = (key: string, value: string, ttlMs: number, owner: string | undefined): void => {
+    const now = performance.now()
+    sweep(now)
+    values.set(key, { value, expires: now + ttlMs, owner }, now)
+  }
 
   return {
     // Created on first use: workers have no randomness before the first request.
@@ -330,21 +335,15 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
       return instance
     },
     get: async (key) => live(key),
-    set: async (key, value, ttlMs, owner) => {
-      const now = performance.now()
-      sweep(now)
-      values.set(key, { value, expires: now + ttlMs, owner }, now)
-    },
+    set: async (key, value, ttlMs, owner) => put(key, value, ttlMs, owner),
     add: async (key, value, ttlMs, owner) => {
       if (live(key) !== undefined) return false
-      const now = performance.now()
-      values.set(key, { value, expires: now + ttlMs, owner }, now)
+      put(key, value, ttlMs, owner)
       return true
     },
     swap: async (key, expected, value, ttlMs) => {
       if (live(key) !== expected) return false
-      const now = performance.now()
-      values.set(key, { value, expires: now + ttlMs, owner: values.ownerOf(key) }, now)
+      put(key, value, ttlMs, values.ownerOf(key))
       return true
     },
     delete: async (key) => {

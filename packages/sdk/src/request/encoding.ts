@@ -1,4 +1,4 @@
-import { toBase64, utf8 } from '../jsonrpc/bytes.ts'
+import { fromBase64, toBase64, utf8 } from '../jsonrpc/bytes.ts'
 
 /** Bytes as unpadded base64url. */
 export function toBase64Url(bytes: Uint8Array): string {
@@ -8,9 +8,7 @@ export function toBase64Url(bytes: Uint8Array): string {
 /** Bytes of canonical unpadded base64url, or undefined for anything else. */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined
-  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = new Uint8Array(binary.length)
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
+  const bytes = fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'))
   return toBase64Url(bytes) === text ? bytes : undefined
 }
 

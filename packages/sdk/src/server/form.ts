@@ -1,6 +1,6 @@
 import { messageOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { checkElicitSchema, isElicitSchema } from '../protocol/elicitation.ts'
+import { checkElicitSchema, isElicitSchema, isStrings } from '../protocol/elicitation.ts'
 import type {
   CreateMessageParams,
   ElicitSchema,
@@ -94,7 +94,8 @@ function fieldOf(field: unknown, root: Json): unknown {
 function choiceOf(schema: Json): Json | undefined {
   const { const: only, enum: values, anyOf, oneOf, enumNames } = schema
   if (typeof only === 'string') return { enum: [only] }
-  if (isStrings(values)) return enumNames === undefined ? { enum: values } : { enum: values, enumNames }
+  if (isStrings(values) && values.length > 0)
+    return enumNames === undefined ? { enum: values } : { enum: values, enumNames }
   const union = anyOf ?? oneOf
   if (!Array.isArray(union) || union.length === 0) return undefined
   const options = union
@@ -139,10 +140,6 @@ function pick(schema: Json, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     names.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])),
   )
-}
-
-function isStrings(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
 }
 
 /**

@@ -1,6 +1,6 @@
+import { withTimeout } from '../jsonrpc/deferred.ts'
 import { ErrorCode, invalid, RpcError } from '../jsonrpc/error.ts'
-import type { Backplane } from '../request/backplane.ts'
-import { type TokenBucket, TokenBuckets } from '../request/backplane.ts'
+import { type Backplane, type TokenBucket, TokenBuckets } from '../request/backplane.ts'
 import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'
 
@@ -102,19 +102,11 @@ class SharedCounter {
     this.#id ||= crypto.randomUUID()
     this.#announce()
     if (now < this.#retryAt) return this.#spendOwn(caller, cost, bucket)
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer in time')), timeoutMs)
-    })
-    const shared = this.#spend(`${this.#name}:${caller}`, cost, bucket)
-    shared.catch(() => {})
     try {
-      return await Promise.race([shared, late])
+      return await withTimeout(this.#spend(`${this.#name}:${caller}`, cost, bucket), timeoutMs)
     } catch {
       this.#retryAt = performance.now() + pauseMs
       return this.#spendOwn(caller, cost, bucket)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

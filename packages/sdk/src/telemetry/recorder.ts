@@ -6,7 +6,6 @@ import {
   type Meter,
   metrics,
   propagation,
-  type Span,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
@@ -37,30 +36,20 @@ interface Subject {
   readonly single: Attributes
 }
 
+/** The attribute of the target, for methods with few targets. */
+const targets: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'gen_ai.tool.name'],
+  ['prompts/get', 'gen_ai.prompt.name'],
+])
+
 function subjectOf(method: string, params: Readonly<JsonObject>): Subject {
   const common: Attributes = { 'mcp.method.name': method }
+  if (method === 'tools/call') common['gen_ai.operation.name'] = 'execute_tool'
+  const single = defined({ 'mcp.resource.uri': truncate(params['uri'], maxContentChars) })
+  const key = targets.get(method)
   const name = truncate(params['name'])
-  const uri = truncate(params['uri'], maxContentChars)
-  const single: Attributes = uri === undefined ? {} : { 'mcp.resource.uri': uri }
-  switch (method) {
-    case 'tools/call':
-      common['gen_ai.operation.name'] = 'execute_tool'
-      return { ...nameAndTarget(method, 'gen_ai.tool.name', name), common, single }
-    case 'prompts/get':
-      return { ...nameAndTarget(method, 'gen_ai.prompt.name', name), common, single }
-    default:
-      return { name: method, common, target: {}, single }
-  }
-}
-
-function nameAndTarget(
-  method: string,
-  key: string,
-  name: string | undefined,
-): Pick<Subject, 'name' | 'target'> {
-  return name === undefined
-    ? { name: method, target: {} }
-    : { name: `${method} ${name}`, target: { [key]: name } }
+  if (key === undefined || name === undefined) return { name: method, common, target: {}, single }
+  return { name: `${method} ${name}`, common, target: { [key]: name }, single }
 }
 
 /** A text from a peer, shortened. */
@@ -127,97 +116,69 @@ export const scope = '@jackfield/sdk'
 /** Histogram boundaries in seconds: calls take from milliseconds to minutes. */
 const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
-/** Records spans and durations by the MCP semantic conventions. */
-export class Recorder {
-  readonly #options: TelemetryOptions
-  readonly #durations = new Map<string, Histogram>()
+/** The span and the duration of one request. */
+export interface Recording {
+  readonly context: Context
+  sent(id: RequestId): void
+  /** Ends it with a successful result; `more` are attributes of an incomplete one. */
+  done(result: Readonly<JsonObject>, more?: Attributes): void
+  failed(failure: Failure): void
+}
 
-  constructor(options: TelemetryOptions) {
-    this.#options = options
-  }
+/** Records a request by the MCP semantic conventions, from its beginning. */
+export type Recorder = (beginning: Beginning) => Recording
 
-  begin(beginning: Beginning): Recording {
-    const { side, method, params, parent, links = [], id, revision, transport, session } = beginning
-    const { name, common, target, single } = subjectOf(method, params)
-    if (revision !== undefined) common['mcp.protocol.version'] = revision
-    if (transport !== undefined) common['network.transport'] = transport
-    const { tracer = trace.getTracer(scope), recordSessionIds, recordArgumentsAndResults } = this.#options
-    const attributes: Attributes = { ...common, ...target, ...single }
-    if (id !== undefined) attributes['jsonrpc.request.id'] = String(id)
-    if (recordSessionIds === true && session !== undefined) attributes['mcp.session.id'] = session
-    const content = recordArgumentsAndResults === true && method === 'tools/call'
-    if (content) Object.assign(attributes, contentAttribute('arguments', params['arguments']))
-    const kind = side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER
-    const span = tracer.startSpan(name, { kind, attributes, links: [...links] }, parent)
-    const context = trace.setSpan(parent, span)
-    return new Recording(context, span, content, this.#histogram(side), { common, target })
-  }
-
-  #histogram(side: 'client' | 'server'): Histogram {
-    const known = this.#durations.get(side)
+export function createRecorder(options: TelemetryOptions): Recorder {
+  const durations = new Map<string, Histogram>()
+  const histogram = (side: 'client' | 'server'): Histogram => {
+    const known = durations.get(side)
     if (known !== undefined) return known
-    const { meter = metrics.getMeter(scope) } = this.#options
+    const { meter = metrics.getMeter(scope) } = options
     const made = meter.createHistogram(`mcp.${side}.operation.duration`, {
       unit: 's',
       description: 'How long a request took, from its beginning to its answer',
       advice: { explicitBucketBoundaries: buckets },
     })
-    this.#durations.set(side, made)
+    durations.set(side, made)
     return made
   }
-}
-
-export class Recording {
-  readonly context: Context
-  readonly #span: Span
-  readonly #content: boolean
-  readonly #duration: Histogram
-  readonly #attributes: { readonly common: Attributes; readonly target: Attributes }
-  readonly #began: number = performance.now()
-
-  constructor(
-    context: Context,
-    span: Span,
-    content: boolean,
-    duration: Histogram,
-    attributes: { readonly common: Attributes; readonly target: Attributes },
-  ) {
-    this.context = context
-    this.#span = span
-    this.#content = content
-    this.#duration = duration
-    this.#attributes = attributes
-  }
-
-  sent(id: RequestId): void {
-    this.#span.setAttribute('jsonrpc.request.id', String(id))
-  }
-
-  /** Ends it with a successful result; `type` is set for an incomplete one. */
-  done(result: Readonly<JsonObject>, more: Attributes = {}): void {
-    this.#span.setAttributes(more)
-    if (this.#content) this.#span.setAttributes(contentAttribute('result', result['content']))
-    const failed = this.#attributes.common['mcp.method.name'] === 'tools/call' && result['isError'] === true
-    this.#finish(failed ? { type: 'tool_error' } : undefined)
-  }
-
-  failed(failure: Failure): void {
-    this.#finish(failure)
-  }
-
-  #finish(failure: Failure | undefined): void {
-    const { common, target } = this.#attributes
-    const attributes: Attributes = { ...common }
-    if (failure !== undefined) {
-      const { type, status, message } = failure
-      const errors: Attributes = { 'error.type': type, ...defined({ 'rpc.response.status_code': status }) }
-      this.#span.setAttributes(errors)
-      this.#span.setStatus({ code: SpanStatusCode.ERROR, ...defined({ message }) })
-      Object.assign(attributes, errors)
+  return ({ side, method, params, parent, links = [], id, revision, transport, session }) => {
+    const { name, common, target, single } = subjectOf(method, params)
+    if (revision !== undefined) common['mcp.protocol.version'] = revision
+    if (transport !== undefined) common['network.transport'] = transport
+    const { tracer = trace.getTracer(scope), recordSessionIds, recordArgumentsAndResults } = options
+    const attributes: Attributes = { ...common, ...target, ...single }
+    if (id !== undefined) attributes['jsonrpc.request.id'] = String(id)
+    if (recordSessionIds === true && session !== undefined) attributes['mcp.session.id'] = session
+    const isContentRecorded = recordArgumentsAndResults === true && method === 'tools/call'
+    if (isContentRecorded) Object.assign(attributes, contentAttribute('arguments', params['arguments']))
+    const kind = side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER
+    const span = tracer.startSpan(name, { kind, attributes, links: [...links] }, parent)
+    const duration = histogram(side)
+    const began = performance.now()
+    const finish = (failure: Failure | undefined): void => {
+      const measured: Attributes = { ...common }
+      if (failure !== undefined) {
+        const { type, status, message } = failure
+        const errors: Attributes = { 'error.type': type, ...defined({ 'rpc.response.status_code': status }) }
+        span.setAttributes(errors)
+        span.setStatus({ code: SpanStatusCode.ERROR, ...defined({ message }) })
+        Object.assign(measured, errors)
+      }
+      if (failure === undefined || failure.type === 'tool_error') Object.assign(measured, target)
+      duration.record((performance.now() - began) / 1000, measured)
+      span.end()
     }
-    if (failure === undefined || failure.type === 'tool_error') Object.assign(attributes, target)
-    this.#duration.record((performance.now() - this.#began) / 1000, attributes)
-    this.#span.end()
+    return {
+      context: trace.setSpan(parent, span),
+      sent: (messageId) => span.setAttribute('jsonrpc.request.id', String(messageId)),
+      done: (result, more = {}) => {
+        span.setAttributes(more)
+        if (isContentRecorded) span.setAttributes(contentAttribute('result', result['content']))
+        finish(method === 'tools/call' && result['isError'] === true ? { type: 'tool_error' } : undefined)
+      },
+      failed: finish,
+    }
   }
 }
 

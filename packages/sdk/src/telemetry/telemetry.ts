@@ -7,9 +7,10 @@ import { type LiveRequest, liveInput } from '../request/live-run.ts'
 import type { Middleware } from '../server/server.ts'
 import {
   clientFailure,
+  createRecorder,
   extract,
   inject,
-  Recorder,
+  type Recorder,
   type Recording,
   serverFailure,
   spanIn,
@@ -27,7 +28,7 @@ function createClientTelemetry(recorder: Recorder): ClientTelemetry {
     begin(request) {
       if (!isTraced(request.method)) return undefined
       const { by, method, params, session } = request
-      const recording = recorder.begin({
+      const recording = recorder({
         side: by,
         method,
         params,
@@ -85,7 +86,7 @@ function revisionOf({ revision, params }: TelemetryRequest): string | undefined 
 export function createMiddleware(recorder: Recorder): Middleware {
   return async (exchange, next) => {
     if (!isTraced(exchange.method)) return next(exchange)
-    const recording = recorder.begin({ side: 'server', ...factsOf(exchange), ...originOf(exchange) })
+    const recording = recorder({ side: 'server', ...factsOf(exchange), ...originOf(exchange) })
     const inputStrategy = tracedInputStrategy(recorder, recording, exchange)
     try {
       const outcome = await context.with(recording.context, next, undefined, { ...exchange, inputStrategy })
@@ -137,7 +138,7 @@ function tracedInputStrategy(recorder: Recorder, around: Recording, exchange: Ex
   const ask: LiveRequest = async (method, params, options) => {
     const { revision, transport, session } = factsOf(exchange)
     const parent = around.context
-    const recording = recorder.begin({ side: 'client', method, params, parent, revision, transport, session })
+    const recording = recorder({ side: 'client', method, params, parent, revision, transport, session })
     try {
       const answer = await relay(method, withTraceContext(params, recording.context), options)
       recording.done({})
@@ -170,7 +171,7 @@ export type Telemetry = Middleware & ClientTelemetry
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
-  const recorder = new Recorder(options)
+  const recorder = createRecorder(options)
   return Object.assign(createMiddleware(recorder), createClientTelemetry(recorder))
 }
 

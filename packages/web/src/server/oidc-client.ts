@@ -79,8 +79,8 @@ export class OidcClient {
     await this.#issuer()
   }
 
-  /** The address at the issuer where a browser signs in. `returnTo`: a path of the page. */
-  async begin(browser: string, returnTo: string): Promise<string> {
+  /** The address at the issuer where a browser signs in. `returnTo`: a path of the page; `language`: of the issuer's pages, if it has it. */
+  async begin(browser: string, returnTo: string, language: string): Promise<string> {
     const { authorization_endpoint: endpoint } = await this.#issuer()
     if (endpoint === undefined) throw this.#failure('its metadata has no authorization endpoint')
     const nonce = oauth.generateRandomNonce()
@@ -90,6 +90,7 @@ export class OidcClient {
       response_type: 'code',
       client_id: this.#options.clientId,
       redirect_uri: this.#options.redirectUri,
+      ui_locales: language,
       scope: this.#options.allow.needsEmail ? 'openid email' : 'openid',
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
@@ -118,22 +119,25 @@ export class OidcClient {
     const begun = this.#open(state)
     const browser = begun && browsers.find((one) => isOf(begun, one))
     if (begun === undefined || browser === undefined || begun.expires < Date.now())
-      throw new SignInError(
-        400,
-        'This sign-in took longer than ten minutes, began before the server was started, or began in another browser.',
-      )
+      throw new SignInError(400, {
+        en: 'This sign-in took longer than ten minutes, began before the server was started, or began in another browser.',
+        'zh-CN': '此次登录超过了十分钟，或在服务器启动之前开始，或是在另一个浏览器中开始的。',
+      })
     if (this.#exchanges >= mostExchanges)
-      throw new SignInError(503, 'Too many people sign in at this moment. Try again in a few seconds.')
+      throw new SignInError(503, {
+        en: 'Too many people sign in at this moment. Try again in a few seconds.',
+        'zh-CN': '目前登录的人过多，请在几秒后重试。',
+      })
     this.#exchanges++
     try {
       const user = await this.#exchange(parameters, state, begun)
       if (this.#options.allow.has(user)) return { user, browser, returnTo: begun.returnTo }
       const who = user.email === undefined ? `subject ${user.subject}` : `${user.email} (${user.subject})`
       this.#options.onWarning(`${who} signed in and is not allowed to. To allow it: --allow`)
-      throw new SignInError(
-        403,
-        'You are signed in at the issuer, but may not use this host. Ask its operator to allow your account.',
-      )
+      throw new SignInError(403, {
+        en: 'You are signed in at the issuer, but may not use this host. Ask its operator to allow your account.',
+        'zh-CN': '您已在身份提供方登录，但无权使用此主机。请联系其管理员开通您的账户。',
+      })
     } finally {
       this.#exchanges--
     }
@@ -171,7 +175,8 @@ export class OidcClient {
         (sub === undefined || user.subject === sub) &&
         (sid === undefined || user.issuerSession === sid)
     } catch (error) {
-      throw new SignInError(400, 'This is no valid logout token.', { cause: error })
+      const texts = { en: 'This is no valid logout token.', 'zh-CN': '此退出令牌无效。' }
+      throw new SignInError(400, texts, { cause: error })
     }
   }
 
@@ -208,7 +213,10 @@ export class OidcClient {
       }
     } catch (error) {
       if (error instanceof oauth.AuthorizationResponseError)
-        throw new SignInError(403, `The issuer did not sign you in: ${sentenceOf(error)}`)
+        throw new SignInError(403, {
+          en: `The issuer did not sign you in: ${sentenceOf(error)}`,
+          'zh-CN': `身份提供方未能让您登录：${sentenceOf(error)}`,
+        })
       throw this.#failure(error instanceof oauth.ResponseBodyError ? sentenceOf(error) : reasonOf(error))
     }
   }
@@ -260,10 +268,10 @@ export class OidcClient {
       this.#warnedMs = now
       this.#options.onWarning(`A sign-in at the issuer ${this.#options.issuer} failed: ${reason}`)
     }
-    return new SignInError(
-      502,
-      'The issuer cannot be reached, or its answer is not valid. Try again; if that does not help, the messages of the server say why.',
-    )
+    return new SignInError(502, {
+      en: 'The issuer cannot be reached, or its answer is not valid. Try again; if that does not help, the messages of the server say why.',
+      'zh-CN': '无法连接身份提供方，或其响应无效。请重试；如果仍不成功，服务器的消息中会说明原因。',
+    })
   }
 
   #seal(state: SignInState): string {

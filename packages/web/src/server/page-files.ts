@@ -32,12 +32,12 @@ const routes: readonly RegExp[] = [
   'servers',
   `servers/${name}(/(config|trust|folders|sampling|doctor))?`,
   `inbox(/${name})?`,
-  `inspect(/${name}(/(tools|prompts|resources|tasks)(/${name})?)?)?`,
+  `inspect(/${name}(/(tools|prompts|resources|templates|tasks|server)(/${name})?)?)?`,
   `tasks(/${name})?`,
   'permissions(/(rules|given|explain|try))?',
   `activity(/${name}(/again)?)?`,
   `library(/${name}(/${name})?)?`,
-  `settings(/(models|servers|secrets|config|surfaces|look|registry(/${name})?))?`,
+  `settings(/(models|servers|secrets|config|folders|surfaces|look|registry(/${name})?))?`,
 ].map((route) => new RegExp(`^/${route}/?$`))
 
 /** Whether a path is an address of the page, which has its own router. */

@@ -21,6 +21,21 @@ import { mostWrong, WrongLogins } from './wrong-logins.ts'
 const mostLoginBytes = 1_024
 const longestPath = 4_096
 
+const openedByAnotherSite = {
+  title: { en: 'Opened by another site', 'zh-CN': '由其他网站打开' },
+  html: {
+    en: 'A page of another site led here. <a href="">Open it</a> if you expected that.',
+    'zh-CN': '您是从其他网站的页面来到这里的。如果这符合您的预期，请<a href="">打开此页面</a>。',
+  },
+}
+const notBuilt = {
+  title: { en: 'The page is not built', 'zh-CN': '页面尚未构建' },
+  html: {
+    en: 'Run <code>npm run build</code> in the repository, then reload this page.',
+    'zh-CN': '请在代码仓库中运行 <code>npm run build</code>，然后重新加载此页面。',
+  },
+}
+
 /** What the requests of one web server are served from. */
 export interface RequestServerOptions {
   readonly guard: Guard
@@ -101,12 +116,7 @@ export class RequestServer {
     })
     if (refusal !== undefined) {
       if (isPage && refusal.status === 403 && request.headers['sec-fetch-dest'] === 'document')
-        return sendNotice(
-          response,
-          403,
-          'Opened by another site',
-          'A page of another site led here. <a href="">Open it</a> if you expected that.',
-        )
+        return sendNotice(response, 403, openedByAnotherSite)
       return refuse(response, refusal.status, refusal.message)
     }
     if (path === undefined) return refuse(response, 400, 'The address is too long or no path.')
@@ -158,8 +168,7 @@ export class RequestServer {
     const { files, apps, signIn } = this.#options
     const index = files.index()
     if (index === undefined) {
-      const text = 'Run <code>npm run build</code> in the repository, then reload this page.'
-      sendNotice(response, 503, 'The page is not built', text)
+      sendNotice(response, 503, notBuilt)
       return
     }
     const nonce = randomBytes(16).toString('base64')

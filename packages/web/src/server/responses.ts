@@ -54,16 +54,26 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Sends a page of one heading and one paragraph of HTML. */
+/** A text in each language of the page. */
+export type Texts = Readonly<Record<'en' | 'zh-CN', string>>
+
+/** The language of a browser: the one that the page chooses, too. */
+export function languageOf({ headers }: IncomingMessage): keyof Texts {
+  const accepted = (headers['accept-language'] ?? '').split(',').map((one) => one.trim())
+  return accepted.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(accepted[0] ?? '') ? 'zh-CN' : 'en'
+}
+
+/** Sends a page of a title and one paragraph of HTML, in the language of the browser. */
 export function sendNotice(
   response: ServerResponse,
   status: number,
-  title: string,
-  text: string,
+  notice: { readonly title: Texts; readonly html: Texts },
   headers: Readonly<Record<string, string>> = {},
 ): void {
+  const language = languageOf(response.req)
+  const [title, text] = [notice.title[language], notice.html[language]]
   const body =
-    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
+    `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
     `<meta name="color-scheme" content="light dark"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>\n`
   send(response, status, { contentType: 'text/html; charset=utf-8', body, headers })
 }

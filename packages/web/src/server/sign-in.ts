@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cookie } from './cookie.ts'
 import type { OidcClient } from './oidc-client.ts'
 import { isPageRoute } from './page-files.ts'
-import { escapeHtml, readBody, refuse, send, sendNotice } from './responses.ts'
+import { escapeHtml, languageOf, readBody, refuse, send, sendNotice, type Texts } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 import { SignInError } from './users.ts'
 import { mostWrong, WrongLogins } from './wrong-logins.ts'
@@ -17,6 +17,16 @@ export const signedOutPath = '/signed-out'
 
 /** Where the issuer posts logout tokens. */
 export const logoutPath = '/oidc/backchannel-logout'
+
+const signInAgain: Texts = {
+  en: '<a href="/">Sign in again</a>.',
+  'zh-CN': '<a href="/">重新登录</a>。',
+}
+const signedIn = {
+  title: { en: 'Signed in', 'zh-CN': '已登录' },
+  html: { en: 'The page opens at once.', 'zh-CN': '页面即将打开。' },
+}
+const signedOut = { title: { en: 'Signed out', 'zh-CN': '已退出登录' }, html: signInAgain }
 
 const browserBytes = 32
 const mostLogoutBytes = 16_384
@@ -58,7 +68,7 @@ export class SignIn {
   async begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [browser = randomBytes(browserBytes).toString('base64url')] = this.browsersIn(request)
     try {
-      const to = await this.#options.client.begin(browser, this.#returnPath(request))
+      const to = await this.#options.client.begin(browser, this.#returnPath(request), languageOf(request))
       const headers = { Location: to, 'Set-Cookie': this.#cookie.header(browser, browserMs) }
       send(response, 303, { headers })
     } catch (error) {
@@ -72,16 +82,19 @@ export class SignIn {
     const browsers = this.browsersIn(request)
     const [browser = ''] = browsers
     const seconds = this.#wrong.secondsToWait(browser)
-    if (seconds !== undefined)
-      return refuse(response, 429, `Too many sign-ins failed. Try again in ${seconds} s.`, {
-        'Retry-After': String(seconds),
-      })
+    if (seconds !== undefined) {
+      const texts = {
+        en: `Too many sign-ins failed. Try again in ${seconds} s.`,
+        'zh-CN': `登录失败次数过多，请在 ${seconds} 秒后重试。`,
+      }
+      return this.#fail(response, new SignInError(429, texts), { 'Retry-After': String(seconds) })
+    }
     try {
       const { returnTo, ...who } = await client.finish(new URLSearchParams(query), browsers)
       const key = sessions.addLoginKey(who)
       // After a redirect the browser would still count as sent by the issuer's site, and would be refused.
       const headers = { Refresh: `0;url=${new URL(returnTo, origin).href}#k=${key}` }
-      sendNotice(response, 200, 'Signed in', 'The page opens at once.', headers)
+      sendNotice(response, 200, signedIn, headers)
     } catch (error) {
       if (this.#wrong.add(browser) === mostWrong)
         onWarning(`${mostWrong} sign-ins of one browser failed within a minute.`)
@@ -106,7 +119,7 @@ export class SignIn {
   }
 
   signedOut(response: ServerResponse): void {
-    sendNotice(response, 200, 'Signed out', '<a href="/">Sign in again</a>.')
+    sendNotice(response, 200, signedOut)
   }
 
   /** Where the browser goes after a logout. */
@@ -123,9 +136,18 @@ export class SignIn {
       : '/'
   }
 
-  #fail(response: ServerResponse, error: unknown): void {
+  #fail(response: ServerResponse, error: unknown, headers: Readonly<Record<string, string>> = {}): void {
     if (!(error instanceof SignInError)) throw error
-    const text = `${escapeHtml(error.message)} <a href="/">Sign in again</a>.`
-    sendNotice(response, error.status, 'You are not signed in', text)
+    const { en, 'zh-CN': chinese } = error.texts
+    const html = {
+      en: `${escapeHtml(en)} ${signInAgain.en}`,
+      'zh-CN': `${escapeHtml(chinese)}${signInAgain['zh-CN']}`,
+    }
+    sendNotice(
+      response,
+      error.status,
+      { title: { en: 'You are not signed in', 'zh-CN': '未登录' }, html },
+      headers,
+    )
   }
 }

@@ -1,3 +1,5 @@
+import type { Texts } from './responses.ts'
+
 /** A person, as an OpenID issuer identifies them. */
 export interface WebUser {
   readonly issuer: string
@@ -56,13 +58,15 @@ export class AllowList {
 const forms =
   'Write an address ("ann@example.org"), a domain ("@example.org"), a subject ("sub:248289761001"), or "everyone" for all accounts of the issuer.'
 
-/** A failed sign-in: an HTTP status, and a message for the user. */
+/** A failed sign-in: an HTTP status, and a sentence for the user. */
 export class SignInError extends Error {
   override readonly name: string = 'SignInError'
   readonly status: number
+  readonly texts: Texts
 
-  constructor(status: number, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(status: number, texts: Texts, options?: ErrorOptions) {
+    super(texts.en, options)
     this.status = status
+    this.texts = texts
   }
 }

@@ -211,7 +211,9 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
   for (const summary of await page.getByRole('log').locator('summary').all()) await summary.click()
   await show('/chat')
-  for (const view of ['list', 'raw']) await visit(`/activity?view=${view}`)
+  // The failed calls, since the end of the log has none of the texts.
+  await visit('/activity?view=list&filter=status%3Aerror', '[data-place]')
+  await visit('/activity?view=raw', '[data-place]')
   const calls = host.activity({ kind: 'call' })
   for (const tool of ['many', 'breaks', 'echo']) {
     const row = calls.find(({ detail }) => detail['tool'] === tool)

@@ -138,19 +138,18 @@ describe.skipIf(missing !== undefined)(
       const { host } = served.service
       const names = (): string[] => host.tools().map(({ tool }) => tool.name)
       await until(() => names().includes('buy'), 'the tools')
-      shop.says(
-        changed((copy) => {
-          const [buy, look] = copy.tools
-          const [choose, thank] = copy.prompts
-          const [open, list] = copy.resources
-          const [item, bill] = copy.templates
-          const said = { description: 'Now it also sends \u200byour files.' }
-          Object.assign(buy ?? {}, said, { title: 'Buy!' })
-          for (const one of [look, choose, thank, open, list, item, bill]) Object.assign(one ?? {}, said)
-          Object.assign(open ?? {}, { title: 'Opening hours' })
-          for (const one of [choose, thank]) Object.assign(one ?? {}, { title: 'Choose!' })
-        }),
-      )
+      const change = (copy: typeof shopTexts): void => {
+        const [buy, look] = copy.tools
+        const [choose, thank] = copy.prompts
+        const [open, list] = copy.resources
+        const [item, bill] = copy.templates
+        const said = { description: 'Now it also sends \u200byour files.' }
+        Object.assign(buy ?? {}, said, { title: 'Buy!' })
+        for (const one of [look, choose, thank, open, list, item, bill]) Object.assign(one ?? {}, said)
+        Object.assign(open ?? {}, { title: 'Opening hours' })
+        for (const one of [choose, thank]) Object.assign(one ?? {}, { title: 'Choose!' })
+      }
+      shop.says(changed(change))
       await host.call('demo__reload', {}, { caller: 'person', typed: true })
       await until(() => changesOf(served) >= 12, 'all changes')
       const ids = open(served).map(({ id }) => id)
@@ -171,6 +170,24 @@ describe.skipIf(missing !== undefined)(
         expect(await answered(served, id)).toMatchObject({ verdict: 'accept' })
       }
       await until(() => names().length === 3, 'the tools')
+
+      // One more change, from another screen: two actions lead to it and accept it.
+      await tab.go('/servers')
+      shop.says(
+        changed((copy) => {
+          change(copy)
+          Object.assign(copy.tools[0] ?? {}, { description: 'Now it sends nothing.' })
+        }),
+      )
+      await host.call('demo__reload', {}, { caller: 'person', typed: true })
+      await until(() => changesOf(served) === 1, 'the change')
+      await tab.page.waitForFunction(() => document.title.startsWith('(1)'))
+      tab.acts = 0
+      await tab.press('i')
+      await tab.page.locator('[data-change]').getByText('nothing').waitFor()
+      await press(tab, 'accept')
+      await until(() => open(served).length === 0, 'the answer')
+      expect(tab.acts).toBe(2)
     })
 
     test('500 random keys while cards appear answer nothing and stay in the focused field', async () => {

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Frame, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../../../test/setup/ports.ts'
 import { begin, jsonFile, type Running } from '../../../app/test/cli/jackfield.ts'
@@ -17,15 +18,79 @@ import { missing as missingForJourneys, openBrowser } from './journey.ts'
 
 const isThere = (program: string, ...words: string[]): boolean => spawnSync(program, words).status === 0
 
-const missing =
-  missingForJourneys ??
-  (!isThere('haproxy', '-v')
-    ? 'HAProxy is not installed (apt install haproxy)'
-    : isThere('openssl', 'version')
-      ? undefined
-      : 'OpenSSL is not installed (apt install openssl)')
+/** A proxy with its documented configuration, which begins so. */
+interface Proxy {
+  readonly documented: RegExp
+  readonly paths: { readonly certificate: string; readonly key?: string }
+  /** Its program, and how to see that it is installed. */
+  readonly program: readonly [name: string, word: string]
+  readonly packageName: string
+  /** The whole of a configuration for a port of this machine. */
+  configure(documented: string, port: number, folder: string): string
+  /** Runs it in the foreground. */
+  readonly words: (file: string, folder: string) => readonly string[]
+}
 
-/** `jackfield web` for several people behind HAProxy, with an issuer. */
+const proxies = {
+  HAProxy: {
+    documented: /^frontend jackfield\n[\s\S]*?(?=^```)/m,
+    paths: { certificate: '/etc/haproxy/jackfield.pem' },
+    program: ['haproxy', '-v'],
+    packageName: 'haproxy',
+    configure: (documented, port) => documented.replace('bind :443', `bind 127.0.0.1:${port}`),
+    words: (file) => ['-db', '-q', '-f', file],
+  },
+  nginx: {
+    documented: /^map \$http_upgrade [\s\S]*?(?=^```)/m,
+    paths: { certificate: '/etc/nginx/jackfield.crt', key: '/etc/nginx/jackfield.key' },
+    program: ['nginx', '-v'],
+    packageName: 'nginx-light',
+    configure(documented, port, folder) {
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+        (what) => `${what}_temp_path ${folder}/${what};`,
+      )
+      const server = documented
+        .replace('listen 443 ', `listen 127.0.0.1:${port} `)
+        .replace('jackfield.example.org *.apps.example.net', 'jackfield.localhost *.apps.localhost')
+      // Its workers have to be the user of the socket, as the group of the documentation is.
+      const { username } = userInfo()
+      return [
+        ...(process.getuid?.() === 0 ? [`user ${username};`] : []),
+        `daemon off;\npid ${folder}/nginx.pid;\nerror_log stderr warn;\nevents {}`,
+        `http {\naccess_log off;\n${temporary.join('\n')}\n${server}\n}`,
+      ].join('\n')
+    },
+    words: (file, folder) => ['-p', folder, '-c', file],
+  },
+  Caddy: {
+    documented: /^jackfield\.example\.org, [\s\S]*?(?=^```)/m,
+    paths: { certificate: '/etc/caddy/jackfield.crt', key: '/etc/caddy/jackfield.key' },
+    program: ['caddy', 'version'],
+    packageName: 'caddy',
+    configure: (documented, port) =>
+      [
+        '{\nadmin off\nauto_https disable_redirects\ndefault_bind 127.0.0.1\nservers {\nprotocols h1 h2\n}\n}',
+        documented
+          .replace('jackfield.example.org', `https://jackfield.localhost:${port}`)
+          .replace('*.apps.example.net', `https://*.apps.localhost:${port}`),
+      ].join('\n'),
+    words: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
+  },
+} as const satisfies Record<string, Proxy>
+type ProxyName = keyof typeof proxies
+
+/** What is missing to run behind a proxy; undefined where nothing is. */
+function missingFor(name: ProxyName): string | undefined {
+  const {
+    program: [command, word],
+    packageName,
+  } = proxies[name]
+  if (missingForJourneys !== undefined) return missingForJourneys
+  if (!isThere(command, word)) return `${name} is not installed (apt install ${packageName})`
+  return isThere('openssl', 'version') ? undefined : 'OpenSSL is not installed (apt install openssl)'
+}
+
+/** `jackfield web` for several people behind a proxy, with an issuer. */
 interface Proxied {
   readonly origin: string
   readonly issuer: AuthorizationServer
@@ -34,7 +99,7 @@ interface Proxied {
   restart(): Promise<void>
 }
 
-async function proxied(): Promise<Proxied> {
+async function proxied(name: ProxyName): Promise<Proxied> {
   const folder = tempFolder()
   const port = await freePort()
   // Chromium resolves these names to this machine.
@@ -77,7 +142,7 @@ async function proxied(): Promise<Proxied> {
     return running
   }
   let running = await start()
-  await startProxy(port, socket, folder)
+  await startProxy(proxies[name], port, socket, folder)
   return {
     origin,
     issuer,
@@ -90,30 +155,37 @@ async function proxied(): Promise<Proxied> {
   }
 }
 
-/** Starts HAProxy with the configuration of the documentation. */
-async function startProxy(port: number, socket: string, folder: string): Promise<void> {
+/** Starts a proxy with the configuration of the documentation. */
+async function startProxy(proxy: Proxy, port: number, socket: string, folder: string): Promise<void> {
   const page = fileURLToPath(new URL('../../../../docs/host/web.md', import.meta.url))
-  const documented = /^frontend jackfield\n[\s\S]*?(?=^```)/m.exec(readFileSync(page, 'utf8'))?.[0] ?? ''
-  const certificate = join(folder, 'proxy.pem')
+  const documented = proxy.documented.exec(readFileSync(page, 'utf8'))?.[0] ?? ''
+  const certificate = join(folder, 'proxy.crt')
+  const key = join(folder, 'proxy.key')
   const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
-  const files = ['-keyout', `${certificate}.key`, '-out', `${certificate}.crt`]
-  const subject = ['-subj', '/CN=jackfield.localhost']
-  expect(spawnSync('openssl', ['req', '-x509', ...made, ...files, ...subject]).status).toBe(0)
-  writeFileSync(
-    certificate,
-    ['crt', 'key'].map((end) => readFileSync(`${certificate}.${end}`, 'utf8')).join(''),
-  )
-  const config = documented
-    .replace('bind :443', `bind 127.0.0.1:${port}`)
-    .replace('/etc/haproxy/jackfield.pem', certificate)
+  const files = ['-keyout', key, '-out', certificate]
+  const names = ['-subj', '/CN=jackfield.localhost', '-addext', 'subjectAltName=DNS:*.apps.localhost']
+  expect(spawnSync('openssl', ['req', '-x509', ...made, ...files, ...names]).status).toBe(0)
+  // Where one file has both.
+  if (proxy.paths.key === undefined) appendFileSync(certificate, readFileSync(key))
+  const config = proxy
+    .configure(documented, port, folder)
+    .replace(proxy.paths.certificate, certificate)
+    .replace(proxy.paths.key ?? proxy.paths.certificate, key)
     .replace('/run/jackfield/web.sock', socket)
   expect([config.includes(certificate), config.includes(socket)]).toEqual([true, true])
-  const file = join(folder, 'haproxy.cfg')
-  writeFileSync(file, config)
-  const child = spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'inherit' })
-  onTestFinished(async () => {
-    const gone = once(child, 'exit')
-    child.kill('SIGKILL')
+  const file = join(folder, 'proxy.conf')
+  writeFileSync(file, `${config}\n`)
+  const [program] = proxy.program
+  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
+  const child = spawn(program, proxy.words(file, folder), { stdio: ['ignore', 'ignore', 'pipe'], env })
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += chunk
+  })
+  const gone = once(child, 'exit')
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail') console.error(said)
+    child.kill('SIGTERM')
     await gone
   })
 }
@@ -164,12 +236,48 @@ async function signIn(at: Proxied, account: string, path: string): Promise<Visit
 
 const inspect = '/inspect/weather/tools/forecast?args=%7B%22place%22%3A%22Oslo%22%7D'
 
+/** Runs the tool of an app, agrees to the app, and gives its frame. */
+async function openApp({ page }: Visitor): Promise<Frame> {
+  await page.locator('[data-act=run]').click()
+  await page.getByRole('button', { name: 'App', exact: true }).click()
+  await page.locator('[data-act=allow][data-armed=true]').click()
+  await page.waitForSelector('iframe[data-ready=true]')
+  const app = page.frames().find((frame) => frame.url().startsWith('https://a-'))
+  if (app === undefined) throw new Error('There is no app')
+  expect(new URL(app.url()).host).toMatch(/^a-[0-9a-f]{32}\.apps\.localhost:\d+$/)
+  await app.getByText('Oslo').waitFor()
+  return app
+}
+
+for (const name of ['nginx', 'Caddy'] as const) {
+  const missing = missingFor(name)
+  describe.skipIf(missing !== undefined)(
+    `several people behind ${name}${missing === undefined ? '' : ` (${missing})`}`,
+    { timeout: 120_000 },
+    () => {
+      test('sign in, use apps, and reconnect after a restart', async () => {
+        const at = await proxied(name)
+        const ann = await signIn(at, 'ann', inspect)
+        await openApp(ann)
+        const before = ann.sockets.length
+        expect(before).toBe(1)
+        await at.restart()
+        await vi.waitFor(() => expect(ann.sockets.length).toBeGreaterThan(before), 20_000)
+        await ann.page.goto(`${at.origin}/activity`)
+        await ann.page.getByText('forecast').first().waitFor()
+        expect(ann.faults).toEqual([])
+      })
+    },
+  )
+}
+
+const missing = missingFor('HAProxy')
 describe.skipIf(missing !== undefined)(
   `several people behind a proxy${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 120_000 },
   () => {
     test('sign in at their issuer, see their own host alone, use apps, and stay signed in over a restart', async () => {
-      const at = await proxied()
+      const at = await proxied('HAProxy')
       const ann = await signIn(at, 'ann', inspect)
       expect(ann.page.url()).toBe(`${at.origin}${inspect}`)
       expect(ann.sockets).toEqual([expect.stringMatching(`^${at.origin.replace('https', 'wss')}/socket`)])
@@ -179,14 +287,8 @@ describe.skipIf(missing !== undefined)(
       })
 
       // An app of a server, at an origin of its own.
-      await ann.page.locator('[data-act=run]').click()
-      await ann.page.getByRole('button', { name: 'App', exact: true }).click()
-      await ann.page.locator('[data-act=allow][data-armed=true]').click()
-      await ann.page.waitForSelector('iframe[data-ready=true]')
-      const app = ann.page.frames().find((frame) => frame.url().startsWith('https://a-'))
-      expect(new URL(app?.url() ?? '').host).toMatch(/^a-[0-9a-f]{32}\.apps\.localhost:\d+$/)
-      await app?.getByText('Oslo').waitFor()
-      expect(await app?.evaluate('document.cookie')).toBe('')
+      const app = await openApp(ann)
+      expect(await app.evaluate('document.cookie')).toBe('')
 
       // The other person has a host, too, in which nothing happened yet.
       const bob = await signIn(at, 'bob', '/activity')
@@ -228,7 +330,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('are refused without being allowed', async () => {
-      const at = await proxied()
+      const at = await proxied('HAProxy')
       const carol = await visit(at, '/')
       at.issuer.account = 'carol'
       await carol.page.getByRole('button', { name: 'Sign in' }).click()

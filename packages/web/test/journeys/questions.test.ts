@@ -253,6 +253,7 @@ describe.skipIf(missing !== undefined)(
           seats: { type: 'integer', title: 'Seats', minimum: 1 },
           tier: { type: 'string', title: 'Tier', enum: ['free', 'team'] },
           news: { type: 'boolean', title: 'News' },
+          mail: { type: 'string', title: 'Mail', format: 'email' },
         },
         required: ['name', 'tier'],
       }
@@ -265,6 +266,8 @@ describe.skipIf(missing !== undefined)(
       await tab.page.locator('[data-act=review]').click()
       await tab.page.getByText('This is required').waitFor()
       await tab.page.getByLabel('Seats').fill('3')
+      await tab.page.getByLabel('Mail').fill('ada@example.org')
+      await tab.page.getByLabel('No', { exact: true }).check()
       await tab.page.getByLabel('team').check()
       await tab.page.keyboard.press('Enter')
       expect(open(served)).toHaveLength(1)
@@ -277,7 +280,12 @@ describe.skipIf(missing !== undefined)(
       const { result } = await served.service.runs.wait(run, new AbortController().signal)
       expect(textOf(result)).toContain(
         JSON.stringify(
-          JSON.stringify({ answer: { action: 'accept', content: { name: 'Ada', seats: 3, tier: 'team' } } }),
+          JSON.stringify({
+            answer: {
+              action: 'accept',
+              content: { name: 'Ada', seats: 3, tier: 'team', news: false, mail: 'ada@example.org' },
+            },
+          }),
         ).slice(1, -1),
       )
     })

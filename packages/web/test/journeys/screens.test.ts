@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
-import { until } from '../server/rig.ts'
+import { tempFolder, until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
@@ -13,7 +15,7 @@ describe.skipIf(missing !== undefined)(
       const replies: Reply[] = [
         { say: 'I look for it.', call: [{ name: 'demo__echo', arguments: { text: 'Oslo' } }] },
         {
-          say: '<img src=x onerror=alert(1)> **Done** ![p](https://evil.example/p.png) [l](javascript:alert(1))',
+          say: '<img src=x onerror=alert(1)> **Done** &lt;b&gt; &copy; ![p](https://evil.example/p.png) [l](javascript:alert(1))',
           pauseMs: 40,
         },
         { say: 'And the second answer.' },
@@ -34,6 +36,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByText('And the second answer.').waitFor()
       const log = tab.page.getByRole('log')
       expect(await log.innerText()).toContain('<img src=x onerror=alert(1)>')
+      expect(await log.innerText()).toContain('<b> ©')
       expect(await log.locator('img, a[href^="javascript"], a[href^="http"]').count()).toBe(0)
       expect(await log.locator('strong', { hasText: 'Done' }).count()).toBe(1)
       await log.locator('summary', { hasText: 'echo' }).first().click()
@@ -180,6 +183,20 @@ describe.skipIf(missing !== undefined)(
       await page.locator('[data-card]').first().waitFor()
       // The browser and React report what could not be loaded.
       expect(tab.faults.splice(0).filter((fault) => /^(?:policy|request)/.test(fault))).toEqual([])
+    })
+
+    test('a server that fails says why in its row, and is started again by one action', async () => {
+      const program = join(tempFolder(), 'server.ts')
+      const [module] = 'args' in asking ? (asking.args ?? []) : []
+      const served = await serveHost({ servers: { late: { command: process.execPath, args: [program] } } })
+      const tab = await openTab(served, '/servers')
+      const row = tab.page.getByRole('listitem').filter({ hasText: 'late' })
+      await row.getByText('Cannot find module').waitFor()
+      await tab.check()
+      writeFileSync(program, `import ${JSON.stringify(module)}\n`)
+      await tab.click('main li button:has-text("Reconnect")')
+      await row.getByText('ready').waitFor()
+      expect(tab.acts).toBe(1)
     })
 
     test('a run shows its progress and is stopped', async () => {

@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { linkToRunning, serveWeb } from '@jackfield/web'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { inspectKinds, routes, settingsSections } from '../../src/app/routes.ts'
 import { type Answer, builtPage, keyOf, rig, send, tempFolder } from './rig.ts'
 
 /** The headers of every response. */
@@ -67,7 +68,9 @@ describe('addresses of the page', () => {
       '/activity/12/again',
       '/library/s/note%3A%2F%2F1',
       '/settings/registry/weather',
-      '/settings/look',
+      ...settingsSections.map(routes.setting.to),
+      ...inspectKinds.map((kind) => routes.inspectKind.to('s', kind)),
+      ...inspectKinds.map((kind) => routes.inspectItem.to('s', kind, 'one/two')),
     ]
     for (const address of addresses) {
       const { status, headers, body } = await ask('GET', address)

@@ -148,6 +148,7 @@ describe('a sign-in at an issuer', () => {
     expect(rest).toEqual({
       response_type: 'code',
       client_id: 'jackfield',
+      ui_locales: 'en',
       redirect_uri: `${origin}/oidc/callback`,
       scope: 'openid',
       code_challenge_method: 'S256',
@@ -248,6 +249,26 @@ describe('a sign-in at an issuer', () => {
     expect(refused.body).toContain('Sign in again')
     expect(refused.body.length).toBeLessThan(800)
     expect((await comeBack(rig, callback('ann', { iss: 'https://other.example' }), cookie)).status).toBe(502)
+  })
+
+  test('is in the language of the browser', async () => {
+    const rig = await users({ allow: ['sub:ann'] })
+    for (const [accepted, language, title] of [
+      ['zh-CN,zh;q=0.9,en;q=0.8', 'zh-CN', '未登录'],
+      ['de, ZH-TW', 'zh-CN', '未登录'],
+      ['en-GB,en;q=0.9,zh;q=0.8', 'en', 'You are not signed in'],
+      ['', 'en', 'You are not signed in'],
+    ] as const) {
+      const headers = { 'Accept-Language': accepted }
+      const begun = await rig.ask('GET', '/sign-in/', { headers })
+      const at = new URL(begun.headers.location ?? '')
+      expect(at.searchParams.get('ui_locales')).toBe(language)
+      const { cookie, callback } = await begin(rig)
+      const refused = await rig.ask('GET', callback('mallory'), { headers: { ...headers, Cookie: cookie } })
+      expect([accepted, refused.status]).toEqual([accepted, 403])
+      expect(refused.body).toContain(`<html lang="${language}">`)
+      expect(refused.body).toContain(`<h1>${title}</h1>`)
+    }
   })
 
   test('is refused for a minute after five failed ones of the same browser', async () => {

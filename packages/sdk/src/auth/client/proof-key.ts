@@ -27,7 +27,7 @@ export class ProofKey {
 
   /** A proof for one request, bound to its access token if it has one. */
   async sign(method: string, url: URL, token?: string): Promise<string> {
-    this.#key ??= imported(this.jwk)
+    this.#key ??= import('jose/key/import').then(({ importJWK }) => importJWK(this.jwk, algorithm))
     const { kty, crv, x, y } = this.jwk
     if (kty !== 'EC' || crv === undefined || x === undefined || y === undefined) {
       throw authError('The stored DPoP key of this login is invalid. Forget the login and log in again')
@@ -59,9 +59,4 @@ export class ProofKey {
     const nonce = this.#nonces.get(origin)
     return proof !== undefined && nonce !== undefined && decodeJwt(proof)['nonce'] !== nonce
   }
-}
-
-async function imported(jwk: JWK): Promise<CryptoKey | Uint8Array> {
-  const { importJWK } = await import('jose/key/import')
-  return importJWK(jwk, algorithm)
 }

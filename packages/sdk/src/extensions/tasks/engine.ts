@@ -1,4 +1,5 @@
 import { utf8 } from '../../jsonrpc/bytes.ts'
+import { maxTimerMs } from '../../jsonrpc/deferred.ts'
 import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
@@ -43,8 +44,6 @@ const idChars = 128
 const claimBatch = 16
 /** Milliseconds between the reads of a follower, of a store that also notifies of changes. */
 const fallbackPollMs = 10_000
-/** The longest delay of a timer. */
-const longestTimerMs = 2 ** 31 - 1
 
 /** The tasks of one server: creates, runs, releases and takes over tasks. */
 export class TaskEngine {
@@ -454,7 +453,7 @@ export class TaskEngine {
           this.#due.delete(timer)
           this.#inBackground(this.#claimOne(id))
         },
-        Math.min(delayMs + 1, longestTimerMs),
+        Math.min(delayMs + 1, maxTimerMs),
       ),
     )
     this.#due.add(timer)

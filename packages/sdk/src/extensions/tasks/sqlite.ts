@@ -1,11 +1,7 @@
-import { closeSync, openSync } from 'node:fs'
-import { openSqlite } from '../../backplane/open-sqlite.ts'
+import { inTransaction, openSqlite } from '../../backplane/open-sqlite.ts'
 import type { TaskRow, TaskStore } from './store.ts'
 
 const schema = `
-  PRAGMA busy_timeout = 5000;
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS tasks (
     id TEXT PRIMARY KEY,
     version INTEGER NOT NULL,
@@ -44,21 +40,9 @@ const columns = 'id, version, owner, createdAt, expiresAt, running, holder, held
  * its tasks. Requires Node 22.13. The file contains requests and results; it is created with mode 0600.
  */
 export function sqliteTaskStore(path: string): TaskStore {
-  closeSync(openSync(path, 'a', 0o600))
   const db = openSqlite('sqliteTaskStore', path)
-  const inTransaction = <T>(work: () => T): T => {
-    db.exec('BEGIN IMMEDIATE')
-    try {
-      const result = work()
-      db.exec('COMMIT')
-      return result
-    } catch (error) {
-      db.exec('ROLLBACK')
-      throw error
-    }
-  }
   db.exec(schema)
-  inTransaction(() => {
+  inTransaction(db, () => {
     const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'task_counts'").get()
     if (found === undefined) db.exec(counts)
   })
@@ -94,7 +78,7 @@ export function sqliteTaskStore(path: string): TaskStore {
   return {
     durable: true,
     add: async ({ id, owner, ttlMs, holder, holdMs, body }, capacity) =>
-      inTransaction(() => {
+      inTransaction(db, () => {
         const now = Date.now()
         const isFull = (): boolean => {
           const { everyone, owned } = count.get(owner) ?? {}
@@ -128,7 +112,7 @@ export function sqliteTaskStore(path: string): TaskStore {
       }
       // Without due tasks, which is the usual case, no write lock is taken.
       if (selectDue(Date.now()).length === 0) return []
-      return inTransaction(() => {
+      return inTransaction(db, () => {
         const now = Date.now()
         const heldUntil = now + leaseMs
         return selectDue(now).map((row) => {

@@ -268,25 +268,14 @@ export function ui(apps: Readonly<Record<string, AppValue>>): Extension {
 /** Hides apps from clients that cannot display them. */
 function createMiddleware(known: ReadonlySet<string>, hidden: ReadonlySet<string>): Middleware {
   return async (exchange, next) => {
-    switch (exchange.method) {
-      case 'tools/list': {
-        const outcome = withPrivateCache(await next(exchange))
-        return showsApps(exchange.peer)
-          ? outcome
-          : mapRows(outcome, 'tools', (tool) => plainTool(tool, hidden))
-      }
-      case 'resources/list': {
-        const outcome = withPrivateCache(await next(exchange))
-        return showsApps(exchange.peer)
-          ? outcome
-          : mapRows(outcome, 'resources', (row) => (known.has(String(row['uri'])) ? undefined : row))
-      }
-      case 'tools/call':
-        requireVisible(exchange, hidden)
-        return next(exchange)
-      default:
-        return next(exchange)
-    }
+    const { method, peer } = exchange
+    if (method === 'tools/call') requireVisible(exchange, hidden)
+    if (method !== 'tools/list' && method !== 'resources/list') return next(exchange)
+    const outcome = withPrivateCache(await next(exchange))
+    if (showsApps(peer)) return outcome
+    return method === 'tools/list'
+      ? mapRows(outcome, 'tools', (tool) => plainTool(tool, hidden))
+      : mapRows(outcome, 'resources', (row) => (known.has(String(row['uri'])) ? undefined : row))
   }
 }
 

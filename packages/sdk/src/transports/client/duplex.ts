@@ -1,4 +1,4 @@
-import { type Deferred, deferred, orAborted } from '../../jsonrpc/deferred.ts'
+import { type Deferred, deferred, orAborted, runOnce } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
@@ -12,7 +12,13 @@ import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
-import { notUtf8Warning, parseMessages, tooMuchInvalidInput, WarningLimiter } from './parse-messages.ts'
+import {
+  limitedWarnings,
+  notUtf8Warning,
+  parseMessages,
+  tooMuchInvalidInput,
+  type Warn,
+} from './parse-messages.ts'
 import type { ClientTransport, ClientTransportEvents, TransportRequestOptions } from './transport.ts'
 
 /** An ordered two-way channel of JSON texts. */
@@ -49,10 +55,10 @@ export class DuplexTransport implements ClientTransport {
   #channel: Channel | undefined
   #events: ClientTransportEvents | undefined
   readonly #invalid = new InvalidInput(limits)
-  #warnings = new WarningLimiter(() => {})
+  #warn: Warn = () => {}
   #version: ProtocolVersion | undefined
   #closeReason: McpError | undefined
-  #closing: Promise<void> | undefined
+  readonly close: () => Promise<void> = runOnce(() => this.#end())
 
   constructor(kind: string, open: OpenChannel) {
     this.kind = kind
@@ -65,14 +71,14 @@ export class DuplexTransport implements ClientTransport {
 
   async start(events: ClientTransportEvents): Promise<void> {
     this.#events = events
-    this.#warnings = new WarningLimiter((text) => events.warning(text))
+    this.#warn = limitedWarnings((text) => events.warning(text))
     const channelEvents: ChannelEvents = {
       text: (text) => this.#receiveText(text),
       unreadable: (bytes) => {
-        this.#warnings.report(notUtf8Warning)
+        this.#warn(notUtf8Warning)
         this.#countInvalid(bytes)
       },
-      warning: (text) => this.#warnings.report(text),
+      warning: (text) => this.#warn(text),
       lost: (error) => this.#onLost(error),
     }
     this.#channel = await this.#open(channelEvents, this.#stop.signal)
@@ -119,11 +125,6 @@ export class DuplexTransport implements ClientTransport {
 
   async listen(): Promise<void> {}
 
-  close(): Promise<void> {
-    this.#closing ??= this.#end()
-    return this.#closing
-  }
-
   async #end(): Promise<void> {
     const isRequested = this.#closeReason === undefined
     this.#closeReason ??= closedByClient()
@@ -150,7 +151,7 @@ export class DuplexTransport implements ClientTransport {
 
   #receiveText(text: string): void {
     const failRequest = (id: RequestId, error: McpError): boolean => this.#pending.reject(id, error)
-    const messages = parseMessages(text, { version: this.#version, warnings: this.#warnings, failRequest })
+    const messages = parseMessages(text, { version: this.#version, warn: this.#warn, failRequest })
     if (messages.length === 0) this.#countInvalid(text.length)
     else this.#invalid.reset()
     for (const message of messages) {
@@ -166,7 +167,7 @@ export class DuplexTransport implements ClientTransport {
 
   #warnUnmatched(message: JsonRpcResponse): void {
     if (message.id !== undefined && this.#cancelled.delete(message.id)) return
-    this.#warnings.report(
+    this.#warn(
       message.id === undefined && 'error' in message
         ? `The server could not read a message: ${message.error.message}`
         : `Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`,

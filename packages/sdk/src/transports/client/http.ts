@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
+import { type Deferred, deferred, runOnce } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
@@ -25,7 +25,7 @@ import {
   retryAfter,
 } from './http-response.ts'
 import { keepStreamOpen, readResponseStream, type StreamSource, updatePosition } from './http-session.ts'
-import { notUtf8Warning, parseMessages, WarningLimiter } from './parse-messages.ts'
+import { limitedWarnings, notUtf8Warning, parseMessages, type Warn } from './parse-messages.ts'
 import { sse } from './sse.ts'
 import {
   type ClientTransport,
@@ -80,11 +80,11 @@ class HttpTransport implements ClientTransport {
   readonly #cancelers = new RotatingSet<(reason: McpError) => void>()
   #closeReason: McpError | undefined
   #events: ClientTransportEvents = { message: () => {}, warning: () => {}, trace: () => {} }
-  #warnings = new WarningLimiter(() => {})
+  #warn: Warn = () => {}
   #version: ProtocolVersion | undefined
   #session: string | undefined
   #listening: AbortController | undefined
-  #closing: Promise<void> | undefined
+  readonly close: () => Promise<void> = runOnce(() => this.#end())
 
   constructor(endpoint: Endpoint, maxBytes: number) {
     this.#endpoint = endpoint
@@ -97,7 +97,7 @@ class HttpTransport implements ClientTransport {
 
   async start(events: ClientTransportEvents): Promise<void> {
     this.#events = events
-    this.#warnings = new WarningLimiter((text) => events.warning(text))
+    this.#warn = limitedWarnings((text) => events.warning(text))
   }
 
   get session(): string | undefined {
@@ -179,18 +179,13 @@ class HttpTransport implements ClientTransport {
         .catch((error) => {
           if (stop.signal.aborted) return
           if (error instanceof SessionEnded) this.#events.sessionEnded?.()
-          else this.#warnings.report(`The server's standalone stream was closed: ${error}`)
+          else this.#warn(`The server's standalone stream was closed: ${error}`)
         })
         .finally(() => {
           this.#cancelers.delete(cancel)
           opened()
         })
     })
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#end()
-    return this.#closing
   }
 
   async #end(): Promise<void> {
@@ -313,7 +308,7 @@ class HttpTransport implements ClientTransport {
   #sessionIn(response: Response): string | undefined {
     const id = response.headers.get(sessionHeader)
     if (id === null || /^[\x21-\x7e]+$/.test(id)) return id ?? undefined
-    this.#warnings.report('Ignored a session id with characters that are not visible ASCII')
+    this.#warn('Ignored a session id with characters that are not visible ASCII')
     return undefined
   }
 
@@ -340,7 +335,7 @@ class HttpTransport implements ClientTransport {
             onMessage(isProgress === true)
             return isProgress !== undefined
           },
-          () => this.#warnings.report(notUtf8Warning),
+          () => this.#warn(notUtf8Warning),
         ),
     }
   }
@@ -350,7 +345,7 @@ class HttpTransport implements ClientTransport {
     const version = call?.stateless === true ? latest : this.#version
     let isProgress: boolean | undefined
     const failRequest = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
-    for (const message of parseMessages(text, { version, warnings: this.#warnings, failRequest })) {
+    for (const message of parseMessages(text, { version, warn: this.#warn, failRequest })) {
       const madeProgress = call?.progress.isProgress(message) === true
       isProgress = isProgress === true || madeProgress
       this.#receive(message, call)
@@ -365,7 +360,7 @@ class HttpTransport implements ClientTransport {
       return
     }
     if (this.#answer(message.id, message, from)) return
-    this.#warnings.report(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
+    this.#warn(`Ignored a response to no request in flight: id ${JSON.stringify(message.id)}`)
   }
 
   /** Settles the call that a response is for, on whichever stream it arrived; false if there is none. */

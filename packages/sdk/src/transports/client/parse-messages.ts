@@ -15,53 +15,49 @@ export function tooMuchInvalidInput(sent: InvalidInput): McpError {
 
 const maxWarnings = 20
 
+export type Warn = (text: string) => void
+
 /** Reports at most 20 warnings per transport. */
-export class WarningLimiter {
-  readonly #warn: (text: string) => void
-  #left = maxWarnings
-
-  constructor(warn: (text: string) => void) {
-    this.#warn = warn
-  }
-
-  report(text: string): void {
-    if (this.#left === 0) return
-    this.#left--
-    this.#warn(this.#left === 0 ? `${text} (further messages of this kind are not shown)` : text)
+export function limitedWarnings(warn: Warn): Warn {
+  let left = maxWarnings
+  return (text) => {
+    if (left === 0) return
+    left--
+    warn(left === 0 ? `${text} (further messages of this kind are not shown)` : text)
   }
 }
 
 interface ParseContext {
   readonly version: ProtocolVersion | undefined
-  readonly warnings: WarningLimiter
+  readonly warn: Warn
   /** Fails the request that an invalid response is for; false if it is not in flight. */
   readonly failRequest: (id: RequestId, error: McpError) => boolean
 }
 
 /** Parses the messages in one JSON text. An invalid response fails its request; other invalid input is reported and ignored. */
 export function parseMessages(text: string, context: ParseContext): JsonRpcMessage[] {
-  const { version, warnings } = context
+  const { version, warn } = context
   let value: unknown
   try {
     value = parseJson(text)
   } catch (error) {
     const why = error instanceof RpcError ? error.message : 'Parse error'
-    warnings.report(`Ignored output that is not a message (${why}): ${excerpt(text)}`)
+    warn(`Ignored output that is not a message (${why}): ${excerpt(text)}`)
     return []
   }
   if (!Array.isArray(value)) return parseOne(value, text, context)
   if (version !== undefined && !allowsBatches(version)) {
-    warnings.report(`Ignored a batch: revision ${version} does not allow them`)
+    warn(`Ignored a batch: revision ${version} does not allow them`)
     return []
   }
   if (value.length > limits.batch) {
-    warnings.report(`Ignored a batch of ${value.length} messages; the limit is ${limits.batch}`)
+    warn(`Ignored a batch of ${value.length} messages; the limit is ${limits.batch}`)
     return []
   }
   return value.flatMap((item) => parseOne(item, text, context))
 }
 
-function parseOne(value: unknown, text: string, { warnings, failRequest }: ParseContext): JsonRpcMessage[] {
+function parseOne(value: unknown, text: string, { warn, failRequest }: ParseContext): JsonRpcMessage[] {
   const classified = classify(value)
   if (classified.kind !== 'invalid') return [classified.message]
   const { id, error } = classified
@@ -70,6 +66,6 @@ function parseOne(value: unknown, text: string, { warnings, failRequest }: Parse
     const why = new McpError('PROTOCOL', `The response is invalid (${error.message}): ${excerpt(text)}`)
     if (failRequest(id, why)) return []
   }
-  warnings.report(`Ignored output that is not a message (${error.message}): ${excerpt(text)}`)
+  warn(`Ignored output that is not a message (${error.message}): ${excerpt(text)}`)
   return []
 }

@@ -86,13 +86,13 @@ class ProcessDescendants {
   leaderEnded(): void {
     this.running()
     this.#leaderEnded = true
-    this.#groupEnded = !isGroup(this.#leader)
+    this.#groupEnded = !signalGroup(this.#leader, 0)
   }
 
   isRunning(): boolean {
     const running = this.running()
     if (running !== undefined) return running.length > 0
-    if (!this.#groupEnded) this.#groupEnded = this.#leaderEnded && !isGroup(this.#leader)
+    if (!this.#groupEnded) this.#groupEnded = this.#leaderEnded && !signalGroup(this.#leader, 0)
     return !this.#groupEnded
   }
 
@@ -103,7 +103,7 @@ class ProcessDescendants {
   signal(signal: 'SIGTERM' | 'SIGKILL', all: ProcessEntry[] | undefined = listProcesses()): void {
     const running = this.running(all)
     if (running === undefined) {
-      if (this.isRunning()) send(this.#leader, signal)
+      if (this.isRunning()) signalGroup(this.#leader, signal)
       return
     }
     const signaled = new Set<number>()
@@ -113,7 +113,7 @@ class ProcessDescendants {
       const now = readProcess(pid)
       if (now === undefined || now.startedAt !== startedAt || now.group !== group) continue
       signaled.add(group)
-      send(group, signal)
+      signalGroup(group, signal)
     }
   }
 
@@ -146,20 +146,12 @@ class ProcessDescendants {
   }
 }
 
-function isGroup(group: number): boolean {
+/** Sends a signal to a process group, or with 0 none; false if it has ended, or belongs to another user. */
+function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
   try {
-    process.kill(-group, 0)
-    return true
+    return process.kill(-group, signal)
   } catch {
     return false
-  }
-}
-
-function send(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(-group, signal)
-  } catch {
-    // It has ended, or belongs to another user.
   }
 }
 

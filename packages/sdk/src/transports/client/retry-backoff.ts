@@ -1,10 +1,9 @@
-import { retryDelay } from '../../jsonrpc/deferred.ts'
+import { maxTimerMs, orAborted, retryDelay } from '../../jsonrpc/deferred.ts'
 
 const baseMs = 500
 const floorMs = 100
 const usualMs = 1_000
 const capMs = 30_000
-const maxTimerMs = 2_147_483_647
 
 /**
  * When to retry: exponential backoff with jitter, the server's `Retry-After` or `retry` as a minimum, and a budget: 20
@@ -101,23 +100,14 @@ class Budget {
 }
 
 /** Waits this many milliseconds, or rejects with the signal's reason. */
-export function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason)
-      return
-    }
-    const abort = (): void => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(
-      () => {
-        signal.removeEventListener('abort', abort)
-        resolve()
-      },
-      Math.min(ms, maxTimerMs),
-    )
-    signal.addEventListener('abort', abort, { once: true })
+export async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, maxTimerMs))
   })
+  try {
+    await orAborted(elapsed, signal)
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { connect, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
 import process from 'node:process'
 import { isMainThread } from 'node:worker_threads'
+import { runOnce } from '../../jsonrpc/deferred.ts'
 import { internalError, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
@@ -60,9 +61,8 @@ function bindPrivately(server: NetServer, path: string): void {
 
 function statOf(path: string): Stats | undefined {
   try {
-    return lstatSync(path)
+    return lstatSync(path, { throwIfNoEntry: false })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw refused(path, messageOf(error), error)
   }
 }
@@ -202,7 +202,6 @@ export async function serveSocket(
     await Promise.all([...open].map((connection) => connection.close()))
     await closed
   }
-  let closing: Promise<void> | undefined
   return {
     get address() {
       if ('path' in address) return address
@@ -213,10 +212,7 @@ export async function serveSocket(
     get connections() {
       return open.size
     },
-    close: () => {
-      closing ??= close()
-      return closing
-    },
+    close: runOnce(close),
   }
 }
 

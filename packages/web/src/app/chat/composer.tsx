@@ -1,7 +1,7 @@
 import type { AttachedCopy } from '@jackfield/host/browser'
 import type { ConversationRow } from '@jackfield/host/client'
 import { FileText, Paperclip, SendHorizontal, Square, X } from 'lucide-react'
-import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
@@ -12,13 +12,14 @@ import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { plainText, type Wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { commandIn, useCommands } from './commands.ts'
 import type { ConversationDialogKind } from './conversation-acts.tsx'
 import { type Choice, replaceWord, type Suggestion, useSuggestions, wordAt } from './suggestions.ts'
 
-const PromptForm = lazy(() => import('./prompt-form.tsx'))
+const PromptForm = loaded(() => import('./prompt-form.tsx'))
 
 type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
 
@@ -117,9 +118,7 @@ export function Composer({
   if (prompt !== undefined)
     return (
       <div className={style.composer}>
-        <Suspense>
-          <PromptForm conversation={id} prompt={prompt} onClose={() => setPrompt(undefined)} />
-        </Suspense>
+        <PromptForm conversation={id} prompt={prompt} onClose={() => setPrompt(undefined)} />
       </div>
     )
   const isSuggesting = suggestions.length > 0

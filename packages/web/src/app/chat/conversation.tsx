@@ -1,6 +1,6 @@
 import type { ConversationRow } from '@jackfield/host/client'
 import { ArrowDown, PanelRight } from 'lucide-react'
-import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useHost, useNow, useTopic, useTopicError } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
@@ -10,6 +10,7 @@ import { useDock } from '../shell/dock-state.ts'
 import { Fixes } from '../text/fixes.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { loaded } from '../ui/loaded.tsx'
 import { Button, Note } from '../ui/ui.tsx'
 import type { CallRow } from './call.tsx'
 import style from './chat.module.css'
@@ -19,8 +20,9 @@ import { ModelMenu } from './model-menu.tsx'
 import { Start } from './start.tsx'
 import { blocksOf, Entry, type EntryRow, textOf, useEditInCopy } from './transcript.tsx'
 
-const GrowingMarkdown = lazy(() =>
-  import('../text/markdown.tsx').then(({ GrowingMarkdown: part }) => ({ default: part })),
+const GrowingMarkdown = loaded(
+  async () => ({ default: (await import('../text/markdown.tsx')).GrowingMarkdown }),
+  Foreign,
 )
 
 type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
@@ -114,9 +116,7 @@ function Conversation({ id }: { id: string }): ReactNode {
           ))}
           {isStarted && (
             <div aria-live="off" className={style.partial}>
-              <Suspense fallback={<Foreign text={partial.text} />}>
-                <GrowingMarkdown text={partial.text} />
-              </Suspense>
+              <GrowingMarkdown text={partial.text} />
             </div>
           )}
           {isBusy && !isStarted && !isCalling && info.wait === undefined && questions.length === 0 && (

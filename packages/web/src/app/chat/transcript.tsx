@@ -1,6 +1,6 @@
 import type { ConversationRow } from '@jackfield/host/client'
 import { Copy, Pencil } from 'lucide-react'
-import { lazy, memo, type ReactNode, Suspense } from 'react'
+import { memo, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
@@ -8,14 +8,18 @@ import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, type Wire } from '../text/foreign-type.ts'
+import { loaded } from '../ui/loaded.tsx'
 import { Button } from '../ui/ui.tsx'
 import { Call, type CallRow, isToolUse } from './call.tsx'
 import style from './chat.module.css'
 
-const Markdown = lazy(() => import('../text/markdown.tsx'))
+const Markdown = loaded(() => import('../text/markdown.tsx'), Foreign)
 
 type Row = Wire<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
+
+/** Characters of a text of the person, such as an attached resource, before the person asks for all. */
+const mostSaid = 600
 
 /** What calls of a message show besides the message. */
 export interface CallFacts {
@@ -138,14 +142,10 @@ function Block({
     if (by !== 'model')
       return (
         <div className={style.said}>
-          <Foreign text={foreign(block.text)} most={4_000} />
+          <Foreign text={foreign(block.text)} most={mostSaid} />
         </div>
       )
-    return (
-      <Suspense fallback={<Foreign text={foreign(block.text)} />}>
-        <Markdown text={foreign(block.text)} />
-      </Suspense>
-    )
+    return <Markdown text={foreign(block.text)} />
   }
   if (isToolUse(block))
     return (

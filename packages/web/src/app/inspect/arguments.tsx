@@ -1,28 +1,27 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { readArguments } from '../questions/arguments.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
+import { loaded } from '../ui/loaded.tsx'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { issuesOf, type Schema, viewOf } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
-const JsonEditor = lazy(() => import('./json-editor.tsx'))
-
 /** Edits JSON with an editor that is loaded when it is shown first. */
-export function JsonField({
+export const JsonField = loaded(() => import('./json-editor.tsx'), PlainJsonField)
+
+function PlainJsonField({
   text,
   label,
-  schema,
   onChange,
 }: {
   text: string
   label: string
-  schema?: Schema
   onChange: (text: string) => void
 }): ReactNode {
-  const plain = (
+  return (
     <textarea
       className={`${uiStyle.input} ${uiStyle.mono}`}
       aria-label={label}
@@ -31,11 +30,6 @@ export function JsonField({
       value={text}
       onChange={({ target }) => onChange(target.value)}
     />
-  )
-  return (
-    <Suspense fallback={plain}>
-      <JsonEditor text={text} label={label} schema={schema} onChange={onChange} />
-    </Suspense>
   )
 }
 

@@ -53,7 +53,7 @@ export default function JsonEditor({
 }: {
   text: string
   label: string
-  schema: Schema | undefined
+  schema?: Schema
   onChange: (text: string) => void
 }): ReactNode {
   const place = useRef<HTMLDivElement>(null)

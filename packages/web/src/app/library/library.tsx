@@ -1,11 +1,12 @@
 import type { LibraryEntry } from '@jackfield/host/browser'
 import type { LibraryLeaf } from '@jackfield/host/client'
-import { lazy, type ReactNode, Suspense, useCallback, useDeferredValue, useState } from 'react'
+import { type ReactNode, useCallback, useDeferredValue, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { plain } from '../text/foreign-type.ts'
+import { loaded } from '../ui/loaded.tsx'
 import screen from '../ui/screen.module.css'
 import { Search } from '../ui/ui.tsx'
 import { Basket } from './basket.tsx'
@@ -14,7 +15,7 @@ import { ResourcePreview } from './resource-preview.tsx'
 import { leafKey } from './tree.ts'
 import { TreeView } from './tree-view.tsx'
 
-const Prompts = lazy(() => import('./prompts.tsx'))
+const Prompts = loaded(() => import('./prompts.tsx'))
 const mostFound = 200
 
 /** Resources, templates and prompts of all servers: found, previewed, chosen, and given to a conversation. */
@@ -43,9 +44,7 @@ export default function Library({ server, uri }: { server?: string; uri?: string
       </nav>
       <h2 className="hidden-text">{t(isPrompts ? 'inspect.prompts' : 'inspect.resources')}</h2>
       {isPrompts ? (
-        <Suspense>
-          <Prompts {...(prompt !== undefined && { chosen: prompt })} />
-        </Suspense>
+        <Prompts {...(prompt !== undefined && { chosen: prompt })} />
       ) : (
         <Resources {...(server !== undefined && uri !== undefined && { shown: { server, uri } })} />
       )}

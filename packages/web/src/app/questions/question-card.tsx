@@ -1,5 +1,6 @@
-import { lazy, type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import { Part } from '../text/part.tsx'
+import { loaded } from '../ui/loaded.tsx'
 import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
@@ -7,17 +8,15 @@ import { DriftCard, InstallationCard, LoginCard, RootsCard, StartCard } from './
 import { ElicitationCard } from './elicitation.tsx'
 import { InputCard } from './input.tsx'
 
-const ResultCard = lazy(() => import('./result.tsx'))
-const SamplingRequestCard = lazy(() => import('./sampling-request.tsx'))
-const SamplingResultCard = lazy(() => import('./sampling-result.tsx'))
+const ResultCard = loaded(() => import('./result.tsx'))
+const SamplingRequestCard = loaded(() => import('./sampling-request.tsx'))
+const SamplingResultCard = loaded(() => import('./sampling-result.tsx'))
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {
   return (
     <Part name={row.digest}>
-      <Suspense>
-        <CardOfKind row={row} />
-      </Suspense>
+      <CardOfKind row={row} />
     </Part>
   )
 }

@@ -47,7 +47,11 @@ export function useRemedy(name: string): (kind: Remedy) => Promise<unknown> {
 
 /** How much of each kind a server offers; empty where nothing is known. */
 export function offersOf(t: ReturnType<typeof useText>, row: ServerRow): string {
-  return (['tools', 'prompts', 'resources', 'templates'] as const)
-    .flatMap((kind) => (row[kind] > 0 ? [t(`offers.${kind}`, { count: row[kind] })] : []))
-    .join(' · ')
+  return (
+    (['tools', 'prompts', 'resources', 'templates'] as const)
+      .flatMap((kind) => (row[kind] > 0 ? [t(`offers.${kind}`, { count: row[kind] })] : []))
+      // Each is kept on one line.
+      .map((one) => one.replaceAll(' ', '\u00a0'))
+      .join(' · ')
+  )
 }

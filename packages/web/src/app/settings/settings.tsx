@@ -1,15 +1,16 @@
-import { lazy, type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useText } from '../i18n/i18n.ts'
 import { routes, type SettingsSection, settingsSections } from '../routes.ts'
+import { loaded } from '../ui/loaded.tsx'
 import { Folders, Look, Surfaces } from './general.tsx'
 import { Models } from './models.tsx'
 import { Secrets } from './secrets.tsx'
 import style from './settings.module.css'
 
-const Configuration = lazy(() => import('./configuration.tsx'))
-const RegistrySection = lazy(() => import('./registry.tsx'))
-const ServerSettings = lazy(() => import('./server-settings.tsx'))
+const Configuration = loaded(() => import('./configuration.tsx'))
+const RegistrySection = loaded(() => import('./registry.tsx'))
+const ServerSettings = loaded(() => import('./server-settings.tsx'))
 
 /** In a narrow window the links are a row that scrolls. */
 function showLink(link: HTMLAnchorElement | null): void {
@@ -37,9 +38,7 @@ export default function SettingsScreen({ section, name }: { section: string; nam
       </nav>
       <section className={style.content} aria-labelledby="settings-title">
         <h2 id="settings-title">{t(`settings.${here}`)}</h2>
-        <Suspense>
-          <Section section={here} {...(name !== undefined && { name })} />
-        </Suspense>
+        <Section section={here} {...(name !== undefined && { name })} />
       </section>
     </div>
   )

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import { lazy, type ReactNode, Suspense, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { useTopic } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
@@ -8,11 +8,12 @@ import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { Part } from '../text/part.tsx'
+import { loaded } from '../ui/loaded.tsx'
 import { Button, uiStyle, Views } from '../ui/ui.tsx'
 import style from './dock.module.css'
 import { type DockTab, dockTabs, useDock } from './dock-state.ts'
 
-const ContextPanel = lazy(() => import('../chat/context-panel.tsx'))
+const ContextPanel = loaded(() => import('../chat/context-panel.tsx'))
 
 /** Questions that are shown as cards; the others are in the inbox. */
 const mostCards = 20
@@ -86,9 +87,7 @@ export function DockAside({
             <p className={style.quiet}>{t('dock.noConversation')}</p>
           ) : (
             <Part name={conversation}>
-              <Suspense>
-                <ContextPanel key={conversation} conversation={conversation} wish={dock.wish} />
-              </Suspense>
+              <ContextPanel key={conversation} conversation={conversation} wish={dock.wish} />
             </Part>
           ))}
         {dock.tab === 'log' && <Log />}

@@ -12,17 +12,7 @@ import {
   Settings,
   Shield,
 } from 'lucide-react'
-import {
-  lazy,
-  type ReactNode,
-  type RefObject,
-  Suspense,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useConnection, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
@@ -30,13 +20,14 @@ import icon from '../icon.svg'
 import { useKeys } from '../keys/use-keys.ts'
 import { routes } from '../routes.ts'
 import { Part } from '../text/part.tsx'
+import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
 import { DockAside, dockWidths } from './dock.tsx'
 import { type Dock, DockProvider, type DockSection, type DockTab, dockTabs } from './dock-state.ts'
 import { useNotifications } from './notifications.ts'
 import style from './shell.module.css'
 
-const Palette = lazy(() => import('./palette.tsx'))
+const Palette = loaded(() => import('./palette.tsx'), EarlyKeys)
 
 const places = [
   { name: 'nav.chat', to: routes.chats.to(), Icon: MessageSquare },
@@ -249,14 +240,12 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         <Announcer count={open.length} newest={open.at(-1)} />
         {overlay !== undefined && (
           <Part name="palette">
-            <Suspense fallback={<EarlyKeys typed={early} onClose={() => setOverlay(undefined)} />}>
-              <Palette
-                view={overlay}
-                early={early}
-                onKeys={() => setOverlay('keys')}
-                onClose={() => setOverlay(undefined)}
-              />
-            </Suspense>
+            <Palette
+              view={overlay}
+              early={early}
+              onKeys={() => setOverlay('keys')}
+              onClose={() => setOverlay(undefined)}
+            />
           </Part>
         )}
       </div>
@@ -265,22 +254,22 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
 }
 
 /** Keeps what is typed while the palette loads, so that it is no key of the page. */
-function EarlyKeys({ typed, onClose }: { typed: RefObject<string>; onClose: () => void }): null {
+function EarlyKeys({ early, onClose }: { early: RefObject<string>; onClose: () => void }): null {
   const close = useRef(onClose)
   close.current = onClose
   useLayoutEffect(() => {
-    typed.current = ''
+    early.current = ''
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
       event.preventDefault()
       event.stopPropagation()
       if (event.key === 'Escape') close.current()
-      else if (event.key === 'Backspace') typed.current = typed.current.slice(0, -1)
-      else if (event.key.length === 1) typed.current += event.key
+      else if (event.key === 'Backspace') early.current = early.current.slice(0, -1)
+      else if (event.key.length === 1) early.current += event.key
     }
     document.addEventListener('keydown', onKey, { capture: true })
     return () => document.removeEventListener('keydown', onKey, { capture: true })
-  }, [typed])
+  }, [early])
   return null
 }
 

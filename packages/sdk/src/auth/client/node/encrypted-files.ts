@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { access, type FileHandle, mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { access, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalid } from '../../../jsonrpc/error.ts'
 import { type CredentialStore, KeyedQueue } from '../credential-store.ts'
@@ -103,22 +103,12 @@ async function makeFolder(directory: string): Promise<void> {
 /** Replaces a file atomically. */
 async function replace(path: string, content: Uint8Array): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
-  const file = await open(draft, 'wx', 0o600)
   try {
-    await writeSynced(file, content)
+    await writeFile(draft, content, { flag: 'wx', mode: 0o600, flush: true })
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
     throw error
-  }
-}
-
-async function writeSynced(file: FileHandle, content: Uint8Array): Promise<void> {
-  try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
   }
 }
 

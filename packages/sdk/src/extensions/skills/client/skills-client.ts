@@ -1,7 +1,7 @@
 import type { ClientExtension } from '../../../client/extension.ts'
 import { allPages, type ListBound, type Page } from '../../../client/lists.ts'
 import type { CallOptions, Client, ReadOptions } from '../../../client/types.ts'
-import { jsonBytes } from '../../../jsonrpc/bytes.ts'
+import { fromBase64, jsonBytes } from '../../../jsonrpc/bytes.ts'
 import { McpError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
 import { isObject } from '../../../jsonrpc/parse.ts'
@@ -31,17 +31,14 @@ function contentAt(content: ResourceContents, size: number): Uint8Array | undefi
     return content.text.length > size ? undefined : bytesOf(content.text)
   }
   if ('blob' in content && typeof content.blob === 'string') {
-    return content.blob.length > 4 * Math.ceil(size / 3) ? undefined : fromBase64(content.uri, content.blob)
+    if (content.blob.length > 4 * Math.ceil(size / 3)) return undefined
+    try {
+      return fromBase64(content.blob)
+    } catch (cause) {
+      throw new McpError('PROTOCOL', `The content of ${content.uri} is not base64`, { cause })
+    }
   }
   throw new McpError('PROTOCOL', `The content of ${content.uri} is neither text nor bytes`)
-}
-
-function fromBase64(uri: string, text: string): Uint8Array {
-  try {
-    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
-  } catch (error) {
-    throw new McpError('PROTOCOL', `The content of ${uri} is not base64`, { cause: error })
-  }
 }
 
 /** A verified file of a skill. */

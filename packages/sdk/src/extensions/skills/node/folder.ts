@@ -24,27 +24,20 @@ const defaultMaxBytes = 67_108_864
 export async function skillsIn(folder: string, options: FolderOptions = {}): Promise<SkillValue[]> {
   const { under, maxBytes = defaultMaxBytes } = options
   const root = await realpath(folder)
-  const budget = new ByteBudget(maxBytes)
+  let left = maxBytes
+  const spend: Spend = (bytes, what) => {
+    left -= bytes
+    if (left < 0) throw invalid(what, 'the skills exceed the byte limit; raise "maxBytes"')
+  }
   const found: SkillValue[] = []
   for await (const path of skillFolders(root, [])) {
-    found.push(await readSkill(root, path, under, budget))
+    found.push(await readSkill(root, path, under, spend))
   }
   return found
 }
 
-/** The bytes that may still be read. */
-class ByteBudget {
-  #left: number
-
-  constructor(left: number) {
-    this.#left = left
-  }
-
-  spend(bytes: number, what: string): void {
-    this.#left -= bytes
-    if (this.#left < 0) throw invalid(what, 'the skills exceed the byte limit; raise "maxBytes"')
-  }
-}
+/** Counts the bytes of a file, and throws above the limit. */
+type Spend = (bytes: number, what: string) => void
 
 async function* skillFolders(root: string, path: readonly string[]): AsyncGenerator<readonly string[]> {
   const { files, folders } = await entriesOf(root, path)
@@ -60,14 +53,14 @@ async function readSkill(
   root: string,
   path: readonly string[],
   under: string | undefined,
-  budget: ByteBudget,
+  spend: Spend,
 ): Promise<SkillValue> {
   const files: Record<string, Uint8Array> = {}
   let count = 0
   for await (const file of filesIn(root, path)) {
     const what = join(root, ...file)
     if (++count > skillLimits.files) throw invalid(what, `a skill has at most ${skillLimits.files} files`)
-    files[file.slice(path.length).join('/')] = await readRegularFile(what, budget)
+    files[file.slice(path.length).join('/')] = await readRegularFile(what, spend)
   }
   const { [manifestName]: manifest, ...others } = files
   const text = manifest && textOf(manifest)
@@ -107,7 +100,7 @@ async function entriesOf(
 }
 
 /** The bytes of a regular file whose path has no symbolic link. */
-async function readRegularFile(path: string, budget: ByteBudget): Promise<Uint8Array> {
+async function readRegularFile(path: string, spend: Spend): Promise<Uint8Array> {
   const file = await open(
     path,
     constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
@@ -118,7 +111,7 @@ async function readRegularFile(path: string, budget: ByteBudget): Promise<Uint8A
     if (stat.size > skillLimits.bytes) {
       throw invalid(path, `it has ${stat.size} bytes; a skill has at most ${skillLimits.bytes}`)
     }
-    budget.spend(stat.size, path)
+    spend(stat.size, path)
     const bytes = new Uint8Array(stat.size)
     const { bytesRead } = await file.read(bytes, 0, stat.size, 0)
     if (bytesRead !== stat.size) throw invalid(path, 'it changed while it was read')

@@ -1,3 +1,4 @@
+import { maxTimerMs } from '../../../jsonrpc/deferred.ts'
 import { keepAlive } from '../../../jsonrpc/sse.ts'
 import { StallDetector } from '../backpressure-writer.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
@@ -14,8 +15,6 @@ export const listenMethod = 'subscriptions/listen'
 const checkMs = 30_000
 /** Consecutive checks that may fail before the credentials count as invalid. */
 const toleratedFailures = 1
-/** Maximum delay of a timer. */
-const longestMs = 2 ** 31 - 1
 
 /** Watches the credentials of an open stream, and calls back once when they are no longer valid. */
 class CredentialWatch {
@@ -52,7 +51,7 @@ class CredentialWatch {
     const left = endOf(this.#validity) + this.#patienceMs - Date.now()
     const ms = Math.min(left, this.#validity.stillCounts === undefined ? left : checkMs)
     if (ms === Number.POSITIVE_INFINITY) return
-    this.#timer = unref(setTimeout(() => this.#check(), Math.min(ms, longestMs)))
+    this.#timer = unref(setTimeout(() => this.#check(), Math.min(ms, maxTimerMs)))
   }
 
   #check(): void {

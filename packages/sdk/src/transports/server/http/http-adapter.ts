@@ -32,8 +32,6 @@ export interface HttpRequest extends HttpCaller {
   read(maxBytes: number, memory: MemoryAccount): Promise<Body>
 }
 
-/** `Uint8Array<ArrayBuffer>`, in a form that works before TypeScript 5.7. */
-
 /** The response to an HTTP request, independent of the runtime. */
 export interface HttpReply {
   extra: HeaderFields | undefined

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
+import { runOnce } from '../../../jsonrpc/deferred.ts'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
@@ -438,7 +439,6 @@ export async function listenOn(
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   const name = host.includes(':') ? `[${host}]` : host
-  let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     await onClose()
@@ -451,9 +451,6 @@ export async function listenOn(
   return {
     url: `http://${name}:${port}${path}`,
     port,
-    close: () => {
-      closing ??= close()
-      return closing
-    },
+    close: runOnce(close),
   }
 }

@@ -69,11 +69,7 @@ export class SharedAnswers {
       await new Promise((resolve) => unref(setTimeout(resolve, askAgainMs)))
       if (this.#questions.get(question) !== session) return
       const stored = this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
-      const isStored = await stored.then(
-        () => true,
-        () => false,
-      )
-      if (isStored) return
+      if (await stored.then(() => true).catch(() => false)) return
     }
   }
 

@@ -168,7 +168,7 @@ export class SharedCall implements RunMemory, StepMemory {
     let from: string | undefined
     while (true) {
       const before = await store.backplane.get(key)
-      const record = before === undefined ? undefined : callRecordOf(before)
+      const record = callRecordOf(before)
       const last = record?.parts.at(-1)
       if (before === undefined || record === undefined || last === undefined)
         return isGone ? 'interrupted' : 'running'
@@ -453,9 +453,9 @@ const isCallShape = shape({
   steps: object,
 })
 
-/** A record of this version; undefined for another one, and for one that has ended. */
-export function callRecordOf(stored: string): CallRecord | undefined {
-  if (stored === ended) return undefined
+/** A record of this version; undefined for none, for another one, and for one that has ended. */
+export function callRecordOf(stored: string | undefined): CallRecord | undefined {
+  if (stored === undefined || stored === ended) return undefined
   const value = parseJson(stored)
   return isRecord(value) ? value : undefined
 }

@@ -30,6 +30,7 @@ import {
 } from './sessions.ts'
 import { SharedAnswers } from './shared-answers.ts'
 import {
+  type CallRecord,
   type CallStore,
   callerOf,
   callKey,
@@ -125,8 +126,7 @@ export class SharedSessions {
     if (isStandalone(stream)) return false
     await session.verifyCalls()
     if (session.stream(stream) !== undefined) return false
-    const stored = await this.#backplane.get(callKey(session.id, stream))
-    const [first, ...later] = (stored === undefined ? undefined : callRecordOf(stored))?.parts ?? []
+    const [first, ...later] = (await this.#callRecord(session, stream))?.parts ?? []
     return later.length > 0 || first?.isReleased === true
   }
 
@@ -298,9 +298,7 @@ export class SharedSessions {
   ): Promise<boolean> {
     const node = nodeOf(stream)
     if (node === undefined) return false
-    const stored = await this.#backplane.get(callKey(session.id, stream))
-    const record = stored === undefined ? undefined : callRecordOf(stored)
-    const parts = record?.parts ?? [{ node }]
+    const parts = (await this.#callRecord(session, stream))?.parts ?? [{ node }]
     // Announced before the first read, so that every event stored after it is announced.
     this.#follow(session, stream, parts.at(-1)?.node ?? node)
     const at = parts[part]
@@ -377,8 +375,7 @@ export class SharedSessions {
     const taken = await SharedCall.take(this.#callStore(session.id), stream, part, until, id, isGone, begin)
     if (taken === 'running' || taken === 'left') return taken
     if (taken === 'interrupted') {
-      const stored = await this.#backplane.get(callKey(session.id, stream))
-      const record = stored === undefined ? undefined : callRecordOf(stored)
+      const record = await this.#callRecord(session, stream)
       return { interrupted: record === undefined ? undefined : interruption(record.ids) }
     }
     if (!(taken instanceof SharedCall)) {
@@ -406,6 +403,10 @@ export class SharedSessions {
     } catch (error) {
       post.answer(JSON.stringify(failure(request.id, refusalOf(error, request.method, server))))
     }
+  }
+
+  async #callRecord({ id }: HttpSession, stream: string): Promise<CallRecord | undefined> {
+    return callRecordOf(await this.#backplane.get(callKey(id, stream)))
   }
 
   #callStore(session: string): CallStore {

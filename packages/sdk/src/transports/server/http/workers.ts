@@ -1,5 +1,5 @@
 import type { Cluster, Worker } from 'node:cluster'
-import { deferred } from '../../../jsonrpc/deferred.ts'
+import { deferred, runOnce } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError, type McpErrorCode, messageOf } from '../../../jsonrpc/error.ts'
 import { type Backplane, type LogEntry, memoryBackplane } from '../../../request/backplane.ts'
 import type { HttpListener } from './node.ts'
@@ -12,8 +12,8 @@ import { workerVariable } from './options.ts'
 
 type Method = 'get' | 'set' | 'add' | 'swap' | 'delete' | 'append' | 'read' | 'publish'
 
-/** The parameters of `set`, `append` and the others, as JSON has them: null for undefined. */
-type Arguments = readonly (string | number | null)[]
+/** The parameters of `set`, `append` and the others. JSON has null for undefined. */
+type Arguments = readonly (string | number | null | undefined)[]
 
 /** How a listener is ended, or prepared for its end. */
 type Ending = 'drain' | 'close handler' | 'close listener'
@@ -27,7 +27,7 @@ type FromWorker =
   | { readonly type: 'ended'; readonly id: number }
 
 type FromPrimary =
-  | { readonly type: 'result'; readonly id: number; readonly result?: Result }
+  | { readonly type: 'result'; readonly id: number; readonly result?: Result | undefined }
   | { readonly type: 'error'; readonly id: number; readonly code: McpErrorCode; readonly message: string }
   | { readonly type: 'message'; readonly topic: string; readonly message: string }
   | {
@@ -116,23 +116,18 @@ class PrimaryChannel {
   join(listener: HttpListener, endable: Endable): HttpListener {
     const index = this.#ends.length
     this.#open++
-    let closing: Promise<void> | undefined
-    const close = async (): Promise<void> => {
+    const close = runOnce(async () => {
       await listener.close()
       this.#open--
       // Without a listener the channel must not keep the process alive.
       if (this.#open === 0) (await import('node:cluster')).default.worker?.disconnect()
-    }
-    const closeOnce = (): Promise<void> => {
-      closing ??= close()
-      return closing
-    }
+    })
     this.#ends.push((ending, times) => {
       if (ending === 'drain') return endable.drain(times)
-      return ending === 'close handler' ? endable.closeHandler() : closeOnce()
+      return ending === 'close handler' ? endable.closeHandler() : close()
     })
     this.#send({ type: 'listening', index, url: listener.url, port: listener.port })
-    return { url: listener.url, port: listener.port, close: closeOnce }
+    return { url: listener.url, port: listener.port, close }
   }
 
   /** A free port for the next listener, the same one in every worker, also after all of them were replaced. */
@@ -203,14 +198,13 @@ class PrimaryChannel {
         const value = await call('get', key)
         return typeof value === 'string' ? value : undefined
       },
-      set: async (key, value, ttlMs, owner) => void (await call('set', key, value, ttlMs, owner ?? null)),
-      add: async (key, value, ttlMs, owner) => (await call('add', key, value, ttlMs, owner ?? null)) === true,
-      swap: async (key, expected, value, ttlMs) => (await call('swap', key, expected, value, ttlMs)) === true,
+      set: async (...args) => void (await call('set', ...args)),
+      add: async (...args) => (await call('add', ...args)) === true,
+      swap: async (...args) => (await call('swap', ...args)) === true,
       delete: async (key) => void (await call('delete', key)),
-      append: async (log, entry, keep, ttlMs, previous) =>
-        String(await call('append', log, entry, keep, ttlMs, previous ?? null)),
-      read: async (log, position, newest) => {
-        const entries = await call('read', log, position, newest ?? null)
+      append: async (...args) => String(await call('append', ...args)),
+      read: async (...args) => {
+        const entries = await call('read', ...args)
         return typeof entries === 'object' ? [...entries] : undefined
       },
       publish: async (topic, message) => void (await call('publish', topic, message)),
@@ -334,15 +328,11 @@ class Workers {
       await this.#close(index)
       throw result
     }
-    let closing: Promise<void> | undefined
     return {
       ...result,
       drain: (times) => this.#end(index, 'drain', times),
       closeHandler: () => this.#end(index, 'close handler', {}),
-      close: () => {
-        closing ??= this.#close(index)
-        return closing
-      },
+      close: runOnce(() => this.#close(index)),
     }
   }
 
@@ -423,7 +413,7 @@ class Workers {
       case 'call': {
         const { id } = message
         perform(this.#backplane, message).then(
-          (result) => send(result === undefined ? { type: 'result', id } : { type: 'result', id, result }),
+          (result) => send({ type: 'result', id, result }),
           (error) => {
             const code = error instanceof McpError ? error.code : 'PROTOCOL'
             send({ type: 'error', id, code, message: messageOf(error) })
@@ -475,34 +465,13 @@ class Workers {
   }
 }
 
+/** Calls the backplane with the arguments that a worker sent. */
 async function perform(
   backplane: Backplane,
-  { method, args: [first, second, third, fourth, fifth] }: Extract<FromWorker, { type: 'call' }>,
+  { method, args }: Extract<FromWorker, { type: 'call' }>,
 ): Promise<Result | undefined> {
-  const name = String(first)
-  const optional = (value: string | number | null | undefined): string | undefined =>
-    value === null || value === undefined ? undefined : String(value)
-  switch (method) {
-    case 'get':
-      return backplane.get(name)
-    case 'set':
-      await backplane.set(name, String(second), Number(third), optional(fourth))
-      return undefined
-    case 'add':
-      return backplane.add(name, String(second), Number(third), optional(fourth))
-    case 'swap':
-      return backplane.swap(name, String(second), String(third), Number(fourth))
-    case 'delete':
-      await backplane.delete(name)
-      return undefined
-    case 'append':
-      return backplane.append(name, String(second), Number(third), Number(fourth), optional(fifth))
-    case 'read':
-      return backplane.read(name, String(second), optional(third))
-    case 'publish':
-      await backplane.publish(name, String(second))
-      return undefined
-  }
+  const given = args.map((value) => value ?? undefined)
+  return Reflect.apply(backplane[method], backplane, given)
 }
 
 async function freePort(host: string): Promise<number> {

@@ -1,0 +1,36 @@
+import { type ReactNode, useEffect, useState } from 'react'
+
+type Component<Props> = (props: Props) => ReactNode
+
+/**
+ * A component whose code is loaded when it is first shown; until then `Fallback` is shown with the same properties. It takes the
+ * place of `lazy` and `Suspense`, since React shows what replaces a fallback 300 ms after the fallback at the earliest. An error of
+ * the loading is thrown when it renders, for the `Part` around it.
+ */
+export function loaded<Props extends object>(
+  load: () => Promise<{ readonly default: Component<Props> }>,
+  Fallback?: Component<Props>,
+): Component<Props> {
+  let known: Component<Props> | undefined
+  return function Loaded(props) {
+    const [failure, setFailure] = useState<{ readonly error: unknown }>()
+    const [Content, setContent] = useState(() => known)
+    useEffect(() => {
+      if (Content !== undefined) return
+      let isGone = false
+      load().then(
+        (module) => {
+          known = module.default
+          if (!isGone) setContent(() => known)
+        },
+        (error: unknown) => isGone || setFailure({ error }),
+      )
+      return () => {
+        isGone = true
+      }
+    }, [Content])
+    if (failure !== undefined) throw failure.error
+    if (Content !== undefined) return <Content {...props} />
+    return Fallback === undefined ? null : <Fallback {...props} />
+  }
+}
