@@ -139,11 +139,11 @@ export class AppBridge {
     if (this.#state === 'closed') return
     const wasReady = this.isReady
     if (wasReady) {
-      const over = Promise.withResolvers<void>()
-      this.#teardown = over.resolve
+      const ended = Promise.withResolvers<void>()
+      this.#teardown = ended.resolve
       this.#options.post({ jsonrpc: '2.0', id: teardownId, method: 'ui/resource-teardown', params: {} })
-      const timer = setTimeout(over.resolve, teardownMs)
-      await over.promise
+      const timer = setTimeout(ended.resolve, teardownMs)
+      await ended.promise
       clearTimeout(timer)
     }
     this.#state = 'closed'

@@ -308,10 +308,10 @@ function readOwn(
       const line = document.lineOf(pathOf(problem.path))
       if (line !== undefined) problem.line = line
     }
-    const told = policyProblems
+    const reported = policyProblems
       .map(({ path, message, line }) => `${line === undefined ? '' : `line ${line}: `}${path} ${message}`)
       .join('; ')
-    throw new ConfigError(file, `the policy cannot be followed in full: ${told}`, policyProblems)
+    throw new ConfigError(file, `the policy cannot be followed in full: ${reported}`, policyProblems)
   }
   return {
     ...section,

@@ -33,7 +33,7 @@ export interface Welcome {
   readonly host: string
   readonly version: string
   readonly build: string
-  /** The host knows the client from an earlier connection, with its surface and its calls. */
+  /** The host still has the surface and the calls of an earlier connection of this client. */
   readonly isKnown: boolean
 }
 

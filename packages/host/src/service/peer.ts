@@ -144,7 +144,7 @@ interface PeerContext {
 /** One connection. */
 class Peer {
   record: ClientRecord | undefined
-  /** The client said that it will not reconnect. */
+  /** The client sent `bye`: it will not reconnect. */
   isFinal = false
   readonly #service: HostService
   readonly #checks: Checks

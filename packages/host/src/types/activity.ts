@@ -66,7 +66,7 @@ export interface ActivityVerification {
   sound: boolean
   /** Links that were verified. */
   checked: number
-  /** The last link: a copy of its hash kept elsewhere proves later that nothing up to it was changed. */
+  /** The last link: with a copy of its hash outside this machine, you can verify later that nothing up to it was changed. */
   head: { position: number; hash: string }
   /** The links removed by `pruneActivity`: the last removed link, and the hash from which the chain continues. */
   pruned?: { position: number; hash: string; at: string; before: string; rows: number }

@@ -37,7 +37,7 @@ export interface AppFile {
   readonly blob?: string
 }
 
-/** A request of an app: to show its page, or for an action outside its frame. */
+/** A request of an app: to show its page, or to act outside its frame. */
 export type AppWish =
   | {
       readonly kind: 'page'
@@ -63,7 +63,7 @@ export interface AppPage extends AppRef, AppVersion {
   readonly site: string
   /** The granted permissions. */
   readonly granted: readonly AppPermission[]
-  /** Whether it prefers a border; absent if it does not say. */
+  /** Whether it prefers a border; absent if it declares no preference. */
   readonly prefersBorder?: boolean
   /** The tool whose call it shows. */
   readonly tool: Tool

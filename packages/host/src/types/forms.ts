@@ -33,7 +33,7 @@ export interface FormField {
   readonly description?: string
   /** How the field is filled in. */
   readonly kind: FieldKind
-  /** Whether the server wants a value. */
+  /** Whether the server requires a value. */
   readonly required: boolean
   /** Whether the value is left out if none is given. Otherwise the default is sent, or a value is required. */
   readonly omissible: boolean

@@ -97,7 +97,7 @@ export interface SamplingSettings {
   redact?: readonly RedactionRule[]
 }
 
-/** A part of a conversation that a server wants added to its request. */
+/** A part of a conversation that a server asks to be added to its request. */
 export interface ContextText {
   /** Names it in the answer: the id of the activity of the call. */
   id: string

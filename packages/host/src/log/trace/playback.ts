@@ -32,7 +32,7 @@ export async function playBack(
 ): Promise<void> {
   const turns = new Map<string, number>()
   const questions = new Map<string, (answer: JsonRecord) => void>()
-  let asked = 0
+  let requestCount = 0
 
   const send = (message: JsonRecord): void => {
     output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -59,8 +59,8 @@ export async function playBack(
   }
 
   async function ask(message: JsonRecord, expected: JsonRecord): Promise<string | undefined> {
-    asked += 1
-    const id = `recorded-${asked}`
+    requestCount += 1
+    const id = `recorded-${requestCount}`
     const answered = new Promise<JsonRecord>((resolve) => questions.set(id, resolve))
     send({ id, ...message })
     const answer = await answered
