@@ -50,7 +50,7 @@ async function caller(): Promise<() => Promise<unknown>> {
       })
       await client.ready()
       const request = { kind: 'call', tool: 'bench__echo', arguments: { text: 'Hello' } } as const
-      return async () => client.call('runs.wait', { id: await client.call('runs.start', { request }) })
+      return () => client.call('runs.perform', { request })
     }
     case 'plain-host': {
       const plain = await plainHost(server, place)

@@ -89,6 +89,7 @@ export function problemWithName(name: string): string | undefined {
 function suggestedName(name: string): string {
   const suggested = name
     .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]+/g, '-')
     .replaceAll(/^[.-]+|[.-]+$/g, '')

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { JsonObject, JsonSchema } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
+import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
 import { whyUnreadable } from './unreadable.ts'
 
@@ -73,7 +74,11 @@ export function requireAll(args: JsonObject, schema: JsonSchema): void {
       isObject(property) && typeof property.description === 'string' ? `: ${property.description}` : ''
     return `  ${name}${description}`
   })
-  throw usageError(`Missing ${missing.length === 1 ? 'argument' : 'arguments'}:\n${lines.join('\n')}`)
+  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name))
+  const surplus = unknown.map((name) => `\nThere is no argument "${oneLine(name)}".`)
+  throw usageError(
+    `Missing ${missing.length === 1 ? 'argument' : 'arguments'}:\n${lines.join('\n')}${surplus.join('')}`,
+  )
 }
 
 function split(word: string): { key: string; json: boolean; text: string } {

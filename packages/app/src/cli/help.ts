@@ -44,6 +44,12 @@ provider below whose variables are set. A variable in the second column is neede
   OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat --model compatible/qwen3
   jackfield chat --model ollama/llama3.2`
 
+/** What a program of `jackfield run` looks like. */
+export const programHelp = `
+A program is the body of an async function, without import and export. --types prints the declarations of your servers:
+  const { text } = await servers.everything['get-sum']({ a: 2, b: 3 })
+  return text`
+
 /** The format of an answers file, in the help of commands with `--answers`. */
 export const answersHelp = `
 An answers file (--answers FILE) answers what servers ask where no person is there. Of a list, the first entry that matches is used:

@@ -5,13 +5,14 @@ import type { InboxOptions } from '../commands/inbox.ts'
 import type { ServersOptions } from '../commands/servers.ts'
 import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
+import { oneLine } from '../output/sanitize.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addCompletionCommands } from './completion-commands.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { addDaemonCommands } from './daemon-commands.ts'
 import { ExitCode, interruptedBy, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { answersHelp, completeHelp, groupCommands, modelHelp } from './help.ts'
+import { answersHelp, completeHelp, groupCommands, modelHelp, programHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
@@ -51,7 +52,7 @@ row in the activity log (jackfield activity), kept in ~/.local/share/jackfield u
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
-Exit codes: 0 done; 1 the tool failed, was refused, or asked what nobody could be asked here, or a conversation was cut short; 2 wrong usage, no usable
+Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no person could be asked, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
 is disabled until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
 the command runs until then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"},
@@ -145,7 +146,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     (made) =>
       serverNames(made)
         .option('--types', 'print the type declarations of the API it can use')
-        .option('--max-calls <count>', 'maximum number of tool calls', count, 200),
+        .option('--max-calls <count>', 'maximum number of tool calls', count, 200)
+        .addHelpText('after', programHelp),
   )
   server(
     'generate <client|cli> <target>',
@@ -356,6 +358,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   groupCommands(program)
   completeHelp(program, shared)
   try {
+    checkFirstWords(program, own)
     await program.parseAsync([...own], { from: 'user' })
     // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
     return interruptedBy(io.signal) ?? code
@@ -377,6 +380,17 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   }
 }
 
+/** @throws a usage error for options before the command, and for help about a command that does not exist */
+function checkFirstWords(program: Command, [first = '', second]: readonly string[]): void {
+  if (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first))
+    throw usageError(
+      `There is no option ${oneLine(first)} before a command. Options follow the command, as in: jackfield tools --json`,
+    )
+  if (first !== 'help' || second === undefined || second.startsWith('-')) return
+  if ([...program.commands.map((command) => command.name()), 'help'].includes(second)) return
+  throw usageError(`There is no command "${oneLine(second)}". jackfield --help lists all commands.`)
+}
+
 function withServerOptions(command: Command): Command {
   return withSharedOptions(command).addOption(jsonOption())
 }
@@ -389,7 +403,7 @@ function withSharedOptions(command: Command): Command {
     .addOption(envOption())
     .addOption(noStoreOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
-    .option('--era <era>', 'auto, modern or legacy')
+    .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
     .option('--revision <date>', 'use only this protocol revision')
     .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', seconds)
     .option('-v, --verbose', 'show protocol messages and the stderr of the server')

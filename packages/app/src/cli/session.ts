@@ -406,7 +406,7 @@ function approves({ name, config }: Target): boolean {
 
 async function cannotConnect(
   target: Target,
-  { state, reason, fixes, error }: Extract<ConnectionState, { fixes: readonly Fix[] }>,
+  { reason, fixes, error }: Extract<ConnectionState, { fixes: readonly Fix[] }>,
   { era, revision, timeout }: SessionOptions,
   said: readonly string[],
   io: Io,
@@ -429,22 +429,34 @@ async function cannotConnect(
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
   const noKey = isAboutKey(error?.data)
-  const hint = noKey ? '' : await wantedVariables(target, `${why}\n${said.join('')}`, io)
+  const hint = noKey
+    ? ''
+    : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target)
+      ? "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
+      : await wantedVariables(target, `${why}\n${said.join('')}`, io)
   // No connection was attempted: access to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
-    fixes: isAsked ? [] : fixesHere(target, state, fixes),
+    fixes: isAsked ? [] : fixesHere(target, fixes),
   })
 }
 
-/** What of the fixes of a server can be done with the target of this command: one that is not configured has no entry to correct. */
-function fixesHere(
-  { config }: Target,
-  state: ConnectionState['state'],
-  fixes: readonly Fix[],
-): readonly Fix[] {
-  return config === undefined && state !== 'needs-sign-in' ? [] : fixes
+/** Whether the user typed a URL, which has no entry in a configuration that could be corrected. */
+function isUnconfiguredUrl({ config, server }: Target): boolean {
+  return config === undefined && 'url' in server
+}
+
+/**
+ * What of the fixes of a server can be done with the target of this command: a server that is not configured has no entry to
+ * correct, and commands know it by its URL.
+ */
+function fixesHere({ config, server }: Target, fixes: readonly Fix[]): readonly Fix[] {
+  if (config !== undefined) return fixes
+  if (!('url' in server)) return []
+  return fixes.flatMap((fix) =>
+    fix.action === 'sign-in' || fix.action === 'diagnose' ? [{ ...fix, server: server.url }] : [],
+  )
 }
 
 /**

@@ -136,9 +136,10 @@ function flagsOf(command: Command): Candidate[] {
   ]
 }
 
-/** The words of a description such as `auto, modern or legacy`. */
+/** The words of a description such as `auto, modern (2026-07-28) or legacy`. */
 function choicesIn(description: string): string[] {
-  return /^\w+(?:, \w+)* or \w+$/.test(description) ? description.split(/, | or /) : []
+  const words = description.replaceAll(/ \([^)]*\)/g, '')
+  return /^\w+(?:, \w+)* or \w+$/.test(words) ? words.split(/, | or /) : []
 }
 
 /** The positional argument at the place of the current word, as the usage of the command names it. */

@@ -146,7 +146,8 @@ export async function allowServer(
   const names = namesOf(words, options, config)
   await using host = quietHost(config, options, io)
   const done: { server: string; allowed: true; changed: boolean }[] = []
-  for (const name of names) done.push(await allowOne(name, host, output))
+  for (const name of names)
+    done.push(await allowOne(name, 'url' in (config.servers[name] ?? {}), host, output))
   output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
     done
       .map(({ server, changed }) =>
@@ -159,11 +160,11 @@ export async function allowServer(
   return ExitCode.done
 }
 
-async function allowOne(name: string, host: Host, output: Output) {
+async function allowOne(name: string, isAddress: boolean, host: Host, output: Output) {
   const needed = await host.consents.needed(name)
   if (needed === undefined) return { server: name, allowed: true as const, changed: false }
   const { file, command, program, given, findings, before } = needed
-  output.note(`${oneLine(name)} of ${file} runs:`)
+  output.note(`${oneLine(name)} of ${file} ${isAddress ? 'is at' : 'runs'}:`)
   output.note(`  ${oneLine(command)}`)
   if (program !== undefined) output.note(`The program is: ${oneLine(program)}`)
   if (before !== undefined) output.note(`You agreed to this before:\n  ${oneLine(before)}`)
@@ -210,7 +211,7 @@ function namesOf(words: readonly string[], { all }: AllowOptions, config: Layere
   if (all === true && words.length > 0) throw usageError('Give names or --all, not both.')
   if (all !== true && words.length === 0)
     throw usageError(
-      'Which server? Name some, or give --all. jackfield config shows those that wait for you.',
+      'Which server? Name some, or give --all. jackfield config lists those that need approval.',
     )
   const unknown = words.find((name) => !Object.hasOwn(config.servers, name))
   if (unknown !== undefined) throw unknownServer(unknown, config)
@@ -239,7 +240,7 @@ async function listedOf(
       ? 'off'
       : (await host.consents.needed(name)) === undefined
         ? 'on'
-        : 'waits for your yes'
+        : 'needs approval'
   return { name, what: host.secrets.redact(what), origin, state }
 }
 

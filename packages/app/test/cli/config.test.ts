@@ -79,7 +79,7 @@ describe.concurrent('config', () => {
     const { code, stdout } = await run(['config', '--store', ':memory:'], { cwd })
     expect(code).toBe(2)
     expect(stdout).toMatch(/^3 servers in 2 files\n/)
-    expect(stdout).toMatch(/here +waits for your yes +\.mcp\.json:3 \(project\) +a --api-key \[api-key\]/)
+    expect(stdout).toMatch(/here +needs approval +\.mcp\.json:3 \(project\) +a --api-key \[api-key\]/)
     expect(stdout).toMatch(/mine +on +\.config\/jackfield\/config\.json:3 \(user\)/)
     expect(stdout).toMatch(/off +off/)
     expect(stdout).toContain('.mcp.json:10: mcpServers.bad needs "command"')

@@ -38,6 +38,13 @@ describe.concurrent('exit codes', () => {
     ['no rule to preview', ['policy', 'preview'], 'Usage: jackfield policy preview <rule>'],
     ['nothing after --', ['tools', '--'], 'Nothing follows --'],
     ['a missing argument', onEverything('call', 'get-sum', 'a=1'), 'Missing argument:\n  b'],
+    [
+      'an argument that does not exist instead of one that does',
+      onEverything('call', 'get-sum', 'a=1', 'c=2'),
+      'There is no argument "c".',
+    ],
+    ['help about no command', ['help', 'tool'], 'There is no command "tool"'],
+    ['an option before the command', ['--timeout', '2', 'tools'], 'Options follow the command'],
     ['an argument of the wrong type', onEverything('call', 'get-sum', 'a=1', 'b=x'), 'b must be a number'],
     ['a bad era', onEverything('tools', '--era', 'old'), '--era is auto, modern or legacy'],
     ['a bad timeout', onEverything('tools', '--timeout', 'x'), 'must be a number of seconds'],
@@ -67,10 +74,12 @@ describe.concurrent('exit codes', () => {
   })
 
   test('a server that cannot be reached or started is 3, with the reason', async () => {
-    expect(await runProcess(['tools', 'http://127.0.0.1:1024/mcp'])).toMatchObject({
+    const closed = await runProcess(['tools', 'http://127.0.0.1:1024/mcp'])
+    expect(closed).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/Cannot connect to 127\.0\.0\.1:1024: .*ECONNREFUSED/),
     })
+    expect(closed.stderr).toContain('jackfield doctor http://127.0.0.1:1024/mcp')
     expect(await runProcess(['tools', '--', 'no-such-program'])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('no such program'),

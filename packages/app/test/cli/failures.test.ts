@@ -65,13 +65,13 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
       JSON.parse((await run(['config', '--json'], { cwd })).stdout).servers.map(
         ({ state }: { state: string }) => state,
       )
-    expect(await states()).toEqual(['on', 'on', 'waits for your yes'])
+    expect(await states()).toEqual(['on', 'on', 'needs approval'])
     expect((await run(['config', 'allow', 'three', 'nope'], { cwd })).code).toBe(2)
-    expect(await states()).toEqual(['on', 'on', 'waits for your yes'])
+    expect(await states()).toEqual(['on', 'on', 'needs approval'])
     expect((await run(['config', 'allow', '--all'], { cwd })).code).toBe(0)
     expect(await states()).toEqual(['on', 'on', 'on'])
     expect((await run(['config', 'forbid', 'one', 'two'], { cwd })).code).toBe(0)
-    expect(await states()).toEqual(['waits for your yes', 'waits for your yes', 'on'])
+    expect(await states()).toEqual(['needs approval', 'needs approval', 'on'])
   })
 
   test.each([401, 404])('a piped conversation fails when the model responds with %i', async (status) => {

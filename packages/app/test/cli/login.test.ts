@@ -79,6 +79,9 @@ test('reports that no login is possible', { timeout: 60_000 }, async () => {
   const key = { JACKFIELD_KEY_FILE: join(tempFolder(), 'key'), XDG_DATA_HOME: tempFolder() }
   const header = await run(['logout', 'http://127.0.0.1:1/mcp', '--json'], { env: key })
   expect(header.code).toBe(0)
+  const tools = await run(['tools', shop.url], { env: key })
+  expect(tools).toMatchObject({ code: 3, stderr: expect.stringContaining(`jackfield login ${shop.url}`) })
+  expect(tools.stderr).toContain("--header 'Authorization: Bearer <token>'")
   shop.as.metadata = { authorization_endpoint: undefined }
   const broken = await run(['login', shop.url], { env: key })
   expect(broken.code).not.toBe(0)

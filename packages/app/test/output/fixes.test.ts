@@ -11,7 +11,7 @@ describe('a fix on a terminal', () => {
       'Agree to start shop: jackfield config allow shop, or for everything that this folder names: --start-what-this-folder-names',
       'Diagnose the connection to shop: jackfield doctor shop',
       'Review the definitions of shop: jackfield trust shop',
-      'Check that the command of shop is installed and may be run.',
+      'Check the command, arguments and variables of shop in its configuration.',
       'Check that shop runs and that its address is right.',
       'Check the "headers" of shop in its configuration.',
       'Remove "era" from the configuration of shop.',

@@ -15,7 +15,7 @@ import type {
 } from '../types/index.ts'
 import { problemWithArguments } from './broker.ts'
 import { checkedResult, withheldResult } from './call-results.ts'
-import type { QuestionQueue } from './inbox/question-queue.ts'
+import { cannotAsk, type QuestionQueue } from './inbox/question-queue.ts'
 import { argumentPatternsOf } from './policy/grants.ts'
 import type { Policy, PolicySubject, Ruling } from './policy/policy.ts'
 
@@ -60,7 +60,7 @@ export async function approval(
   const { questions, recorder } = deps
   const { decision } = ruling
   if (!questions.canAsk('approval')) {
-    const reason = `no person can be asked here (${questions.names}), and rule "${decision.rule}" says to ask`
+    const reason = `${cannotAsk(questions.names)}, and rule "${decision.rule}" says to ask`
     return { allowed: false, outcome: 'denied', reason }
   }
   const row = recorder.open({
@@ -219,7 +219,7 @@ export async function release(
   }
   if (!questions.canAsk('result')) {
     row.close('denied', { reason: 'no-surface' })
-    return keep(`no person can be asked here (${questions.names}), and rule "${decision.rule}" says to ask`)
+    return keep(`${cannotAsk(questions.names)}, and rule "${decision.rule}" says to ask`)
   }
   try {
     const { conversation, caller } = subject

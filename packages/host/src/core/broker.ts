@@ -104,7 +104,7 @@ export class Broker {
     const ruling = outOfUse ?? policy.decide(subject, typed)
     const { decision } = ruling
     const cause = options.cause ?? null
-    const row = recorder.open({
+    const row = await recorder.openSoon({
       kind: 'call',
       server: entry.server,
       cause,
@@ -121,10 +121,14 @@ export class Broker {
       },
     })
     options.onRow?.(row.id)
-    const finish = (outcome: string, result: CallToolResult, more: ResultFields = {}): BrokeredCall => {
+    const finish = async (
+      outcome: string,
+      result: CallToolResult,
+      more: ResultFields = {},
+    ): Promise<BrokeredCall> => {
       const { denied = false, given: own = result, ...told } = more
       const { edited, ...rest } = told
-      row.close(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
+      await row.closeSoon(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
       return { result, denied, decision, activity: row.id, ...told }
     }
 

@@ -3,35 +3,48 @@ import type { Channel } from './frames.ts'
 
 /** Maximum characters of one frame. */
 const maxFrameChars = 33_554_432
+/** Characters that are written without delay. */
+const maxUnwrittenChars = 65_536
 
 /** A channel over a stream, with one frame per line. */
 export function streamChannel(stream: Duplex): Channel {
   let closing: string | undefined
+  /** Frames that are sent in succession are written at once: each write may wake up the other process. */
+  let unwritten = ''
+  const write = (): void => {
+    const frames = unwritten
+    unwritten = ''
+    if (frames !== '' && stream.writable) stream.write(frames)
+  }
   return {
     get unsent() {
-      return stream.writableLength
+      return unwritten.length + stream.writableLength
     },
     send(frame) {
-      if (closing === undefined && !stream.destroyed) stream.write(`${frame}\n`)
+      if (closing !== undefined || stream.destroyed) return
+      if (unwritten === '') queueMicrotask(write)
+      unwritten += `${frame}\n`
+      if (unwritten.length > maxUnwrittenChars) write()
     },
     listen(message, closed) {
-      const decoder = new TextDecoder()
       let parts: string[] = []
       let length = 0
       let reason = 'the other side closed the connection'
-      stream.on('data', (chunk: Buffer) => {
-        const lines = decoder.decode(chunk, { stream: true }).split('\n')
-        for (const [n, line] of lines.entries()) {
-          if (stream.destroyed) return
-          parts.push(line)
-          length += line.length
+      stream.setEncoding('utf8')
+      stream.on('data', (text: string) => {
+        for (let from = 0; from < text.length && !stream.destroyed; ) {
+          const end = text.indexOf('\n', from)
+          const part = text.slice(from, end < 0 ? text.length : end)
+          from += part.length + 1
+          length += part.length
+          parts.push(part)
           if (length > maxFrameChars) {
             reason = 'a frame was too large'
             stream.destroy()
             return
           }
-          if (n === lines.length - 1) continue
-          const frame = parts.join('')
+          if (end < 0) return
+          const frame = parts.length === 1 ? part : parts.join('')
           parts = []
           length = 0
           message(frame)
@@ -40,12 +53,16 @@ export function streamChannel(stream: Duplex): Channel {
       stream.on('error', (error) => {
         reason = error.message
       })
-      stream.once('end', () => stream.end())
+      stream.once('end', () => {
+        write()
+        stream.end()
+      })
       stream.once('close', () => closed(closing ?? reason))
     },
     close(why = 'this side closed the connection') {
       if (closing !== undefined) return
       closing = why
+      write()
       stream.end()
     },
   }

@@ -160,6 +160,8 @@ export interface Methods {
    * questions wait for a surface of any client, else they fail at once; default true.
    */
   'runs.start': Call<{ request: RunRequest; attached?: boolean; asks?: boolean }, string>
+  /** Starts a run and returns it when it has ended. A client that cancels this call stops the run. */
+  'runs.perform': Call<{ request: RunRequest; attached?: boolean; asks?: boolean }, Run>
   /** The run with its result, if it has ended. */
   'runs.get': Call<Id, Run>
   /** Returns the run when it has ended. */

@@ -34,6 +34,7 @@ const kinds: { readonly [M in MethodName]: MethodKind } = {
   'servers.ping': read,
   'servers.setLogLevel': effect,
   'runs.start': effect,
+  'runs.perform': effect,
   'runs.get': read,
   'runs.wait': read,
   'runs.stop': effect,

@@ -67,6 +67,23 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
+  'runs.perform': async (
+    { request, attached = false, asks = true },
+    service,
+    { name: by, signal, closed },
+  ) => {
+    const { runs } = service
+    const id = service.startRun(request, { by, asks, ...(attached && { signal: closed }) })
+    const stop = (): void => {
+      if (!closed.aborted) runs.stop(id, by)
+    }
+    signal.addEventListener('abort', stop)
+    try {
+      return await runs.wait(id)
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  },
   'runs.get': ({ id }, { runs }) => runs.get(id),
   'runs.wait': ({ id }, { runs }, { signal }) => runs.wait(id, signal),
   'runs.stop': ({ id }, { runs }, { name: by }) => {
@@ -306,17 +323,17 @@ export async function runMethod(
   return await run(method, params, checks, service, caller)
 }
 
-async function run<M extends MethodName>(
+function run<M extends MethodName>(
   method: M,
   params: unknown,
   checks: Checks,
   service: HostService,
   caller: Caller,
-): Promise<Methods[M]['result']> {
+): Methods[M]['result'] | Promise<Methods[M]['result']> {
   if (!checks.isParams(method, params))
     throw new McpError('INVALID', `The parameters of ${method} do not fit: ${checks.faultOf(method, params)}`)
   const work: Run<M> = methods[method]
-  return await work(params, service, caller)
+  return work(params, service, caller)
 }
 
 function isMethod(method: string): method is MethodName {

@@ -84,6 +84,11 @@ const runRequest = z.discriminatedUnion('kind', [
     maxCalls: count.exactOptional(),
   }),
 ])
+const newRun = z.strictObject({
+  request: runRequest,
+  attached: z.boolean().exactOptional(),
+  asks: z.boolean().exactOptional(),
+})
 const trustItems = z
   .array(
     z.strictObject({
@@ -143,11 +148,8 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'servers.details': z.strictObject({ server: name }),
   'servers.ping': z.strictObject({ server: name }),
   'servers.setLogLevel': z.strictObject({ server: name, level: logLevel }),
-  'runs.start': z.strictObject({
-    request: runRequest,
-    attached: z.boolean().exactOptional(),
-    asks: z.boolean().exactOptional(),
-  }),
+  'runs.start': newRun,
+  'runs.perform': newRun,
   'runs.get': z.strictObject({ id: name }),
   'runs.wait': z.strictObject({ id: name }),
   'runs.stop': z.strictObject({ id: name }),

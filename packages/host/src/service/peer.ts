@@ -1,15 +1,15 @@
 import { McpError } from '@jackfield/sdk'
-import { linkSignals } from '../shared/signals.ts'
 import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
-import type { Channel, ClientFrame, HostFrame } from './frames.ts'
-import { methodKind } from './method-kinds.ts'
-import { type Checks, noChecks, runMethod } from './methods.ts'
+import type { Channel, ClientFrame, Fault, HostFrame } from './frames.ts'
+import { type MethodKind, methodKind } from './method-kinds.ts'
+import { type Caller, type Checks, noChecks, runMethod } from './methods.ts'
 import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
 
-/** Results of calls with effects that are kept for a client that repeats a call. */
+/** Results of calls with effects that are kept for a client that repeats a call, and their characters as JSON. */
 const maxStoredResults = 500
+const maxStoredCharacters = 33_554_432
 /** Buffered bytes above which topic changes are dropped; whole rows follow later. */
 const staleBytes = 4_194_304
 /** Buffered bytes below which the rows of such a topic are sent. */
@@ -26,10 +26,46 @@ const maxCalls = 1_000
 interface ClientRecord {
   readonly id: string
   readonly name: string
-  readonly results: Map<number, Promise<HostFrame>>
+  readonly results: Results
+  /** Calls with effects in progress: they continue without a connection. */
+  readonly running: Set<AbortController>
   readonly gone: AbortController
   peer: Peer | undefined
   leaving: NodeJS.Timeout | undefined
+}
+
+/** The frames that answer a client's calls with effects, so that no call runs twice. */
+class Results {
+  readonly #frames = new Map<number, { readonly frame: Promise<string>; characters: number }>()
+  #characters = 0
+  /** The last call whose frame was dropped. */
+  #dropped = 0
+
+  get(call: number): Promise<string> | undefined {
+    return this.#frames.get(call)?.frame
+  }
+
+  /** Whether the call ran, and its frame is not kept any more. */
+  isDropped(call: number): boolean {
+    return call <= this.#dropped
+  }
+
+  add(call: number, frame: Promise<string>): void {
+    const result = { frame, characters: 0 }
+    this.#frames.set(call, result)
+    frame.then(({ length }) => {
+      result.characters = length
+      this.#characters += length
+      for (const [oldest, { characters }] of this.#frames) {
+        if (this.#frames.size <= maxStoredResults && this.#characters <= maxStoredCharacters) return
+        // It is in progress.
+        if (characters === 0) continue
+        this.#frames.delete(oldest)
+        this.#characters -= characters
+        this.#dropped = Math.max(this.#dropped, oldest)
+      }
+    })
+  }
 }
 
 /** What the clients of a host may do. */
@@ -108,7 +144,8 @@ export class PeerServer {
     const record: ClientRecord = {
       id,
       name,
-      results: new Map(),
+      results: new Results(),
+      running: new Set(),
       gone: new AbortController(),
       peer,
       leaving: undefined,
@@ -130,7 +167,9 @@ export class PeerServer {
   #forget(record: ClientRecord): void {
     clearTimeout(record.leaving)
     if (!this.#clients.delete(record.id)) return
-    record.gone.abort(new McpError('CANCELLED', `${record.name} is gone`))
+    const reason = new McpError('CANCELLED', `${record.name} is gone`)
+    record.gone.abort(reason)
+    for (const stop of record.running) stop.abort(reason)
     for (const listener of this.#listeners) listener()
   }
 }
@@ -205,45 +244,52 @@ class Peer {
   }
 
   #call({ call, method, params }: Extract<ClientFrame, { call: number }>, record: ClientRecord): void {
-    const known = record.results.get(call)
+    const { results, running, name, gone } = record
+    const known = results.get(call)
     if (known !== undefined) {
-      known.then((answer) => this.#send(answer))
+      known.then((frame) => this.#sendText(frame))
       return
     }
     if (this.#calls.has(call)) return
-    if (this.#calls.size >= maxCalls) {
-      this.#send({ call, fault: { code: 'LIMIT', message: `${maxCalls} calls wait already.` } })
-      return
-    }
     const kind = methodKind(method)
-    if (kind?.isForOperator === true && !this.#context.isOperator) {
-      const message = `Only the operator of this host can do this (${method}).`
-      this.#send({ call, fault: { code: 'REFUSED', message } })
+    const refusal = this.#refusalOf(method, kind, results.isDropped(call))
+    if (refusal !== undefined) {
+      this.#send({ call, fault: refusal })
       return
     }
     const stop = new AbortController()
     const isEffect = kind?.hasEffect === true
     this.#calls.set(call, { stop, isEffect })
-    const { name, gone } = record
-    // Calls with effects continue without the connection; only the client itself stops them.
-    const linked = linkSignals(stop.signal, isEffect ? gone.signal : undefined)
-    const answer = runMethod(method, params, this.#checks, this.#service, {
-      name,
-      signal: linked.signal,
-      closed: gone.signal,
-    }).then(
-      (result): HostFrame => ({ call, result: result ?? null }),
-      (error: unknown): HostFrame => ({ call, fault: faultOf(error) }),
-    )
+    const frame = this.#frameOf(call, method, params, { name, signal: stop.signal, closed: gone.signal })
     if (isEffect) {
-      record.results.set(call, answer)
-      const [oldest] = record.results.keys()
-      if (record.results.size > maxStoredResults && oldest !== undefined) record.results.delete(oldest)
+      // Calls with effects continue without the connection; only the client itself stops them.
+      running.add(stop)
+      results.add(call, frame)
     }
-    answer.then((frame) => {
-      linked.release()
-      if (this.#calls.delete(call)) this.#send(frame)
+    frame.then((text) => {
+      running.delete(stop)
+      if (this.#calls.delete(call)) this.#sendText(text)
     })
+  }
+
+  #refusalOf(method: string, kind: MethodKind | undefined, isDropped: boolean): Fault | undefined {
+    if (isDropped) {
+      const message = `The result of ${method} is not kept any more. What it did stays done.`
+      return { code: 'OUTCOME_UNKNOWN', message }
+    }
+    if (this.#calls.size >= maxCalls) return { code: 'LIMIT', message: `${maxCalls} calls wait already.` }
+    if (kind?.isForOperator !== true || this.#context.isOperator) return undefined
+    return { code: 'REFUSED', message: `Only the operator of this host can do this (${method}).` }
+  }
+
+  /** The answer to a call as JSON. */
+  async #frameOf(call: number, method: string, params: unknown, caller: Caller): Promise<string> {
+    try {
+      const result = await runMethod(method, params, this.#checks, this.#service, caller)
+      return JSON.stringify({ call, result: result ?? null } satisfies HostFrame)
+    } catch (error) {
+      return JSON.stringify({ call, fault: faultOf(error) } satisfies HostFrame)
+    }
   }
 
   #subscribe(name: string, have: Position | undefined): void {
@@ -284,8 +330,12 @@ class Peer {
   }
 
   #send(frame: HostFrame): void {
+    this.#sendText(JSON.stringify(frame))
+  }
+
+  #sendText(frame: string): void {
     if (this.#channel.unsent > maxUnsent) this.close('too much waits to be sent')
-    else this.#channel.send(JSON.stringify(frame))
+    else this.#channel.send(frame)
   }
 }
 

@@ -74,29 +74,27 @@ export class Runs {
       request,
     }
     const change = (part: Partial<Run>): void => this.#change(id, part)
-    // Started after the run was stored, so that its first change is not lost.
-    const over = Promise.resolve()
-      .then(() => this.#perform(request, until, change, onActivity))
-      .then(
-        (result) =>
-          change({
-            state: until.aborted ? 'stopped' : 'done',
-            result,
-            durationMs: Math.round(performance.now() - began),
-          }),
-        (error: unknown) =>
-          change({
-            state: until.aborted ? 'stopped' : 'failed',
-            fault: faultOf(error),
-            durationMs: Math.round(performance.now() - began),
-          }),
-      )
-      .finally(() => {
-        release()
-        onOver?.()
+    const complete = async (): Promise<void> => {
+      // Until the run is stored, its changes would be lost.
+      await null
+      let end: Partial<Run>
+      try {
+        const result = await this.#perform(request, until, change, onActivity)
+        end = { state: 'done', result }
+      } catch (error) {
+        end = { state: 'failed', fault: faultOf(error) }
+      }
+      change({
+        ...end,
+        ...(until.aborted && { state: 'stopped' }),
+        durationMs: Math.round(performance.now() - began),
       })
+      release()
+      onOver?.()
+    }
+    const over = complete()
     this.#runs.set(id, { run, stop, over, characters: 0 })
-    this.#emit([{ set: id, row: rowOf(run) }])
+    this.#changed(id, run)
     this.#trim()
     return id
   }
@@ -107,7 +105,7 @@ export class Runs {
   }
 
   /** Resolves with the run when it ended. */
-  async wait(id: string, signal: AbortSignal): Promise<Run> {
+  async wait(id: string, signal?: AbortSignal): Promise<Run> {
     const kept = this.#kept(id)
     await orAborted(kept.over, signal)
     return kept.run
@@ -213,10 +211,10 @@ export class Runs {
     if (kept === undefined) return
     kept.run = { ...kept.run, ...part }
     if (part.result !== undefined) {
-      kept.characters = JSON.stringify(part.result)?.length ?? 0
+      kept.characters = charactersOf(part.result)
       this.#characters += kept.characters
     }
-    this.#emit([{ set: id, row: rowOf(kept.run) }])
+    this.#changed(id, kept.run)
     this.#trim()
   }
 
@@ -231,9 +229,22 @@ export class Runs {
     }
   }
 
+  #changed(id: string, run: Run): void {
+    if (this.#listeners.size > 0) this.#emit([{ set: id, row: rowOf(run) }])
+  }
+
   #emit(changes: readonly Change<RunRow>[]): void {
     for (const listener of this.#listeners) listener(changes)
   }
+}
+
+/** About the characters of a value as JSON. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 4
+  let characters = 2
+  for (const [name, member] of Object.entries(value)) characters += name.length + 4 + charactersOf(member)
+  return characters
 }
 
 function rowOf({ request: _request, result: _result, ...row }: Run): RunRow {

@@ -167,14 +167,15 @@ export class HostService {
   }
 
   /**
-   * Starts servers, all of them or those named, once each; resolves when each is ready or failed. A server without consent is
-   * asked about again only if it is named.
+   * Starts servers, all of them or those named, once each; resolves when each is ready or failed. A server that was not started
+   * for lack of consent is started again if it is named, or if the user consented since, also in another process.
    */
   async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
     const wanted = names ?? [...this.host.connections.keys()]
     for (const name of wanted) {
       const isAgain = this.#needsApproval(name)
-      if (this.#started.has(name) || (isAgain && names === undefined)) continue
+      if (isAgain && names === undefined && (await this.host.consents.needed(name)) !== undefined) continue
+      if (this.#started.has(name)) continue
       const start = isAgain ? this.host.reconnect(name) : this.host.start([name])
       this.#started.set(name, start)
       const forget = (): void => void this.#started.delete(name)

@@ -81,7 +81,7 @@ export function fixText(fix: Fix): string {
 function settingText(setting: Extract<Fix, { action: 'configure' }>['setting'], server: string): string {
   switch (setting) {
     case 'command':
-      return `Check that the command of ${server} is installed and may be run.`
+      return `Check the command, arguments and variables of ${server} in its configuration.`
     case 'url':
       return `Check that ${server} runs and that its address is right.`
     case 'headers':

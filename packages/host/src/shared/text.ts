@@ -3,8 +3,12 @@ import { makeVisible } from './visible.ts'
 
 const maxReason = 600
 
+/** A line without control characters or runs of spaces: the common case. */
+const plainLine = /^[!-~]+(?: [!-~]+)*$/
+
 /** Untrusted text as one line of bounded length in which every character is visible. */
 export function oneLine(text: string): string {
+  if (text.length <= maxReason && plainLine.test(text)) return text
   const plain = makeVisible(text).replace(/\s+/g, ' ').trim()
   return plain.length <= maxReason
     ? plain

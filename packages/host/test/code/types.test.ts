@@ -6,13 +6,14 @@ import { createCode } from '../../src/models/code/code.ts'
 
 /** The declarations of one tool `t` of a server `s`. */
 function declared(tool: Partial<Tool>): string {
+  const row = { id: 1, close: () => {}, closeSoon: async () => {} }
   const code = createCode({
     tools: () => [
       { name: 's__t', server: 's', tool: { name: 't', inputSchema: { type: 'object' }, ...tool } },
     ],
     call: () => Promise.reject(new Error('not part of this test')),
     on: () => () => {},
-    recorder: { open: () => ({ id: 1, close: () => {} }), note: () => 1 },
+    recorder: { open: () => row, openSoon: async () => row, note: () => 1 },
     signal: new AbortController().signal,
   })
   return code.types()

@@ -77,6 +77,22 @@ describe('a failure', () => {
   })
 })
 
+describe('a server without consent', () => {
+  test('is started with all servers once the user consented elsewhere, and not before', async () => {
+    const from = { file: '/x/.mcp.json', layer: 'project' as const }
+    const { service, client } = await rig({ servers: { named: { ...asking, from } } })
+    const one = await client('one')
+    const started = async () => {
+      await one.call('servers.start', {})
+      return (await one.call('servers.list', {})).map(({ connection }) => connection.state)
+    }
+    expect(await started()).toEqual(['needs-approval'])
+    expect(await started()).toEqual(['needs-approval'])
+    await service.host.consents.allow('named', 'the command line')
+    expect(await started()).toEqual(['ready'])
+  })
+})
+
 describe('a run', () => {
   test('is visible to every client, with its result', async () => {
     const { client } = await rig({ servers: { s: session().config } })

@@ -37,6 +37,11 @@ export class NoSurfaceError extends Error {
 
   /** `names`: the attached surfaces. */
   constructor(names: string) {
-    super(`no-surface: no person can be asked here (${names})`)
+    super(`no-surface: ${cannotAsk(names)}`)
   }
+}
+
+/** Why nobody can be asked. `names`: the attached surfaces, or `nobody` for none and for one that shows nothing. */
+export function cannotAsk(names: string): string {
+  return names === 'nobody' ? 'no person can be asked here' : `no person can be asked here (${names})`
 }

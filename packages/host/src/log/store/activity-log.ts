@@ -39,8 +39,12 @@ interface ActivityFilter {
 /** The append-only log. A row without an end, because its program died, stays `running`. */
 export interface ActivityLog {
   begin(start: ActivityStart): number
+  /** Like `begin`, in one write with the other rows of this turn. */
+  beginSoon(start: ActivityStart): Promise<number>
   /** Returns a reader of the whole row. */
   end(id: number, end: ActivityEnd): () => Activity
+  /** Like `end`, in one write with the other rows of this turn. */
+  endSoon(id: number, end: ActivityEnd): Promise<() => Activity>
   /** Oldest first. */
   list(filter?: ActivityFilter): Activity[]
   /** Every row of a kind since a time (ISO 8601), oldest first, as an iterator. */
@@ -59,7 +63,7 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
   const chain = createChain(database)
   const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
   /** Rows that began in this program and did not end. */
-  const open = new Map<number, Omit<RowStarted, 'id'>>()
+  const open = new Map<number, RowStarted>()
   adopt(database, chain)
   const read = (id: number): Activity => {
     writer.flush()
@@ -67,41 +71,64 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
     if (row === undefined) throw new Error(`There is no activity ${id}.`)
     return toActivity(row)
   }
+  const addStart = ({ kind, server, summary, cause, detail }: ActivityStart): RowStarted => {
+    const row = {
+      id: writer.newId(),
+      at: new Date().toISOString(),
+      kind,
+      server,
+      summary,
+      cause,
+      target: targetOf(detail),
+      detail: detailText(detail),
+    }
+    writer.addRow(row)
+    return row
+  }
+  /** Returns a reader of the whole row. */
+  const addEnd = (id: number, { outcome, durationMs, detail: given }: ActivityEnd): (() => Activity) => {
+    const start = open.get(id)
+    if (start === undefined && read(id).outcome !== 'running') throw new Error(`Activity ${id} is over.`)
+    const detail = detailText(given)
+    writer.addRow({ id, outcome, durationMs, detail })
+    if (start === undefined) return () => read(id)
+    const { at, kind, server, summary, cause } = start
+    return () => ({
+      id,
+      at,
+      kind,
+      server,
+      summary,
+      outcome,
+      durationMs,
+      cause,
+      detail: joined(members(start.detail), members(detail)),
+    })
+  }
   return {
     begin(start) {
-      const { kind, server, summary, cause, detail } = start
-      const row = {
-        at: new Date().toISOString(),
-        kind,
-        server,
-        summary,
-        cause,
-        target: targetOf(detail),
-        detail: detailText(detail),
-      }
-      const id = writer.begin(row)
-      open.set(id, row)
-      return id
+      const row = addStart(start)
+      writer.write()
+      open.set(row.id, row)
+      return row.id
     },
-    end(id, { outcome, durationMs, detail: given }) {
-      const start = open.get(id)
-      if (start === undefined && read(id).outcome !== 'running') throw new Error(`Activity ${id} is over.`)
-      const detail = detailText(given)
-      writer.end({ id, outcome, durationMs, detail })
+    async beginSoon(start) {
+      const row = addStart(start)
+      await writer.written()
+      open.set(row.id, row)
+      return row.id
+    },
+    end(id, end) {
+      const reader = addEnd(id, end)
+      writer.write()
       open.delete(id)
-      if (start === undefined) return () => read(id)
-      const { at, kind, server, summary, cause } = start
-      return () => ({
-        id,
-        at,
-        kind,
-        server,
-        summary,
-        outcome,
-        durationMs,
-        cause,
-        detail: joined(members(start.detail), members(detail)),
-      })
+      return reader
+    },
+    async endSoon(id, end) {
+      const reader = addEnd(id, end)
+      await writer.written()
+      open.delete(id)
+      return reader
     },
     *since(kind, time) {
       writer.flush()
@@ -190,8 +217,8 @@ function adopt(database: DatabaseSync, chain: Chain): void {
 
 /** The tool, prompt or URI of a row. */
 function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
-  const target = [tool, prompt, uri].find((one) => typeof one === 'string')
-  return target === undefined ? null : target.slice(0, storedText)
+  const target = tool ?? prompt ?? uri
+  return typeof target === 'string' ? target.slice(0, storedText) : null
 }
 
 function members(text: unknown): JsonRecord {
@@ -332,12 +359,16 @@ export interface OpenRow {
   readonly id: number
   /** Ends the row; only the first call takes effect. */
   close(outcome: string, detail?: JsonRecord): void
+  /** Like `close`, in one write with the other rows of this turn. */
+  closeSoon(outcome: string, detail?: JsonRecord): Promise<void>
 }
 
 /** Writes the activity log and emits an event for every finished row. */
 export interface Recorder {
   /** Throws a StoreError if the row cannot be written, so that nothing happens without a log entry. */
   open(start: RowStart): OpenRow
+  /** Like `open`, in one write with the other rows of this turn. */
+  openSoon(start: RowStart): Promise<OpenRow>
   /** Writes a row that is complete. */
   note(start: RowStart, outcome: string, durationMs?: number | null): number
 }
@@ -352,36 +383,66 @@ export function createRecorder(
 ): Recorder {
   /** A series of failures is reported once. */
   let isFailing = false
+  const whole = ({ kind, server, summary, cause = null, detail = {} }: RowStart): ActivityStart => ({
+    kind,
+    server,
+    summary: oneLine(summary),
+    cause,
+    detail,
+  })
   const begin = (start: RowStart): number => {
-    const summary = oneLine(start.summary)
+    const row = whole(start)
     try {
-      return log.begin({ ...start, summary, cause: start.cause ?? null, detail: start.detail ?? {} })
+      return log.begin(row)
     } catch (error) {
-      throw cannotRecord(summary, error)
+      throw cannotRecord(row.summary, error)
+    }
+  }
+  const ended = (read: () => Activity): void => {
+    heard.row(read)
+    isFailing = false
+  }
+  /** The work is done; its result must not be lost because the disk is full. */
+  const endFailed = (error: unknown): void => {
+    if (!isFailing) heard.failed(error)
+    isFailing = true
+  }
+  const opened = (id: number): OpenRow => {
+    heard.started(id)
+    const since = performance.now()
+    let over = false
+    const endOf = (outcome: string, detail: JsonRecord): ActivityEnd => {
+      over = true
+      return { outcome, durationMs: Math.round(performance.now() - since), detail }
+    }
+    return {
+      id,
+      close(outcome, detail = {}) {
+        if (over) return
+        try {
+          ended(log.end(id, endOf(outcome, detail)))
+        } catch (error) {
+          endFailed(error)
+        }
+      },
+      async closeSoon(outcome, detail = {}) {
+        if (over) return
+        try {
+          ended(await log.endSoon(id, endOf(outcome, detail)))
+        } catch (error) {
+          endFailed(error)
+        }
+      },
     }
   }
   return {
-    open(start) {
-      const id = begin(start)
-      heard.started(id)
-      const since = performance.now()
-      let over = false
-      return {
-        id,
-        close(outcome, detail = {}) {
-          if (over) return
-          over = true
-          const durationMs = Math.round(performance.now() - since)
-          try {
-            heard.row(log.end(id, { outcome, durationMs, detail }))
-            isFailing = false
-          } catch (error) {
-            // The work is done; its result must not be lost because the disk is full.
-            if (!isFailing) heard.failed(error)
-            isFailing = true
-          }
-        },
-      }
+    open: (start) => opened(begin(start)),
+    async openSoon(start) {
+      const row = whole(start)
+      const id = await log.beginSoon(row).catch((error: unknown) => {
+        throw cannotRecord(row.summary, error)
+      })
+      return opened(id)
     },
     note(start, outcome, durationMs = null) {
       const id = begin(start)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ActivityFault, ActivityVerification } from '../../types/index.ts'
 
 /** The subject of a link: the start of a row, its end, or the removal of older links. */
@@ -21,12 +21,17 @@ export interface Chain {
   append(write: () => readonly Link[]): void
 }
 
+/** Links that are written by one statement, which takes half of the time. */
+const linksAtOnce = 16
+
 export function createChain(database: DatabaseSync): Chain {
   // The first statement writes, so that it waits for other programs and then sees their rows.
   const lock = database.prepare('UPDATE activity_head SET position = position RETURNING position, hash')
-  const link = database.prepare(
-    'INSERT INTO activity_chain (position, kind, activity, hash) VALUES (?, ?, ?, ?)',
-  )
+  const link = (count: number): StatementSync =>
+    database.prepare(
+      `INSERT INTO activity_chain (position, kind, activity, hash) VALUES ${Array(count).fill('(?, ?, ?, ?)').join(', ')}`,
+    )
+  const [one, many] = [link(1), link(linksAtOnce)]
   const move = database.prepare('UPDATE activity_head SET position = ?, hash = ?')
   return {
     append: (write) =>
@@ -34,11 +39,16 @@ export function createChain(database: DatabaseSync): Chain {
         const head = lock.get()
         let position = Number(head?.['position'])
         let last = String(head?.['hash'])
+        let values: (string | number)[] = []
         for (const { kind, id, fields } of write()) {
           position += 1
           last = linkHash(last, kind, id, fields)
-          link.run(position, kind, id, last)
+          values.push(position, kind, id, last)
+          if (values.length < 4 * linksAtOnce) continue
+          many.run(...values)
+          values = []
         }
+        for (let at = 0; at < values.length; at += 4) one.run(...values.slice(at, at + 4))
         move.run(position, last)
       }),
   }
@@ -46,19 +56,19 @@ export function createChain(database: DatabaseSync): Chain {
 
 /** SHA-256 over the previous hash and every stored byte, in hexadecimal. */
 function linkHash(before: string, kind: string, id: number, fields: readonly ChainField[]): string {
-  const all = [before, kind, id, ...fields]
-  if (!all.some((field) => field instanceof Uint8Array)) {
-    return hash('sha256', all.map((field) => textOf(field)).join(''), 'hex')
+  let text = `${textOf(before)}${textOf(kind)}${textOf(id)}`
+  let bytes: Uint8Array[] | undefined
+  for (const field of fields) {
+    if (!(field instanceof Uint8Array)) {
+      text += textOf(field)
+      continue
+    }
+    bytes ??= []
+    bytes.push(Buffer.from(`${text}${field.length}:`), field)
+    text = ';'
   }
-  const bytes = all.map((field) =>
-    field instanceof Uint8Array
-      ? Buffer.concat([Buffer.from(`${field.length}:`), field, semicolon])
-      : Buffer.from(textOf(field)),
-  )
-  return hash('sha256', Buffer.concat(bytes), 'hex')
+  return hash('sha256', bytes === undefined ? text : Buffer.concat([...bytes, Buffer.from(text)]), 'hex')
 }
-
-const semicolon = Buffer.from(';')
 
 function textOf(field: ChainField): string {
   if (field === null) return '-;'

@@ -50,8 +50,8 @@ const rowBytes = 256
 const maxReserved = 256
 
 /**
- * Writes the log. A row of the activity log is in a journal beside the store before `begin` or `end` returns. Every 200 ms, and
- * before something is read, one transaction moves the rows to the log with its hash chain, together with the events of the trace.
+ * Writes the log. Rows of the activity log are in a journal beside the store once they are written: by `write`, or together at the
+ * end of a turn. Every 200 ms, and before something is read, one transaction moves the rows to the log with its hash chain, together with the events of the trace.
  * Before something is read, the rows in the journals of other programs are moved too, also those of killed ones. So a process that
  * is killed loses no row, and events of at most 200 ms.
  */
@@ -60,6 +60,8 @@ export class LogWriter {
   readonly #append: Chain['append']
   /** Undefined for a store in memory. */
   readonly #journal: RowJournal | undefined
+  /** Rows that are not in the journal yet. */
+  #unwritten: { rows: (RowStarted | RowEnded)[]; done: PromiseWithResolvers<void> } | undefined
   /** In order. */
   #pending: Pending[] = []
   #chars = 0
@@ -83,20 +85,51 @@ export class LogWriter {
     this.flush()
   }
 
-  /** Records the start of a row and returns its id. */
-  begin(row: Omit<RowStarted, 'id'>): number {
+  /** The id of the next row. */
+  newId(): number {
     if (this.#next > this.#last) this.#reserve()
-    const started = { id: this.#next, ...row }
-    this.#journal?.add(started)
     this.#next += 1
-    this.#push(started, row.detail.length)
-    return started.id
+    return this.#next - 1
   }
 
-  /** Records the end of a row. */
-  end(row: RowEnded): void {
-    this.#journal?.add(row)
-    this.#push(row, row.detail.length)
+  /** Adds the start or the end of a row. It is recorded once it is written. */
+  addRow(row: RowStarted | RowEnded): void {
+    if (this.#unwritten === undefined) {
+      const done = Promise.withResolvers<void>()
+      // Whoever added a row learns of the error by `write` or `written`.
+      done.promise.catch(() => {})
+      this.#unwritten = { rows: [], done }
+      process.nextTick(() => this.#writeAll())
+    }
+    this.#unwritten.rows.push(row)
+  }
+
+  /** Writes the added rows now. Throws the system's error if they could not be written; none of them is recorded then. */
+  write(): void {
+    const added = this.#unwritten
+    if (added === undefined) return
+    this.#unwritten = undefined
+    try {
+      this.#journal?.add(added.rows)
+    } catch (error) {
+      added.done.reject(error)
+      throw error
+    }
+    for (const row of added.rows) this.#push(row, row.detail.length)
+    added.done.resolve()
+  }
+
+  /** Resolves when the rows added in this turn are written, with one write for all of them. Rejects as `write` throws. */
+  async written(): Promise<void> {
+    await this.#unwritten?.done.promise
+  }
+
+  #writeAll(): void {
+    try {
+      this.write()
+    } catch {
+      // Reported by `written`.
+    }
   }
 
   /** Adds an event. */
@@ -122,6 +155,7 @@ export class LogWriter {
 
   /** Moves the rows of all programs, and the events, to the log. */
   flush(): void {
+    this.#writeAll()
     const others = this.#journal?.others()
     this.#move(others?.rows ?? [])
     if (!this.#isFailing) others?.done()
@@ -219,32 +253,24 @@ class Batch {
   }
 
   #moveStart({ id, at, kind, server, summary, cause, target, detail }: RowStarted): void {
-    const { activity, trace } = this.#statements
+    const { activity, rowEvent } = this.#statements
     const fields = [at, kind, server, summary, cause, detail] as const
     // Another program may have moved it already.
     if (Number(activity.run(id, ...fields).changes) === 0) return
     this.#links.push({ kind: 'row', id, fields })
     const end = this.#ends.get(id)
-    const { lastInsertRowid } = trace.run(
+    const { lastInsertRowid } = rowEvent.run(
       Date.parse(at),
-      null,
       kind,
       server,
-      null,
-      null,
       methods[kind] ?? null,
       target,
-      null,
       id,
       cause === null ? null : this.#eventOf(cause),
-      null,
       end?.outcome ?? 'running',
       end?.durationMs ?? null,
       detail.length + (end?.detail.length ?? 0),
       summary,
-      null,
-      null,
-      null,
     )
     this.#events.set(id, Number(lastInsertRowid))
   }
@@ -258,10 +284,10 @@ class Batch {
   }
 
   #addEvent(entry: TraceEntry): void {
-    const { at, tick, kind, server, connection, direction, method, tool, rpc, ...rest } = entry.row
-    const { cause, reply, status, ms, bytes, summary, payload, sha256 } = rest
+    const { at, tick, kind, server, connection, direction, method, tool, rpc } = entry.row
+    const { cause, reply, status, ms, bytes, summary, payload, sha256 } = entry.row
     const stored = Buffer.byteLength(payload) + rowBytes
-    const { lastInsertRowid } = this.#statements.trace.run(
+    const { lastInsertRowid } = this.#statements.event.run(
       at,
       tick,
       kind,
@@ -271,7 +297,6 @@ class Batch {
       method,
       tool,
       rpc,
-      null,
       cause === null ? null : 'activity' in cause ? this.#eventOf(cause.activity) : this.#seqOf(cause),
       reply === null ? null : this.#seqOf(reply),
       status,
@@ -323,10 +348,14 @@ function statementsOf(database: DatabaseSync) {
       `INSERT OR IGNORE INTO activity_end (activity, outcome, duration_ms, detail)
        SELECT id, ?2, ?3, ?4 FROM activity WHERE id = ?1`,
     ),
-    trace: prepare(
-      `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, activity, cause, reply,
+    rowEvent: prepare(
+      `INSERT INTO trace (at, kind, server, method, tool, activity, cause, status, ms, bytes, summary)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    event: prepare(
+      `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply,
          status, ms, bytes, summary, payload, sha256, stored)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     endEvent: prepare('UPDATE trace SET status = ?, ms = ?, bytes = bytes + ? WHERE activity = ?'),
     eventOf: prepare('SELECT seq FROM trace WHERE activity = ?'),

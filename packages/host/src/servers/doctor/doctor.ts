@@ -169,7 +169,8 @@ function options(
 
 /** A step that needs the result of an earlier one; not started if that one failed. */
 function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
-  if (value === undefined) throw new StepFailure('something before it failed', 'Begin there.')
+  if (value === undefined)
+    throw new StepFailure('not checked: an earlier step failed', 'Correct that one first.')
   return work(value)
 }
 

@@ -39,7 +39,7 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
 }
 
 export async function resolveName({ host }: Place): Promise<{ finding: Finding; found: string }> {
-  if (isIP(host) !== 0) return { finding: { message: `${host} is a number already` }, found: host }
+  if (isIP(host) !== 0) return { finding: { message: `${host} is an IP address` }, found: host }
   try {
     const found = await lookup(host, { all: true })
     const addresses = found.map(({ address }) => address)
@@ -108,10 +108,7 @@ export async function greetTls(
     }
   } catch (error) {
     const code = codeOf(error)
-    throw new StepFailure(
-      `the certificate or the encryption is not to be trusted (${code})`,
-      tlsAdvice(code, proxy),
-    )
+    throw new StepFailure(`the TLS connection failed (${code})`, tlsAdvice(code, proxy))
   } finally {
     socket.destroy()
     tunnel?.destroy()
@@ -227,7 +224,7 @@ export function checkAccess(
     throw new StepFailure(
       hasCredentials
         ? 'it does not accept the credentials (401)'
-        : `it wants to know who asks (401, ${scheme})`,
+        : `it requires authentication (401, ${scheme})`,
       hasCredentials
         ? 'Renew the token in "headers".'
         : `${canSignIn ? 'Sign in, or put' : 'Put'} a token into "headers": { "Authorization": "Bearer \${secret:NAME}" } and set that secret.`,

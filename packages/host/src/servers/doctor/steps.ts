@@ -40,7 +40,12 @@ export class DoctorSteps {
     work: () => Promise<{ finding: Finding; found: T }>,
   ): Promise<T | undefined> {
     if (this.#failed) {
-      this.#add({ step: name, outcome: 'skipped', durationMs: 0, message: 'something before it failed' })
+      this.#add({
+        step: name,
+        outcome: 'skipped',
+        durationMs: 0,
+        message: 'not checked: an earlier step failed',
+      })
       return undefined
     }
     const since = performance.now()

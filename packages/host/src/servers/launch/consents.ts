@@ -196,7 +196,9 @@ export class Consents implements ConsentService {
       if (!(error instanceof NoSurfaceError)) throw error
       throw new FixableError(
         'INVALID',
-        `It was not started: you have not agreed yet to what ${file} names. It would run: ${command}`,
+        'url' in config
+          ? `It was not connected: you have not agreed yet to the address that ${file} names: ${command}`
+          : `It was not started: you have not agreed yet to what ${file} names. It would run: ${command}`,
         [{ action: 'approve', server }],
       )
     }

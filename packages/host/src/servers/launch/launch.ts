@@ -285,7 +285,9 @@ export class Redaction {
     return {
       ...log,
       begin: (start) => log.begin(this.redactor.value(start)),
+      beginSoon: (start) => log.beginSoon(this.redactor.value(start)),
       end: (id, end) => log.end(id, this.redactor.value(end)),
+      endSoon: (id, end) => log.endSoon(id, this.redactor.value(end)),
     }
   }
 

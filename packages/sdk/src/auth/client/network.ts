@@ -301,7 +301,7 @@ export class Network {
       addresses = await orAborted(this.#lookup(host, url), AbortSignal.timeout(timeoutMs))
     } catch (error) {
       throw authError(
-        `The host ${host} could not be resolved. Check the network, or try again later`,
+        `The host ${host}, which is needed to sign in, could not be resolved. Check the network, or try again later`,
         undefined,
         error,
       )

@@ -22,6 +22,7 @@ export abstract class LineChannel implements Channel {
   readonly #events: ChannelEvents
   readonly #unsent = new RotatingSet<(error: McpError) => void>()
   #queued = 0
+  #isCorked = false
   #over: McpError | undefined
 
   constructor(input: Readable, output: Writable, options: LineLimits, events: ChannelEvents) {
@@ -58,6 +59,7 @@ export abstract class LineChannel implements Channel {
     this.#queued += bytes
     return new Promise((resolve, reject) => {
       this.#unsent.add(reject)
+      this.#cork()
       this.#output.write(`${line}\n`, (error) => {
         this.#queued -= bytes
         // `lose` rejects a failed write, once the reason is known.
@@ -65,6 +67,17 @@ export abstract class LineChannel implements Channel {
         this.#unsent.delete(reject)
         resolve()
       })
+    })
+  }
+
+  /** Messages of one turn are written together: each write may wake up the server. */
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.#output.cork()
+    process.nextTick(() => {
+      this.#isCorked = false
+      this.#output.uncork()
     })
   }
 
