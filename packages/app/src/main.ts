@@ -54,5 +54,5 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // A terminal that was read from would keep the process alive.
 if (process.stdin.isTTY) process.stdin.unref()
-// After a signal the process exits, whatever is still open.
+// After a signal the process exits, even with open handles.
 if (stop.signal.aborted) process.exit()

@@ -382,8 +382,8 @@ class LiveHost implements Host {
 
   async reconnect(server: string): Promise<void> {
     this.#running.refuseWhenClosed()
-    this.#launch.again()
-    this.logins.again(server)
+    this.#launch.askAgain()
+    this.logins.askAgain(server)
     await this.#catalog.server(server).reconnect()
   }
 

@@ -19,10 +19,10 @@ export const folders: Scene = {
     await shell.enter('jackfield call guide save')
     await shell.until('Share these folders?')
     await shell.settled()
-    studio.take('roots-question', 'A server wants to know your folders', shell)
+    studio.take('roots-question', 'A server requests your folders', shell)
     await shell.choose('Yes, all of them')
     await shell.over()
-    await studio.shows('roots', 'Which server knows which folder', 'jackfield roots', { cols: 122 })
+    await studio.shows('roots', 'The folders that each server may see', 'jackfield roots', { cols: 122 })
     mkdirSync(join(home, '.ssh'))
     const key = studio.write('.ssh/id_ed25519', 'the key to everything\n')
     const peek = `jackfield call till peek path=${key}`

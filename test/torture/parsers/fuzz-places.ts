@@ -5,7 +5,7 @@ import {
   listedAs,
   mayLeadTo,
   readHosts,
-  readWanted,
+  parseTarget,
 } from '../../../packages/host/src/servers/sandbox/hosts.ts'
 import { isHosts } from './fuzz-host.ts'
 import { mustHold, never, type Target } from './fuzz-target.ts'
@@ -64,7 +64,7 @@ const listed = readHosts(['*.example.org', 'example.org:8080'])
 /** Nothing is reached that is not listed, however it is written. */
 function host(input: Buffer): void {
   const text = input.toString('utf8')
-  const found = readWanted(text, 443)
+  const found = parseTarget(text, 443)
   const entry = found && listedAs(found, listed)
   if (found !== undefined && entry !== undefined) {
     mustHold(/^(?:[^:/?#@]*\.)?example\.org$/.test(found.host), `${found.host} is taken for a listed one`)

@@ -62,7 +62,7 @@ export class Screen {
   #own: OwnTurn | undefined
   #view: TurnView | undefined
   /** Messages sent from this terminal. */
-  readonly #mine = new Set<string>()
+  readonly #sent = new Set<string>()
 
   constructor(state: ChatState, surface: ChatSurface, news: News) {
     this.#state = state
@@ -73,7 +73,7 @@ export class Screen {
 
   /** Registers a turn of this terminal, so that its events are drawn as such. */
   expect(own: OwnTurn): void {
-    this.#mine.add(own.message)
+    this.#sent.add(own.message)
     this.#own = own
   }
 
@@ -96,7 +96,7 @@ export class Screen {
         return
       }
       case 'said':
-        if (event.message === undefined || !this.#mine.has(event.message)) this.#said(event.said)
+        if (event.message === undefined || !this.#sent.has(event.message)) this.#addUserMessage(event.said)
         return
       case 'text':
         this.#text(event.text)
@@ -141,7 +141,7 @@ export class Screen {
         })
         this.#view = undefined
         // A failure of a turn of this terminal is shown by the code that awaits the turn.
-        if (own === undefined && fault !== undefined && !this.#mine.has(event.message ?? ''))
+        if (own === undefined && fault !== undefined && !this.#sent.has(event.message ?? ''))
           notes.write(
             `${palette.red(flowed(withFixLines(plain(fault.message), fault.fixes ?? []), notes.columns(), 0, 2))}\n`,
           )
@@ -159,7 +159,7 @@ export class Screen {
   }
 
   /** Messages sent from another terminal or program. */
-  #said(message: SamplingMessage): void {
+  #addUserMessage(message: SamplingMessage): void {
     const words = wordsOf(message)
     if (words === '' || this.#surface.live === undefined) return
     const { palette } = this.#notes
@@ -197,7 +197,7 @@ export class Screen {
 
 /** Shows events outside the conversation. */
 export function newsOf(state: ChatState, notes: ChatSurface): News {
-  const tell = (text: string): void =>
+  const print = (text: string): void =>
     notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
   const source = {
     tools: () => state.client.call('catalog.tools', {}),
@@ -209,7 +209,7 @@ export function newsOf(state: ChatState, notes: ChatSurface): News {
     },
     attached: () => copiesOf(state),
   }
-  return createNews(source, tell)
+  return createNews(source, print)
 }
 
 /** Runs a conversation until the user leaves. */
@@ -298,7 +298,7 @@ function userText(text: string): SamplingMessage {
  * `typed` back into the line.
  */
 async function say(
-  said: Saying,
+  message: Saying,
   typed: string,
   state: ChatState,
   surface: ChatSurface,
@@ -331,7 +331,7 @@ async function say(
   screen.expect(own)
   let turn: Turn | null
   try {
-    turn = await client.call('conversations.say', { id, said, message: own.message })
+    turn = await client.call('conversations.say', { id, said: message, message: own.message })
     isTakenBack = turn === null
     if (isTakenBack) notes.write(`${notes.palette.yellow('It was not sent.')}\n`)
   } finally {

@@ -62,9 +62,9 @@ export async function chat(
   const roots = (options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href }))
   const { store } = options
   return await runConversation(
-    async (asks, note) => {
+    async (canAsk, note) => {
       // Options of this command alone do not apply to a shared host; and in a run without a user, nothing may wait for an answer.
-      const isOwn = !asks || answers !== undefined || roots.length > 0
+      const isOwn = !canAsk || answers !== undefined || roots.length > 0
       const here = async (): Promise<ServiceOptions> => {
         const models = await modelsToTalkTo(io.env, options.model, config.models)
         return {
@@ -73,7 +73,7 @@ export async function chat(
           findModel: (id) => (id === options.model ? models[0] : modelNamed(io.env, id)[0]),
           roots: [...config.roots, ...roots],
           ...(answers !== undefined && { surface: answersSurface(answers, note) }),
-          ...(answers === undefined && !asks && { surface: { name: 'nobody', show: {} } }),
+          ...(answers === undefined && !canAsk && { surface: { name: 'nobody', show: {} } }),
         }
       }
       return await openHost(options, 'jackfield chat', io, { isOwn, here })
@@ -154,7 +154,7 @@ type Note = (text: string) => void
  * shared host, running work continues.
  */
 export async function runConversation(
-  host: (asks: boolean, note: Note) => Promise<OpenHost>,
+  host: (canAsk: boolean, note: Note) => Promise<OpenHost>,
   io: Io,
   {
     servers,

@@ -1,7 +1,7 @@
 import { answerWith } from '../forms/later.ts'
 import { inOneLine, stateText } from '../output/connection.ts'
 import { flowed } from '../output/flow.ts'
-import { whatIsAsked } from '../output/inbox.ts'
+import { questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
@@ -62,9 +62,11 @@ export async function writeDeferred(
   surface: ChatSurface,
 ): Promise<void> {
   const open = await client.call('inbox.list', {})
-  const mine = open.filter(({ question, waits }) => waits && question.cause.conversation === conversation.id)
-  for (const item of mine) {
-    const head = `! ${oneLine(item.question.cause.server)} still waits: ${whatIsAsked(item.question)}`
+  const ownQuestions = open.filter(
+    ({ question, waits }) => waits && question.cause.conversation === conversation.id,
+  )
+  for (const item of ownQuestions) {
+    const head = `! ${oneLine(item.question.cause.server)} still waits: ${questionSummary(item.question)}`
     const then =
       item.resumable || isShared
         ? `It stays in the inbox: ${answerWith(item.id, store)}`

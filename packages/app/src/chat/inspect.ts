@@ -7,7 +7,7 @@ import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { toolResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
-import { answerCommands, shortId, stateText, whatIsAsked } from '../output/inbox.ts'
+import { answerCommands, questionSummary, shortId, stateText } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatState } from './state.ts'
@@ -87,7 +87,7 @@ export async function inbox({ client, store }: ChatState, surface: ChatSurface):
     age(item.at, Date.now()),
     oneLine(item.question.cause.server, 20),
     stateText(item),
-    whatIsAsked(item.question),
+    questionSummary(item.question),
   ])
   const columns = surface.columns()
   surface.write(

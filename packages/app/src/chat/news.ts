@@ -68,15 +68,15 @@ export function followNews(client: HostClient, news: News): () => void {
 }
 
 /** Shows events of interest: servers, changed attachments, added and removed tools. */
-export function createNews(source: NewsSource, tell: (text: string) => void): News {
-  const told = new Set<string>()
+export function createNews(source: NewsSource, print: (text: string) => void): News {
+  const shown = new Set<string>()
   /** Servers whose login page was opened. */
   const signingIn = new Set<string>()
-  const warnings = createWarnings(tell)
+  const warnings = createWarnings(print)
   let known = toolsOf(source)
   let settling: NodeJS.Timeout | undefined
 
-  async function tellTools(): Promise<void> {
+  async function printTools(): Promise<void> {
     // If the host has ended, its tools are unknown and no change is reported.
     const [before, now] = await Promise.all([known, toolsOf(source)])
     const connecting = await source.connecting().catch(() => undefined)
@@ -101,7 +101,7 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
           .map(([name]) => name),
       ),
     ].filter((part) => part !== '')
-    if (parts.length > 0) tell(`Tools: ${parts.join('; ')}. /tools lists them.`)
+    if (parts.length > 0) print(`Tools: ${parts.join('; ')}. /tools lists them.`)
   }
 
   return {
@@ -109,24 +109,24 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
       if (event.type === 'resource-updated' && (await isAttached(source, event))) return
       if (event.type === 'login') signingIn.add(event.server)
       if (event.type === 'connection' && event.state.state === 'ready' && signingIn.delete(event.server))
-        tell(`Signed in to ${oneLine(event.server)}.`)
+        print(`Signed in to ${oneLine(event.server)}.`)
       const text = notice(event)
       if (text === undefined) return
       const isWarning = event.type === 'warning' || (event.type === 'log' && event.level === 'warning')
       if (isWarning) warnings.show(event.server, text)
-      else tell(text)
+      else print(text)
     },
     catalogChanged() {
       clearTimeout(settling)
-      settling = setTimeout(() => tellTools().catch(() => {}), settleMs)
+      settling = setTimeout(() => printTools().catch(() => {}), settleMs)
       settling.unref()
     },
     async attachedChanged() {
       for (const { server, uri, at, title, stale } of await source.attached()) {
         const key = JSON.stringify([server, uri, at])
-        if (!stale || told.has(key)) continue
-        told.add(key)
-        tell(
+        if (!stale || shown.has(key)) continue
+        shown.add(key)
+        print(
           `! ${oneLine(title)} (${oneLine(uri)}) changed since it was attached. /attach again shows how and takes it as it is now.`,
         )
       }

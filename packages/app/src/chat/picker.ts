@@ -182,9 +182,9 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   #searched(found: readonly Attachable[]): void {
     this.#isSearching = false
     this.#found = found
-    const held = this.#queued
+    const queuedKeys = this.#queued
     this.#queued = []
-    for (const key of held) {
+    for (const key of queuedKeys) {
       const answer = this.press(key)
       if (answer === undefined) continue
       this.#finish(answer.done)

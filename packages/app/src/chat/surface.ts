@@ -66,7 +66,7 @@ export interface ChatSurface {
    * redraw a line; with `over`, the line remains.
    */
   live?(line: string, over: boolean): void
-  /** Renders Markdown incrementally. Terminals only; elsewhere text is printed as written. */
+  /** Renders Markdown incrementally. Terminals only; otherwise text is printed as written. */
   markdown?(): Flow
   /** Receives events instead of drawings. */
   emit?(event: ChatEvent): void

@@ -64,7 +64,7 @@ export function terminalChatSurface(
   let lastKey = Number.NEGATIVE_INFINITY
   let watching = false
   let detach: (() => void) | undefined
-  let held: (() => void)[] = []
+  let deferredWrites: (() => void)[] = []
   /** The unfinished last line of model text. */
   let tail = ''
   /** The line for work in progress, redrawn below each notice. */
@@ -85,14 +85,14 @@ export function terminalChatSurface(
       work()
       return
     }
-    if (held.length === 0) {
+    if (deferredWrites.length === 0) {
       floor.whenFree().then(() => {
-        const all = held
-        held = []
+        const all = deferredWrites
+        deferredWrites = []
         for (const one of all) inTurn(one)
       })
     }
-    held.push(work)
+    deferredWrites.push(work)
   }
 
   /** The unfinished Markdown block is redrawn with every piece, and rendered in full once it is complete. */
@@ -328,7 +328,7 @@ export function terminalChatSurface(
     ...(screen !== undefined && { screen }),
     turn() {
       const stop = new AbortController()
-      let over = false
+      let isClosed = false
       const interrupt = (): void => {
         interrupted = true
         stop.abort(new Error('The user stopped the turn'))
@@ -357,8 +357,8 @@ export function terminalChatSurface(
       const end = io.onInterrupt(interrupt)
       const stopTyping = begin(ahead)
       const done = (back?: string): void => {
-        if (!over) {
-          over = true
+        if (!isClosed) {
+          isClosed = true
           liveLine = ''
           end()
           if (kept === '') kept = ahead.editor.text

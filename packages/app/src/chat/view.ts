@@ -139,18 +139,18 @@ function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: ()
   }
 }
 
-function toEvent(tell: NonNullable<ChatSurface['emit']>): TurnView {
+function toEvent(emit: NonNullable<ChatSurface['emit']>): TurnView {
   return {
-    text: (text) => tell({ type: 'text', text }),
+    text: (text) => emit({ type: 'text', text }),
     call(event) {
       const { id, name } = event
-      if (event.type === 'start') return tell({ type: 'call', id, name, arguments: event.arguments })
-      if (event.type === 'later') return tell({ type: 'later', id, name, question: event.item.id })
-      if (event.type === 'task') return tell({ type: 'task', id, name, task: event.task })
-      tell(resultEvent(event))
+      if (event.type === 'start') return emit({ type: 'call', id, name, arguments: event.arguments })
+      if (event.type === 'later') return emit({ type: 'later', id, name, question: event.item.id })
+      if (event.type === 'task') return emit({ type: 'task', id, name, task: event.task })
+      emit(resultEvent(event))
     },
     wait: ({ why, forMs }) =>
-      tell({ type: 'notice', text: `${plain(why)} Asked again in ${duration(forMs)}.` }),
+      emit({ type: 'notice', text: `${plain(why)} Asked again in ${duration(forMs)}.` }),
     underWay: (state) => state === 'running',
     end() {},
   }

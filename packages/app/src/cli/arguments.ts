@@ -70,9 +70,9 @@ export function requireAll(args: JsonObject, schema: JsonSchema): void {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const lines = missing.map((name) => {
     const property = properties[name]
-    const says =
+    const description =
       isObject(property) && typeof property.description === 'string' ? `: ${property.description}` : ''
-    return `  ${name}${says}`
+    return `  ${name}${description}`
   })
   const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name))
   const surplus = unknown.map((name) => `\nThere is no argument "${oneLine(name)}".`)
@@ -145,7 +145,7 @@ function named(type: Type): string {
   return names[type]
 }
 
-/** The types that a schema allows, through references and branches; none if it does not say. */
+/** The types that a schema allows, through references and branches; none if it does not restrict them. */
 export function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
   if (!isObject(schema) || depth > 8) return new Set()
   const own = dereferenced(schema, root)

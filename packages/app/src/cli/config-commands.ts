@@ -16,8 +16,8 @@ type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Out
 /** Adds `config` and `secret` with their subcommands. `begin` receives whether the result is JSON. */
 export function addConfigCommands(program: Command, io: Io, begin: (json: boolean) => Run): void {
   const load = () => import('../commands/config.ts')
-  const ofConfig = (made: Command, description: string, work: () => Promise<Work>): void => {
-    withConfigOptions(made.description(description))
+  const ofConfig = (command: Command, description: string, work: () => Promise<Work>): void => {
+    withConfigOptions(command.description(description))
       .addOption(storeOption())
       .addOption(noStoreOption())
       .addOption(jsonOption())

@@ -25,7 +25,7 @@ export const ExitCode = {
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
-/** Whether a host rejected a request because of what it says, rather than failed to carry it out. */
+/** Whether a host rejected a request as invalid, rather than failed to carry it out. */
 export function isRejection({ code }: { readonly code: string }): boolean {
   return ['INVALID', 'NOT_FOUND', 'CONFLICT', 'REFUSED'].includes(code)
 }
@@ -76,12 +76,12 @@ export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | unde
   return reason instanceof Interruption ? reason.exitCode : ExitCode.interrupted
 }
 
-/** The input is invalid; the message says why and what is expected. */
+/** The input is invalid; the message has the reason and what is expected. */
 export function usageError(message: string, fixes: readonly Fix[] = []): CliError {
   return new CliError(ExitCode.usage, message, { fixes })
 }
 
-/** Whether the data of a failure says that a secret could not be read because its key is missing. */
+/** Whether, by the data of a failure, a secret could not be read because its key is missing. */
 export function isAboutKey(facts: unknown): boolean {
   return typeof facts === 'object' && facts !== null && ('keychain' in facts || 'sealed' in facts)
 }

@@ -53,8 +53,8 @@ export async function openHost(
       },
     }
   const { createService } = await import('../daemon/service.ts')
-  const made = await createService(choice, io, await here?.())
-  return await hostHere(made.service, name, () => made[Symbol.asyncDispose]())
+  const created = await createService(choice, io, await here?.())
+  return await hostHere(created.service, name, () => created[Symbol.asyncDispose]())
 }
 
 /** Connects to the host process; undefined if this command cannot use it. */

@@ -21,8 +21,8 @@ export function addLogCommands(
     .description('Show recorded events: messages, calls, questions, HTTP, stderr')
   log.addHelpText('after', filterHelp)
   // A filter may start with `-`, as options do.
-  const filtered = (made: Command): Command =>
-    made.argument('[filter...]').allowUnknownOption().addHelpText('after', filterHelp)
+  const filtered = (command: Command): Command =>
+    command.argument('[filter...]').allowUnknownOption().addHelpText('after', filterHelp)
   filtered(log.command('show', { isDefault: true }).usage('[options] [filter...] | <id>'))
     .description('Show the newest events, or one event in full')
     .option('--tree', 'group events under their cause')

@@ -11,19 +11,19 @@ export function addLoginCommands(
   begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
 ): void {
   const load = () => import('../commands/login.ts')
-  const made = (name: string, description: string): Command =>
+  const createCommand = (name: string, description: string): Command =>
     withConfigOptions(program.command(name).usage('[options] <server>'))
       .description(description)
       .addOption(storeOption())
       .addOption(jsonOption())
       .argument('[words...]')
-  made('login', 'Sign in to a server in your browser; tokens are stored encrypted')
+  createCommand('login', 'Sign in to a server in your browser; tokens are stored encrypted')
     .option('--no-browser', 'print the address instead of opening a browser')
     .action(async (words: string[], options: LoginOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).login(words, options, io, output))
     })
-  made('logout', 'Sign out of a server: revoke and delete its tokens').action(
+  createCommand('logout', 'Sign out of a server: revoke and delete its tokens').action(
     async (words: string[], options: LoginOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).logout(words, options, io, output))

@@ -102,7 +102,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     extend: (command: Command) => Command = (same) => same,
   ): void {
     const [name = '', ...rest] = usage.split(' ')
-    const made = program
+    const root = program
       .command(name)
       .usage(`[options] ${rest.join(' ')}`)
       .description(description)
@@ -116,7 +116,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
         const run = await load()
         code = await run({ words, command, options, io, output: createOutput(io, json) })
       })
-    withServerOptions(extend(made))
+    withServerOptions(extend(root))
   }
 
   const lists = () => import('../commands/list.ts')

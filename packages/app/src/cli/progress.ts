@@ -5,7 +5,7 @@ import type { TextStream } from './io.ts'
 
 const bar = 24
 
-/** Shows the progress of a call on one line of a terminal; a no-op elsewhere. */
+/** Shows the progress of a call on one line of a terminal; does nothing without a terminal. */
 export function progressLine(stream: TextStream): {
   report(progress: ProgressReport): void
   clear(): void

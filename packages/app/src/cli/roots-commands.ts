@@ -22,8 +22,8 @@ export function addRootsCommands(
   begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
 ): void {
   const command = program.command('roots').description('Show and manage folders that servers may see (roots)')
-  const run = (verb: keyof typeof rootsVerbs, made: Command): void => {
-    withConfigOptions(made)
+  const run = (verb: keyof typeof rootsVerbs, subcommand: Command): void => {
+    withConfigOptions(subcommand)
       .addOption(storeOption())
       .addOption(jsonOption())
       .argument('[words...]')

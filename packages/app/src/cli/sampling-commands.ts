@@ -29,8 +29,8 @@ export function addSamplingCommands(
     .usage('[options] <id>')
     .argument('[id]', 'id or a prefix of it')
     .description('Revoke a permission to pass without review')
-    .action(async (id: string | undefined, _options: unknown, made: Command) => {
-      const options = made.optsWithGlobals<SamplingOptions>()
+    .action(async (id: string | undefined, _options: unknown, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<SamplingOptions>()
       const { output, end } = begin(options.json === true)
       end(await (await load()).revokeSampling(id, options, io, output))
     })

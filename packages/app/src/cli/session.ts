@@ -132,10 +132,10 @@ async function ownSession(
           output.note(message),
         )
   const asked = given === undefined ? person : undefined
-  const isNobodyThere = given === undefined && asked === undefined
+  const hasNoSurface = given === undefined && asked === undefined
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   const { createService } = await import('../daemon/service.ts')
-  const made = await createService(options, io, {
+  const created = await createService(options, io, {
     config: target.config ?? null,
     follow: false,
     // Naming a server starts it even if it is disabled for conversations.
@@ -148,12 +148,12 @@ async function ownSession(
       },
     },
     models:
-      isNobodyThere && !approves(target) ? [] : [...(await modelsFor(options.answers, target.config, io))],
+      hasNoSurface && !approves(target) ? [] : [...(await modelsFor(options.answers, target.config, io))],
     ...(target.isTyped === true && { unpinned: [target.name] }),
     connectTimeoutMs: timeoutMs ?? target.config?.limits.connectTimeoutMs ?? connectTimeoutMs,
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
     ...(given !== undefined && { surface: given }),
-    ...(isNobodyThere && { surface: { name: 'nobody', show: {} } }),
+    ...(hasNoSurface && { surface: { name: 'nobody', show: {} } }),
     connect: {
       lists,
       follow: false,
@@ -164,7 +164,7 @@ async function ownSession(
       }),
     },
   })
-  const open = await hostHere(made.service, 'jackfield', () => made[Symbol.asyncDispose]())
+  const open = await hostHere(created.service, 'jackfield', () => created[Symbol.asyncDispose]())
   return await connected(target, open, asked, lists, options, io, output)
 }
 
@@ -180,10 +180,10 @@ async function connected(
 ): Promise<Session> {
   const { client } = open
   const { name } = target
-  const said: string[] = []
+  const stderr: string[] = []
   const warnings = createWarnings((line, fixes) => noteWithFixes(output, line, fixes))
   const ends: (() => void)[] = [
-    writeNotice(client, target, options.verbose === true, said, warnings, io, output),
+    writeNotice(client, target, options.verbose === true, stderr, warnings, io, output),
   ]
   const close = async (): Promise<void> => {
     for (const end of ends.splice(0)) end()
@@ -204,7 +204,7 @@ async function connected(
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
-    if (state !== undefined && 'fixes' in state) throw await cannotConnect(target, state, options, said, io)
+    if (state !== undefined && 'fixes' in state) throw await cannotConnect(target, state, options, stderr, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
@@ -295,21 +295,21 @@ function writeNotice(
   client: HostClient,
   target: Target,
   verbose: boolean,
-  said: string[],
+  stderr: string[],
   warnings: Warnings,
   io: Io,
   output: Output,
 ): () => void {
   return onNotice(client, (notice) => {
     if ('server' in notice && notice.server === target.name)
-      writeEvent(notice, verbose, said, warnings, io, output)
+      writeEvent(notice, verbose, stderr, warnings, io, output)
   })
 }
 
 function writeEvent(
   event: Notice,
   verbose: boolean,
-  said: string[],
+  stderr: string[],
   warnings: Warnings,
   io: Io,
   output: Output,
@@ -335,8 +335,8 @@ function writeEvent(
   if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
   if (event.type === 'stderr') {
     if (verbose) output.note(`${oneLine(event.server)}: ${plain(event.text).trimEnd()}`)
-    else said.push(event.text)
-    if (said.length > maxLines) said.shift()
+    else stderr.push(event.text)
+    if (stderr.length > maxLines) stderr.shift()
   }
 }
 

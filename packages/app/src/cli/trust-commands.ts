@@ -18,8 +18,8 @@ export function addTrustCommands(
 ): void {
   const load = () => import('../commands/trust.ts')
   const trust = program.command('trust').description('Review changed definitions of servers')
-  const withOptions = (made: Command): Command =>
-    withConfigOptions(made).addOption(storeOption()).addOption(jsonOption()).argument('[words...]')
+  const withOptions = (command: Command): Command =>
+    withConfigOptions(command).addOption(storeOption()).addOption(jsonOption()).argument('[words...]')
   withOptions(trust.command('show', { isDefault: true }).usage('[options] [server]'))
     .description('Show the state of all servers, or the changes of one; starts nothing')
     .option('--check', 'connect the servers first, and exit with 1 if something needs a decision')

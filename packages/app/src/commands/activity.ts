@@ -44,13 +44,13 @@ export async function verify(options: VerifyOptions, io: Io, output: Output): Pr
   }
   const store = existing(options.store, io)
   await using host = storeHost(store)
-  const told = host.verifyActivity(head === undefined ? {} : { head })
-  output.result({ store, ...told }, () => verdict(store, told, output))
-  return told.sound ? ExitCode.done : ExitCode.toolError
+  const verification = host.verifyActivity(head === undefined ? {} : { head })
+  output.result({ store, ...verification }, () => verdict(store, verification, output))
+  return verification.sound ? ExitCode.done : ExitCode.toolError
 }
 
-function verdict(store: string, told: ActivityVerification, { palette }: Output): string {
-  const { checked, head, faults, pruned } = told
+function verdict(store: string, verification: ActivityVerification, { palette }: Output): string {
+  const { checked, head, faults, pruned } = verification
   const lines = [palette.dim(store)]
   if (pruned !== undefined) {
     const before = pruned.before.slice(0, 10)
@@ -58,7 +58,7 @@ function verdict(store: string, told: ActivityVerification, { palette }: Output)
       `Pruned up to entry ${pruned.position} (${pruned.rows} rows before ${before}), on ${pruned.at.slice(0, 10)}.`,
     )
   }
-  if (told.sound) {
+  if (verification.sound) {
     lines.push(palette.green(`✓ ${checked} entries are unchanged.`))
     lines.push(`The last entry is ${head.position}, with the hash ${head.hash}`)
     lines.push(

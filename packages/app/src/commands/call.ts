@@ -19,7 +19,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { requireFound } from './list.ts'
-import { refuseHeldBack } from './trust.ts'
+import { refuseQuarantined } from './trust.ts'
 
 export interface CallOptions extends ServerOptions, ContentOptions {
   args?: string
@@ -51,7 +51,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     throw usageError('Which tool? Usage: jackfield call <target> <tool> [value or key=value …]')
   const offers = (tool: string): boolean => catalog.tools.some((entry) => entry.tool.name === tool)
   const { name, inside } = (offers(word) ? undefined : splitCall(word)) ?? { name: word, inside: '' }
-  if (!offers(name)) refuseHeldBack(session, { what: 'tool', name })
+  if (!offers(name)) refuseQuarantined(session, { what: 'tool', name })
   const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
   const named = namedWords(words, entry.tool.inputSchema, inside)
   const args = await completed(argumentsOf(entry.tool, named, options), entry.tool, session, context)
@@ -134,8 +134,8 @@ function unaskedBy(error: Failure | undefined, result: CallToolResult): string |
         )
       : error.code === -32021 || error.code === 'CAPABILITY'
   if (!isUnasked) return undefined
-  const said = `${words} ${JSON.stringify(error?.data ?? '')}`
-  return Object.keys(askable).find((kind) => said.includes(kind))
+  const message = `${words} ${JSON.stringify(error?.data ?? '')}`
+  return Object.keys(askable).find((kind) => message.includes(kind))
 }
 
 function answerHints(tool: string, kind: string, { answers, park }: CallOptions): string {

@@ -282,8 +282,10 @@ async function atHost<T>(
   io: Io,
   work: (call: HostClient['call']) => Promise<T>,
 ): Promise<T | undefined> {
-  const over = AbortSignal.timeout(limitMs)
-  const waited = new Promise<undefined>((resolve) => over.addEventListener('abort', () => resolve(undefined)))
+  const timeout = AbortSignal.timeout(limitMs)
+  const waited = new Promise<undefined>((resolve) =>
+    timeout.addEventListener('abort', () => resolve(undefined)),
+  )
   return await Promise.race([
     waited,
     withRunningHost(daemonAddress(choiceOf(line), io), 'jackfield completion', work),

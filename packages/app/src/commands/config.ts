@@ -218,7 +218,7 @@ function namesOf(words: readonly string[], { all }: AllowOptions, config: Layere
   return all === true ? Object.keys(config.servers) : words
 }
 
-/** A host that knows the servers and starts none. */
+/** A host with the configured servers, of which it starts none. */
 function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io): Host {
   return makeHost({
     ...hostSettings(config, options, io),

@@ -106,7 +106,7 @@ export async function openServers(
   const asked = answers === undefined ? person : undefined
   // Without a user, no question of this command may wait at another terminal.
   const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== observerFor)
-  const nobody = { name: 'nobody', show: {} }
+  const noSurface = { name: 'nobody', show: {} }
   const open = await openHost(options, 'jackfield', io, {
     isOwn,
     here: async () => ({
@@ -118,7 +118,7 @@ export async function openServers(
           output.note(message),
         ),
       }),
-      ...(answers === undefined && person === undefined && { surface: nobody }),
+      ...(answers === undefined && person === undefined && { surface: noSurface }),
     }),
   })
   const close = open[Symbol.asyncDispose]

@@ -18,7 +18,7 @@ export interface ServerLists {
   /** The kind of its items, as in the trust store. */
   kinds: readonly TrustItem['what'][]
   isEmpty(catalog: Catalog): boolean
-  of(catalog: Catalog, trust: ServerTrust, look: Appearance): { result: object; text: string }
+  of(catalog: Catalog, trust: ServerTrust, appearance: Appearance): { result: object; text: string }
 }
 
 /** Whether a command line names neither a server nor a command that starts one. */

@@ -183,18 +183,18 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
 /** Resolves when no server is starting. A server that waits for the user's consent does not delay the others or a client. */
 function keepRunning(host: Host, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       const coming = [...host.connections.values()].some(({ state }) => state === 'connecting')
       if (coming && !signal.aborted) return
       stop()
-      signal.removeEventListener('abort', look)
+      signal.removeEventListener('abort', check)
       resolve()
     }
     const stop = host.on((event) => {
-      if (event.type === 'connection') look()
+      if (event.type === 'connection') check()
     })
-    signal.addEventListener('abort', look)
-    look()
+    signal.addEventListener('abort', check)
+    check()
   })
 }
 

@@ -7,7 +7,7 @@ import { storeHost } from '../daemon/service.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { pretty } from '../output/content.ts'
-import { answerCommands, inboxTable, stateText, whatIsAsked } from '../output/inbox.ts'
+import { answerCommands, inboxTable, questionSummary, stateText } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 export interface InboxOptions {
@@ -80,7 +80,7 @@ function jsonOf(item: InboxItem): object {
     server: question.cause.server,
     kind: question.kind,
     state: stateText(item),
-    what: whatIsAsked(question),
+    what: questionSummary(question),
   }
 }
 
@@ -100,7 +100,7 @@ function whole(item: InboxItem, store: string | undefined): string {
     ],
     ['state', `${stateText(item)}${reason === undefined ? '' : `: ${reason}`}`],
     ...(answer === undefined ? [] : [['answered', `by ${answer.by} at ${answer.at}`]]),
-    ['what', whatIsAsked(question)],
+    ['what', questionSummary(question)],
   ]
   const lines = facts.map(([name = '', value = '']) => `${name.padEnd(10)}${oneLine(value)}`)
   const ways =

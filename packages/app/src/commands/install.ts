@@ -72,7 +72,7 @@ export async function install(
     )
   }
   const set = valuesSet(plan, options)
-  const person = consentAsker(installationLines(plan, file, output.palette), options, io, output)
+  const person = askConsent(installationLines(plan, file, output.palette), options, io, output)
   const given = { set, known: await secretsFor(plan, io) }
   // If values cannot be asked for later, missing ones are reported now.
   const early = surfaceFor(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
@@ -210,7 +210,7 @@ function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?:
 }
 
 /** Asks the user, or only prints the plan when `--yes` was given. */
-function consentAsker(
+function askConsent(
   lines: readonly string[],
   options: InstallOptions,
   io: Io,

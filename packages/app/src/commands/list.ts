@@ -13,7 +13,7 @@ import { type CommandContext, connectTo, type ServerOptions } from './context.ts
 import { type Appearance, everyServer, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
-import { outOfUseLines, refuseEmptyList, refuseHeldBack } from './trust.ts'
+import { outOfUseLines, refuseEmptyList, refuseQuarantined } from './trust.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
@@ -38,7 +38,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
     noteOutOfUse(session, toolLists.kinds, output)
     return ExitCode.done
   }
-  if (!all.some((tool) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
+  if (!all.some((tool) => tool.name === name)) refuseQuarantined(session, { what: 'tool', name })
   const tool = requireFound(all, (tool) => tool.name, name, 'tool')
   output.result(tool, () => toolText(tool, output))
   return ExitCode.done
@@ -85,10 +85,10 @@ const toolLists: ServerLists = {
   lists: ['tools'],
   kinds: ['tool'],
   isEmpty: ({ tools }) => tools.length === 0,
-  of: (catalog, trust, look) => {
+  of: (catalog, trust, options) => {
     const own = catalog.tools.map(({ tool }) => tool)
-    const held = outOfUseLines(trust, toolLists.kinds)
-    return { result: { tools: own }, text: [toolTable(own, look), ...held].join('\n') }
+    const quarantined = outOfUseLines(trust, toolLists.kinds)
+    return { result: { tools: own }, text: [toolTable(own, options), ...quarantined].join('\n') }
   },
 }
 
@@ -96,12 +96,14 @@ const resourceLists: ServerLists = {
   lists: ['resources'],
   kinds: ['resource', 'template'],
   isEmpty: ({ resources, templates }) => resources.length + templates.length === 0,
-  of: (catalog, trust, look) => {
+  of: (catalog, trust, options) => {
     const own = catalog.resources.map(({ resource }) => resource)
     const templates = catalog.templates.map(({ template }) => template)
     return {
       result: { resources: own, resourceTemplates: templates },
-      text: [resourceTables(own, templates, look), ...outOfUseLines(trust, resourceLists.kinds)].join('\n'),
+      text: [resourceTables(own, templates, options), ...outOfUseLines(trust, resourceLists.kinds)].join(
+        '\n',
+      ),
     }
   },
 }
@@ -110,10 +112,10 @@ const promptLists: ServerLists = {
   lists: ['prompts'],
   kinds: ['prompt'],
   isEmpty: ({ prompts }) => prompts.length === 0,
-  of: (catalog, trust, look) => {
+  of: (catalog, trust, options) => {
     const own = catalog.prompts.map(({ prompt }) => prompt)
-    const held = outOfUseLines(trust, promptLists.kinds)
-    return { result: { prompts: own }, text: [promptTable(own, look), ...held].join('\n') }
+    const quarantined = outOfUseLines(trust, promptLists.kinds)
+    return { result: { prompts: own }, text: [promptTable(own, options), ...quarantined].join('\n') }
   },
 }
 
@@ -144,21 +146,21 @@ function hints({ annotations }: Tool): string {
 }
 
 /** A tool in full: its arguments in a table, then the rest of its definition. */
-export function toolText(tool: Tool, look: TableOptions): string {
-  const { palette, columns = Number.POSITIVE_INFINITY } = look
+export function toolText(tool: Tool, options: TableOptions): string {
+  const { palette, columns = Number.POSITIVE_INFINITY } = options
   const { name: _, title, description, ...definition } = tool
   const shownTitle = title ?? tool.annotations?.title
   const hint = hints(tool)
   const args = argumentRows(tool.inputSchema)
   return [
-    signatureLines(tool, look.columns).join('\n'),
+    signatureLines(tool, options.columns).join('\n'),
     ...(shownTitle === undefined ? [] : [palette.bold(oneLine(shownTitle))]),
     ...(description === undefined ? [] : wrap(makeVisible(description), columns)),
     ...(hint === '' ? [] : [palette.dim(`The server says that it is ${hint} (not verified).`)]),
     '',
     args.length === 0
       ? palette.dim('No arguments.')
-      : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, look),
+      : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, options),
     '',
     palette.dim('Definition:'),
     pretty(definition),
@@ -191,43 +193,43 @@ function defaultText(property: unknown): string {
 function resourceTables(
   resources: readonly Resource[],
   templates: readonly ResourceTemplate[],
-  look: Appearance,
+  appearance: Appearance,
 ): string {
   const parts = [
-    ...(resources.length === 0 ? [] : [resourceTable(resources, look)]),
-    ...(templates.length === 0 ? [] : [templateTable(templates, look)]),
+    ...(resources.length === 0 ? [] : [resourceTable(resources, appearance)]),
+    ...(templates.length === 0 ? [] : [templateTable(templates, appearance)]),
   ]
-  return parts.length === 0 ? none('resources', look.palette) : parts.join('\n\n')
+  return parts.length === 0 ? none('resources', appearance.palette) : parts.join('\n\n')
 }
 
-function resourceTable(list: readonly Resource[], look: Appearance): string {
+function resourceTable(list: readonly Resource[], appearance: Appearance): string {
   const rows = list.map((resource) => [
     oneLine(resource.uri),
     oneLine(resource.mimeType ?? ''),
     resource.size === undefined ? '' : size(resource.size),
     described(resource),
   ])
-  return table(['RESOURCE', 'TYPE', 'SIZE', 'DESCRIPTION'], rows, look)
+  return table(['RESOURCE', 'TYPE', 'SIZE', 'DESCRIPTION'], rows, appearance)
 }
 
-function templateTable(list: readonly ResourceTemplate[], look: Appearance): string {
+function templateTable(list: readonly ResourceTemplate[], appearance: Appearance): string {
   const rows = list.map((template) => [
     oneLine(template.uriTemplate),
     oneLine(template.mimeType ?? ''),
     described(template),
   ])
-  return table(['TEMPLATE', 'TYPE', 'DESCRIPTION'], rows, look)
+  return table(['TEMPLATE', 'TYPE', 'DESCRIPTION'], rows, appearance)
 }
 
-function promptTable(list: readonly Prompt[], look: Appearance): string {
-  if (list.length === 0) return none('prompts', look.palette)
+function promptTable(list: readonly Prompt[], appearance: Appearance): string {
+  if (list.length === 0) return none('prompts', appearance.palette)
   const rows = list.map((prompt) => {
     const args = (prompt.arguments ?? []).map((entry) =>
       entry.required === true ? entry.name : `[${entry.name}]`,
     )
     return [oneLine(prompt.name), oneLine(args.join(' ')), described(prompt)]
   })
-  return table(['PROMPT', 'ARGUMENTS', 'DESCRIPTION'], rows, look)
+  return table(['PROMPT', 'ARGUMENTS', 'DESCRIPTION'], rows, appearance)
 }
 
 function described(entry: { name: string; title?: string; description?: string }): string {

@@ -108,8 +108,8 @@ async function viewOf(
   options: LogOptions,
   output: Output,
 ): Promise<{ value: unknown; text: string | undefined }> {
-  const text = (count: number, made: () => string): string | undefined =>
-    count === 0 || output.json ? undefined : made()
+  const text = (count: number, textOf: () => string): string | undefined =>
+    count === 0 || output.json ? undefined : textOf()
   if (options.stats === true) {
     const value = await client.call('trace.statistics', query)
     return {

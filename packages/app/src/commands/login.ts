@@ -62,16 +62,16 @@ export async function logout(
 type Revocation = Awaited<ReturnType<LoginService['signOut']>>
 
 function signedOut(server: string, revocation: Revocation): string {
-  const said = `Signed out of ${plain(server)}.`
+  const message = `Signed out of ${plain(server)}.`
   switch (revocation.outcome) {
     case 'none':
       return `No user was signed in at ${plain(server)}.`
     case 'revoked':
-      return `${said} The tokens are revoked.`
+      return `${message} The tokens are revoked.`
     case 'unsupported':
-      return `${said} ${plain(revocation.issuer)} offers no revocation, so the tokens stay good there until they run out.`
+      return `${message} ${plain(revocation.issuer)} offers no revocation, so the tokens stay good there until they run out.`
     case 'failed':
-      return `${said} The tokens could not be revoked: ${plain(revocation.reason)}. They are gone here, and stay good there until they run out; to end them now, do so at ${plain(revocation.issuer)}.`
+      return `${message} The tokens could not be revoked: ${plain(revocation.reason)}. They are gone here, and stay good there until they run out; to end them now, do so at ${plain(revocation.issuer)}.`
   }
 }
 

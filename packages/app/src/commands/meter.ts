@@ -20,8 +20,8 @@ export async function meter(context: CommandContext): Promise<ExitCode> {
   return ExitCode.done
 }
 
-function meterText(meter: ToolMeter, look: TableOptions): string {
-  const { palette } = look
+function meterText(meter: ToolMeter, options: TableOptions): string {
+  const { palette } = options
   const rows = meter.servers.map(({ server, tokens, tools }) => [
     oneLine(server),
     `${tools.length}`,
@@ -33,7 +33,7 @@ function meterText(meter: ToolMeter, look: TableOptions): string {
   ])
   rows.push(['all', `${meter.tools}`, `${meter.tokens}`, ''])
   return [
-    table(['SERVER', 'TOOLS', 'TOKENS', 'LARGEST'], rows, look),
+    table(['SERVER', 'TOOLS', 'TOKENS', 'LARGEST'], rows, options),
     '',
     meter.why,
     palette.dim(

@@ -66,20 +66,20 @@ export async function explain(context: CommandContext<ExplainOptions>): Promise<
   const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
   const args = argumentsFrom(words, entry.tool.inputSchema)
   const { caller = 'chat', conversation } = options
-  const told = await client.call('policy.explain', {
+  const explained = await client.call('policy.explain', {
     tool: entry.name,
     arguments: args,
     caller,
     ...(conversation !== undefined && { conversation }),
   })
-  output.result({ tool: name, server: session.server, caller, arguments: args, ...told }, () =>
-    explanation(`${oneLine(name)} of ${oneLine(session.server)}, called by ${caller}`, told, output),
+  output.result({ tool: name, server: session.server, caller, arguments: args, ...explained }, () =>
+    explanation(`${oneLine(name)} of ${oneLine(session.server)}, called by ${caller}`, explained, output),
   )
   return ExitCode.done
 }
 
-function explanation(what: string, told: PolicyExplanation, { palette }: Output): string {
-  const { decision, remember, matched, grants, labels, result } = told
+function explanation(what: string, explained: PolicyExplanation, { palette }: Output): string {
+  const { decision, remember, matched, grants, labels, result } = explained
   const facts: [string, string][] = [
     ['verdict', verdictText(decision.verdict)],
     ['by rule', oneLine(decision.rule)],
@@ -150,11 +150,11 @@ function ruleFrom(text: string, io: Io): PolicyRule {
 
 function previewed(
   rule: PolicyRule,
-  told: PolicyPreview,
+  preview: PolicyPreview,
   days: number,
   { palette, columns }: Output,
 ): string {
-  const { matched, considered, uncertain } = told
+  const { matched, considered, uncertain } = preview
   const unsure =
     uncertain === 0 ? '' : ` ${uncertain} more are undecided: their arguments were too long to keep.`
   const counts = `It would have matched ${matched.length} of ${considered} calls of the last ${days} days.${unsure}`

@@ -8,7 +8,7 @@ import { promptPreview } from '../output/preview.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { requireFound } from './list.ts'
-import { refuseHeldBack } from './trust.ts'
+import { refuseQuarantined } from './trust.ts'
 
 export interface PromptOptions extends ServerOptions, ContentOptions {
   preview?: boolean
@@ -24,7 +24,7 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
     throw usageError('Which prompt? Usage: jackfield prompt <target> <name> [key=value …]')
   const args = textArguments(words)
   if (!session.catalog.prompts.some(({ prompt }) => prompt.name === name))
-    refuseHeldBack(session, { what: 'prompt', name })
+    refuseQuarantined(session, { what: 'prompt', name })
   const entry = requireFound(session.catalog.prompts, ({ prompt }) => prompt.name, name, 'prompt')
   const missing = (entry.prompt.arguments ?? []).filter(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),

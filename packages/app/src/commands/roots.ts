@@ -36,13 +36,13 @@ export const rootsVerbs = {
       throw usageError(
         `"${words[0]}" is unknown. Usage: jackfield roots [add|remove|exclude|include|preview|allow|deny|forget]`,
       )
-    const [folders, stands, excluded] = await Promise.all([
+    const [folders, serverRoots, excluded] = await Promise.all([
       client.call('roots.list', {}),
       client.call('roots.servers', {}),
       client.call('roots.excluded', {}),
     ])
-    output.result({ folders, excluded, servers: stands }, () =>
-      overview(folders, excluded, stands, servers, output),
+    output.result({ folders, excluded, servers: serverRoots }, () =>
+      overview(folders, excluded, serverRoots, servers, output),
     )
   },
   add: async (words, { client, io, output, options }) => {
@@ -149,7 +149,7 @@ export async function roots(
 function overview(
   folders: readonly OpenFolder[],
   excluded: readonly string[],
-  stands: readonly ServerRoots[],
+  serverRoots: readonly ServerRoots[],
   servers: RootsContext['servers'],
   output: RootsContext['output'],
 ): string {
@@ -172,8 +172,8 @@ function overview(
   }
   if (excluded.length > 0)
     parts.push('', `${palette.dim('left out:')} ${excluded.map((each) => oneLine(each)).join('  ')}`)
-  if (stands.length > 0) {
-    const rows = stands.map(({ server, state, roots: known, asks, asked }) => [
+  if (serverRoots.length > 0) {
+    const rows = serverRoots.map(({ server, state, roots: known, asks, asked }) => [
       oneLine(server, 30),
       state,
       asked === undefined ? 'never' : ago(asked.at, Date.now()),
@@ -183,21 +183,21 @@ function overview(
     ])
     parts.push('', table(['SERVER', 'STATE', 'ASKED', 'SHARED'], rows, output))
   }
-  const asking = stands.filter(({ asked }) => asked !== undefined)
-  if (asking.length > 0) parts.push('', ...advice(asking, servers, output))
+  const requesting = serverRoots.filter(({ asked }) => asked !== undefined)
+  if (requesting.length > 0) parts.push('', ...advice(requesting, servers, output))
   return parts.join('\n')
 }
 
 /** Revision 2026-07-28 deprecates roots; folders should be passed as arguments. */
 function advice(
-  asking: readonly ServerRoots[],
+  requesting: readonly ServerRoots[],
   servers: RootsContext['servers'],
   { palette }: RootsContext['output'],
 ): string[] {
-  const names = asking.map(({ server }) => oneLine(server)).join(', ')
-  const program = asking.find(({ server }) => 'command' in (servers[server] ?? {}))
+  const names = requesting.map(({ server }) => oneLine(server)).join(', ')
+  const program = requesting.find(({ server }) => 'command' in (servers[server] ?? {}))
   return [
-    `${palette.yellow('!')} ${names} still ${asking.length === 1 ? 'asks' : 'ask'} for folders. Revision 2026-07-28 of the protocol deprecates that.`,
+    `${palette.yellow('!')} ${names} still ${requesting.length === 1 ? 'asks' : 'ask'} for folders. Revision 2026-07-28 of the protocol deprecates that.`,
     program === undefined
       ? '  Look whether the server takes folders as arguments of its tools instead.'
       : `  Look whether it takes folders as arguments instead, in the configuration of ${oneLine(program.server)}: "args": [..., "\${workspaceFolder}"]`,

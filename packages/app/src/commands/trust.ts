@@ -50,7 +50,7 @@ function unreachedOf(host: Host, only: string | undefined): string[] {
   )
 }
 
-/** `jackfield trust accept|block|reset <server> [item...]`: decides about the definitions last seen, and says which. */
+/** `jackfield trust accept|block|reset <server> [item...]`: decides about the definitions last seen, and lists them. */
 export async function decide(
   verb: 'accept' | 'block' | 'reset',
   [name, ...words]: string[],
@@ -78,14 +78,19 @@ export function outOfUse(
   { server, items }: ServerTrust,
   kinds?: readonly TrustItem['what'][],
 ): (TrustItem & { reason: string; look: string })[] {
-  const look = `jackfield trust ${oneLine(server)}`
+  const reviewCommand = `jackfield trust ${oneLine(server)}`
   return items
     .filter(({ what, state, listed }) => state !== 'pinned' && listed && kinds?.includes(what) !== false)
     .map(({ what, name, state, changes, findings }) => {
       const danger = findings.find(({ severity }) => severity === 'danger')
       const isNew = changes.every(({ kind }) => kind === 'added')
       const waits = danger?.message ?? (isNew ? 'It is new.' : 'It changed since you agreed to it.')
-      return { what, name, reason: state === 'blocked' ? 'You blocked it.' : oneLine(waits), look }
+      return {
+        what,
+        name,
+        reason: state === 'blocked' ? 'You blocked it.' : oneLine(waits),
+        look: reviewCommand,
+      }
     })
 }
 
@@ -104,7 +109,7 @@ export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['w
 }
 
 /** Throws if a definition is disabled until the user accepts it, with the reason. */
-export function refuseHeldBack(
+export function refuseQuarantined(
   { trust, server }: Pick<Session, 'trust' | 'server'>,
   { what, name }: TrustItem,
 ): void {
@@ -123,18 +128,18 @@ export function refuseEmptyList(
   { trust, server }: Pick<Session, 'trust' | 'server'>,
   whats: readonly TrustItem['what'][],
 ): void {
-  const held = trust.items.filter(
+  const quarantined = trust.items.filter(
     ({ what, state, listed }) => whats.includes(what) && listed && state !== 'pinned',
   )
-  if (held.length === 0) return
+  if (quarantined.length === 0) return
   const shown = oneLine(server)
-  if (held.every(({ changes }) => changes.every(({ kind }) => kind === 'added'))) {
+  if (quarantined.every(({ changes }) => changes.every(({ kind }) => kind === 'added'))) {
     const reasons = outOfUseLines(trust)
     throw new CliError(ExitCode.outOfUse, `Nothing of ${shown} is listed.\n${reasons.join('\n')}`)
   }
   throw new CliError(
     ExitCode.outOfUse,
-    `${shown} has other definitions than you accepted, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} disabled. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
+    `${shown} has other definitions than you accepted, so nothing of it is listed: ${count(quarantined.length, 'thing')} ${quarantined.length === 1 ? 'is' : 'are'} disabled. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
   )
 }
 

@@ -93,7 +93,7 @@ async function openUser(user: WebUser, { folder, config, options, io }: Opening)
     import('../daemon/service.ts'),
     import('@jackfield/host/service'),
   ])
-  const made = await createService({ ...options, store: join(own, 'activity.db') }, io, {
+  const created = await createService({ ...options, store: join(own, 'activity.db') }, io, {
     config,
     // The files are the operator's: the page neither shows nor changes them.
     follow: false,
@@ -109,7 +109,7 @@ async function openUser(user: WebUser, { folder, config, options, io }: Opening)
     },
     onStop() {},
   })
-  const { service } = made
+  const { service } = created
   const peers = await createPeerServer(service, { isOperator: false })
   // Start failures of servers are shown on the page.
   service.start().catch(() => {})
@@ -119,7 +119,7 @@ async function openUser(user: WebUser, { folder, config, options, io }: Opening)
     isBusy: () => service.busy,
     async close() {
       peers.close('the host ends')
-      await made[Symbol.asyncDispose]()
+      await created[Symbol.asyncDispose]()
     },
   }
 }

@@ -119,7 +119,7 @@ async function endOther(address: DaemonAddress): Promise<void> {
   if (record === undefined) return
   const channel = await connectTo(address)
   if (channel === undefined) return
-  const over = new Promise<void>((resolve) =>
+  const timeout = new Promise<void>((resolve) =>
     channel.listen(
       () => {},
       () => resolve(),
@@ -130,7 +130,7 @@ async function endOther(address: DaemonAddress): Promise<void> {
   )
   channel.send(JSON.stringify({ call: 1, method: 'host.stop', params: { now: true } }))
   const timer = setTimeout(() => channel.close(), endMs)
-  await over
+  await timeout
   clearTimeout(timer)
 }
 
@@ -148,15 +148,15 @@ function startDaemon(
     windowsHide: true,
   })
   closeSync(log)
-  let over = false
+  let isOver = false
   // Without an error, another process serves or is about to.
   child.once('exit', (code) => {
-    over = code !== 0
+    isOver = code !== 0
   })
   child.once('error', () => {
-    over = true
+    isOver = true
   })
-  return { failed: () => over, release: () => child.unref() }
+  return { failed: () => isOver, release: () => child.unref() }
 }
 
 /** The settings as command line options. */
@@ -177,10 +177,10 @@ function notStarted({ log }: DaemonAddress, why: string): CliError {
   } catch {
     // Without a log there is nothing to add.
   }
-  const said = last === '' ? '' : `\nIts last messages (${log}):\n  ${last}`
+  const output = last === '' ? '' : `\nIts last messages (${log}):\n  ${last}`
   return new CliError(
     ExitCode.cannotConnect,
-    `The host process could not be started: ${why}. Run with --no-daemon to do without it.${said}`,
+    `The host process could not be started: ${why}. Run with --no-daemon to do without it.${output}`,
   )
 }
 

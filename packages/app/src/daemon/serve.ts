@@ -36,7 +36,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
   const address = daemonAddress(options, io)
   const lock = acquireLock(address)
   if (lock === undefined) return ExitCode.done
-  const over = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
   try {
     const build = buildId()
     let stopping = false
@@ -45,7 +45,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       onStop(now) {
         stopping = true
         // The response to the requesting client is sent first.
-        setImmediate(() => (now ? over.resolve() : check()))
+        setImmediate(() => (now ? ended.resolve() : check()))
       },
     })
     const { service } = made
@@ -55,9 +55,9 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
     const check = (): void => {
       const isFree = !service.busy && (stopping || peers.count === 0)
       if (!isFree) idleSince = performance.now()
-      if (isFree && (stopping || performance.now() - idleSince >= idle)) over.resolve()
+      if (isFree && (stopping || performance.now() - idleSince >= idle)) ended.resolve()
       // If the data folder was removed, the process exits.
-      if (!existsSync(address.file)) over.resolve()
+      if (!existsSync(address.file)) ended.resolve()
     }
     peers.onChange(check)
     const token = randomBytes(24).toString('base64url')
@@ -77,10 +77,10 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       store: storeFile(options.store, io),
     })
     const timer = setInterval(check, Math.min(pollMs, Math.max(idle / 4, 20)))
-    const end = (): void => over.resolve()
+    const end = (): void => ended.resolve()
     io.signal.addEventListener('abort', end, { once: true })
     if (io.signal.aborted) end()
-    await over.promise
+    await ended.promise
     clearInterval(timer)
     // From here on, a client starts another process.
     removeRecord(address)

@@ -19,7 +19,7 @@ import type { HostChoice } from './address.ts'
 import { digests } from './environment.ts'
 
 /** A host for a configuration, until it is disposed. */
-export interface MadeService extends AsyncDisposable {
+export interface CreatedService extends AsyncDisposable {
   readonly service: HostService
 }
 
@@ -65,7 +65,7 @@ export async function createService(
   choice: HostChoice & { answers?: unknown },
   io: Io,
   { config: given, follow = true, ...options }: ServiceOptions = {},
-): Promise<MadeService> {
+): Promise<CreatedService> {
   const config = given === undefined ? await readLayers(choice, io) : (given ?? undefined)
   const models = options.models ?? (await defaultModels(io, config))
   const servers = options.servers ?? config?.servers ?? {}

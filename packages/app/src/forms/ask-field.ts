@@ -116,8 +116,8 @@ function leaveOut(field: FormField): { value: string; label: string }[] {
 
 function messageOf(field: FormField): string {
   const label = `${oneLine(field.label)}${field.required ? '' : ' (optional)'}`
-  const told = field.description === undefined ? '' : oneLine(field.description)
-  const ended = told === '' || /[.!?。]$/.test(told) ? told : `${told}.`
+  const description = field.description === undefined ? '' : oneLine(field.description)
+  const ended = description === '' || /[.!?。]$/.test(description) ? description : `${description}.`
   const more = [ended, field.constraint ?? ''].filter((part) => part !== '')
   return more.length === 0 ? label : `${label}: ${more.join(' ')}`
 }

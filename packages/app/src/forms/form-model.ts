@@ -218,10 +218,10 @@ export class FormModel {
   }
 
   #inList(list: OptionList, key: ScreenKey): undefined {
-    const over = list.press(key)
-    if (over === undefined) return undefined
+    const outcome = list.press(key)
+    if (outcome === undefined) return undefined
     this.#list = undefined
-    if (over === 'close') return undefined
+    if (outcome === 'close') return undefined
     const n = this.#focus
     const field = this.fields[n]
     if (field === undefined) return undefined

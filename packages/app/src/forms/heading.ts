@@ -17,13 +17,13 @@ const callers: Readonly<Record<NonNullable<ElicitationQuestion['cause']['caller'
 /** Who asks, and for which call. `asks`: for what. */
 export function heading(
   { cause, origin, params }: ElicitationQuestion,
-  asks: string,
+  question: string,
   palette: Palette,
 ): string[] {
   const server = oneLine(cause.server)
   const called = cause.caller === undefined ? 'a caller called' : callers[cause.caller]
   return [
-    `${palette.bold(server)} ${asks}`,
+    `${palette.bold(server)} ${question}`,
     ...(origin === undefined ? [] : [palette.dim(`  ${server} is ${oneLine(origin, 160)}`)]),
     ...(cause.tool === undefined
       ? []

@@ -23,7 +23,8 @@ export function withTyped({ text, at }: Line, typed: string): { line: Line; cut:
 /** Applies a key for moving or deleting; undefined for every other key. */
 export function edited(line: Line, { name, ctrl = false, meta = false }: ScreenKey): Line | undefined {
   const { text, at } = line
-  const is = (plain: string, held: string): boolean => (ctrl ? name === held : !meta && name === plain)
+  const is = (plain: string, controlKey: string): boolean =>
+    ctrl ? name === controlKey : !meta && name === plain
   if (is('left', 'b')) return { text, at: before(line) }
   if (is('right', 'f')) return { text, at: after(line) }
   if (is('home', 'a')) return { text, at: 0 }

@@ -24,7 +24,7 @@ export function clientSource(definitions: Definitions, version: string): string 
       about: 'Resources by their templates. `client.read(uri)` reads any other.',
       made: templates,
     },
-  ].filter(({ made }) => made.members.length > 0)
+  ].filter(({ made: declarations }) => declarations.members.length > 0)
   const types = [...tools.types, ...prompts.types, ...templates.types]
   const isTyped = definitions.tools.some(({ outputSchema }) => outputSchema !== undefined)
   return [
@@ -163,7 +163,7 @@ function variables(list: readonly { name: string; required: boolean }[]): string
   return `{ ${written.join('; ')} }`
 }
 
-/** Arguments are an object, whatever the schema says. */
+/** Arguments are an object, even if the schema allows other types. */
 function argumentsType(schema: JsonSchema): string {
   const type = schemaType(schema)
   if (type === '{}') return 'Record<string, never>'

@@ -11,7 +11,7 @@ const dateColumns = 100
  */
 export function activityTable(
   rows: readonly Activity[],
-  look: TableOptions,
+  options: TableOptions,
   { long = false }: { long?: boolean } = {},
 ): string {
   const sorted = rows.toSorted((a, b) => a.id - b.id)
@@ -19,7 +19,7 @@ export function activityTable(
   const time = (row: Activity, before: Activity | undefined): string => {
     const [day, clock] = [row.at.slice(0, 10), row.at.slice(11, 19)]
     if (!long) return clock
-    if ((look.columns ?? dateColumns) >= dateColumns) return `${day} ${clock}`
+    if ((options.columns ?? dateColumns) >= dateColumns) return `${day} ${clock}`
     return before?.at.slice(0, 10) === day ? clock : `${day}\n${clock}`
   }
   const cells = sorted.map((row, n) => {
@@ -36,7 +36,7 @@ export function activityTable(
     ]
   })
   const heads = ['ROW', 'TIME', 'KIND', 'OUTCOME', ...(long ? ['RULE'] : []), 'TOOK', 'WHAT']
-  return table(heads, cells, look)
+  return table(heads, cells, options)
 }
 
 function ruleOf({ detail: { decision } }: Activity): string {

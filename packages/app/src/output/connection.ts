@@ -29,7 +29,7 @@ export function since(ms: number): string {
   return ago(new Date(ms).toISOString(), Date.now())
 }
 
-/** Why a server is in its state, and what to do; empty if there is nothing to say. */
+/** Why a server is in its state, and what to do; empty if there is no reason. */
 export function stateReason(state: ConnectionState): string {
   if (state.state === 'disabled') return ''
   if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`

@@ -42,7 +42,7 @@ export function noteWithFixes(
   else note(withFixLines(text, fixes))
 }
 
-/** The command, or the option, with which this program does it; undefined where it is done elsewhere. */
+/** The command, or the option, that applies the fix; undefined if this program has none. */
 function commandOf(fix: Fix): string | undefined {
   switch (fix.action) {
     case 'sign-in':

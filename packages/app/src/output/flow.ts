@@ -52,7 +52,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
   }
 
   /** A text without spaces, on as many lines as it needs. */
-  function putWhole(text: string): void {
+  function appendWhole(text: string): void {
     if (width + widthOf(stripVTControlCharacters(text)) <= room()) {
       put(text)
       return
@@ -79,7 +79,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
       if (hanging === least || line === '') hanging = ' '.repeat(Math.max(depth, hang))
     }
     gap = ''
-    putWhole(word)
+    appendWhole(word)
     word = ''
   }
 
@@ -95,7 +95,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     push(text) {
       for (const { segment } of graphemes.segment(text)) {
         if (segment === '\n') endLine()
-        else if (isCode) putWhole(segment === '\t' ? '    ' : segment)
+        else if (isCode) appendWhole(segment === '\t' ? '    ' : segment)
         else if (segment === ' ' || segment === '\t') {
           flush()
           gap += segment === ' ' ? ' ' : '    '

@@ -13,7 +13,7 @@ export function shortId({ id }: { id: string }): string {
 }
 
 /** A one-line summary of a question, safe to print. */
-export function whatIsAsked(question: HostQuestion): string {
+export function questionSummary(question: HostQuestion): string {
   switch (question.kind) {
     case 'approval':
       return oneLine(`May ${question.tool.tool.name} run?`, 100)
@@ -46,18 +46,18 @@ export function whatIsAsked(question: HostQuestion): string {
   }
 }
 
-function appQuestion({ app, wants }: Extract<HostQuestion, { kind: 'app' }>): string {
-  switch (wants.kind) {
+function appQuestion({ app, wants: request }: Extract<HostQuestion, { kind: 'app' }>): string {
+  switch (request.kind) {
     case 'page':
       return `Show the app ${app.uri}?`
     case 'link':
-      return `Open ${wants.url} for its app?`
+      return `Open ${request.url} for its app?`
     case 'message':
-      return `Send this message of its app? ${wants.text}`
+      return `Send this message of its app? ${request.text}`
     case 'context':
-      return `Give your model this text of its app? ${wants.text}`
+      return `Give your model this text of its app? ${request.text}`
     case 'download':
-      return `Save ${count(wants.files.length, 'file')} of its app?`
+      return `Save ${count(request.files.length, 'file')} of its app?`
   }
 }
 
@@ -95,7 +95,7 @@ export function stateText({ state, waits, resumable }: InboxItem): string {
 /** Questions, oldest first, with their count and what to do next. */
 export function inboxTable(
   items: readonly InboxItem[],
-  look: TableOptions,
+  options: TableOptions,
   now: number,
   store?: string,
 ): string {
@@ -105,13 +105,13 @@ export function inboxTable(
     oneLine(item.question.cause.server, 30),
     item.question.kind,
     stateText(item),
-    whatIsAsked(item.question),
+    questionSummary(item.question),
   ])
   const open = items.filter(({ state }) => state === 'open')
   const suspended = open.filter(({ waits }) => !waits).length
   const counts = `${count(open.length, 'question')} open: ${open.length - suspended} with a program that waits, ${suspended} suspended.`
   const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
-  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, look)}\n${look.palette.dim(counts + next)}`
+  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, options)}\n${options.palette.dim(counts + next)}`
 }
 
 function count(number: number, word: string): string {

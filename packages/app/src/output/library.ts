@@ -64,7 +64,7 @@ function countsOf({ resources, templates }: LibraryNode): string {
 
 /** The reference a user types for an entry, and its description from the server. */
 export function entryTexts(entry: LibraryEntry): { written: string; about: string } {
-  const told = ({
+  const details = ({
     name,
     title,
     description,
@@ -75,10 +75,10 @@ export function entryTexts(entry: LibraryEntry): { written: string; about: strin
   }): string => [title ?? name, description].filter((part) => part !== undefined).join(': ')
   switch (entry.kind) {
     case 'resource':
-      return { written: entry.resource.uri, about: told(entry.resource) }
+      return { written: entry.resource.uri, about: details(entry.resource) }
     case 'template':
-      return { written: entry.template.uriTemplate, about: told(entry.template) }
+      return { written: entry.template.uriTemplate, about: details(entry.template) }
     case 'prompt':
-      return { written: `/${entry.command}`, about: told(entry.prompt) }
+      return { written: `/${entry.command}`, about: details(entry.prompt) }
   }
 }

@@ -23,7 +23,7 @@ const minWhat = 24
 const defaultColumns = 120
 
 /** Events, one per line, oldest first. Times are UTC. */
-export function eventTable(events: readonly TraceEvent[], look: LogAppearance): string {
+export function eventTable(events: readonly TraceEvent[], appearance: LogAppearance): string {
   const dated = new Set(events.map(({ at }) => at.slice(0, 10))).size > 1
   const facts = events.map((event) => [
     String(event.id),
@@ -38,9 +38,9 @@ export function eventTable(events: readonly TraceEvent[], look: LogAppearance): 
     (sum, head, n) => sum + 2 + Math.max(head.length, ...facts.map((fact) => widthOf(fact[n] ?? ''))),
     0,
   )
-  const room = Math.max(minWhat, (look.columns ?? defaultColumns) - used)
+  const room = Math.max(minWhat, (appearance.columns ?? defaultColumns) - used)
   const cells = facts.map((fact, n) => [...fact, whatOf(events[n], room)])
-  return table([...heads, 'WHAT'], cells, look)
+  return table([...heads, 'WHAT'], cells, appearance)
 }
 
 /** One event as one line, for a log that is followed. */
@@ -146,7 +146,7 @@ export function eventTimeline(
 }
 
 /** Counts, failures and times by method and server; tokens by model. */
-export function eventStatistics({ methods, models }: TraceStatistics, look: LogAppearance): string {
+export function eventStatistics({ methods, models }: TraceStatistics, appearance: LogAppearance): string {
   const parts = [
     table(
       ['METHOD', 'SERVER', 'COUNT', 'ERRORS', 'P50', 'P95', 'SIZE'],
@@ -159,7 +159,7 @@ export function eventStatistics({ methods, models }: TraceStatistics, look: LogA
         p95Ms === null ? '' : duration(p95Ms),
         size(bytes),
       ]),
-      look,
+      appearance,
     ),
   ]
   if (models.length > 0) {
@@ -172,7 +172,7 @@ export function eventStatistics({ methods, models }: TraceStatistics, look: LogA
           String(inputTokens),
           String(outputTokens),
         ]),
-        look,
+        appearance,
       ),
     )
   }

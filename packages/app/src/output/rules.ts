@@ -21,7 +21,7 @@ export function aboutRule(rule: PolicyRule): string {
 export function aboutTests(tests: readonly ArgumentTest[]): string[] {
   return tests.map((test) => {
     const at = test.at === '' ? 'the arguments' : oneLine(test.at)
-    const says = [
+    const description = [
       ...('equals' in test ? [`is exactly ${oneLine(exactJson(test.equals), 60)}`] : []),
       ...(test.glob === undefined ? [] : [`fits ${oneLine(test.glob, 80)}`]),
       ...(test.min === undefined ? [] : [`is at least ${test.min}`]),
@@ -30,15 +30,15 @@ export function aboutTests(tests: readonly ArgumentTest[]): string[] {
         ? []
         : [`is inside ${test.inside.map((one) => oneLine(one)).join(' or ')}`]),
     ]
-    return `where ${at} ${says.length === 0 ? 'is there' : says.join(' and ')}`
+    return `where ${at} ${description.length === 0 ? 'is there' : description.join(' and ')}`
   })
 }
 
 /** The calls that a grant matches, in words. */
 export function aboutGrant({ tool, server, within, readOnlyTools, arguments: tests = [] }: Grant): string {
   const what = readOnlyTools === true ? 'read-only tools' : oneLine(tool)
-  const place = within === undefined ? [] : [`in ${oneLine(within, 60)}`]
-  return [`${what} of ${oneLine(server)}`, ...aboutTests(tests), ...place].join(', ')
+  const scopeText = within === undefined ? [] : [`in ${oneLine(within, 60)}`]
+  return [`${what} of ${oneLine(server)}`, ...aboutTests(tests), ...scopeText].join(', ')
 }
 
 /** A verdict with its symbol, distinguishable without colours. */

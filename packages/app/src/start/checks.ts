@@ -16,8 +16,8 @@ export async function checkTrip(
   wish: { city: string; departure: string; folder: string },
 ): Promise<Check[]> {
   const checks: Check[] = []
-  const check = async (claim: string, look: () => Promise<string | undefined>): Promise<void> => {
-    const fault = await look().catch((error: unknown) =>
+  const check = async (claim: string, inspect: () => Promise<string | undefined>): Promise<void> => {
+    const fault = await inspect().catch((error: unknown) =>
       error instanceof Error ? error.message : String(error),
     )
     checks.push({ claim, fault })

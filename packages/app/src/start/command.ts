@@ -45,12 +45,12 @@ const startRules: PolicyRule[] = [
   },
 ]
 
-/** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; elsewhere one scripted trip. */
+/** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; without a terminal, one scripted trip. */
 export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
   const isScripted = options.script === true || options.record !== undefined
   if (isScripted || !(options.web === true || isInteractive(io))) return plannedTrip(options, io, output)
-  const place = options.web === undefined ? await choosePlace(io) : options.web ? 'browser' : 'terminal'
-  if (place === undefined) return ExitCode.done
+  const surface = options.web === undefined ? await chooseSurface(io) : options.web ? 'browser' : 'terminal'
+  if (surface === undefined) return ExitCode.done
   const { store, database, folder } = startFiles(resolve(io.cwd, startFolder))
   const { servers, missing } = await bundledServers({ database, folder })
   await sampleFolder(folder)
@@ -59,7 +59,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   const models = [...modelsInUse(io.env, options.model, [])]
   const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
   const made = { servers, models, store, roots, rules: startRules }
-  if (place === 'browser') {
+  if (surface === 'browser') {
     const service = makeService(made)
     try {
       await startInBrowser(service, join(dirname(store), 'web.db'), options, io, output)
@@ -75,10 +75,10 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   })
 }
 
-/** Where the user wants the conversation; undefined if they leave. Nothing starts before the answer. */
-async function choosePlace({ stdin, stderr }: Io): Promise<'terminal' | 'browser' | undefined> {
+/** Asks for the terminal or the browser; undefined if the user cancels. Nothing is started before the answer. */
+async function chooseSurface({ stdin, stderr }: Io): Promise<'terminal' | 'browser' | undefined> {
   const { clackSelect } = await import('../surface/clack.ts')
-  const place = await clackSelect(
+  const surface = await clackSelect(
     { input: stdin, output: stderr },
     {
       message: 'Where do you want to plan the trip?',
@@ -89,7 +89,7 @@ async function choosePlace({ stdin, stderr }: Io): Promise<'terminal' | 'browser
       initial: 'terminal',
     },
   )
-  return place === cancelled ? undefined : place
+  return surface === cancelled ? undefined : surface
 }
 
 /** The planning conversation, which starts when a browser opens it. */

@@ -132,14 +132,14 @@ function introduce(host: Host, transcript: Transcript): boolean {
       all = false
       continue
     }
-    const mine = <T extends { server: string }>(list: T[]): number =>
+    const countOf = <T extends { server: string }>(list: T[]): number =>
       list.filter((entry) => entry.server === name).length
     const era = state.era === 'stateless' ? 'stateless' : 'sessions'
     const offers = [
-      count(mine(host.tools()), 'tool'),
-      count(mine(host.resources()), 'resource'),
-      count(mine(host.templates()), 'template'),
-      count(mine(host.prompts()), 'prompt'),
+      count(countOf(host.tools()), 'tool'),
+      count(countOf(host.resources()), 'resource'),
+      count(countOf(host.templates()), 'template'),
+      count(countOf(host.prompts()), 'prompt'),
     ].join(', ')
     transcript.say('host', 'Host', `${name.padEnd(11)} ${state.revision} (${era})  ${offers}`)
   }

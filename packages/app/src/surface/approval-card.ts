@@ -30,13 +30,15 @@ export function heading(question: Question, palette: Palette): string[] {
   const title = oneLine(tool.title ?? tool.annotations?.title ?? '', 80)
   const name = palette.bold(oneLine(tool.name))
   const named = title === '' || title === tool.name ? name : `${palette.bold(title)} (${name})`
-  const says = hints(question)
+  const hintText = hints(question)
   const author = decision.author === undefined ? '' : `, ${oneLine(decision.author)}`
   return [
     `${who} ${named} of ${palette.bold(oneLine(server))}`,
     ...(origin === undefined ? [] : [palette.dim(`  ${oneLine(server)} is ${oneLine(origin, 160)}`)]),
     ...(tool.description === undefined ? [] : [palette.dim(`  ${oneLine(tool.description, 300)}`)]),
-    ...(says.length === 0 ? [] : [palette.dim(`  the server says: ${says.join(', ')} (not verified)`)]),
+    ...(hintText.length === 0
+      ? []
+      : [palette.dim(`  the server says: ${hintText.join(', ')} (not verified)`)]),
     palette.dim(`  asked because of rule: ${oneLine(decision.rule)}${author}`),
     ...(labels.length === 0
       ? []
@@ -108,16 +110,16 @@ function kindOf(name: string, value: unknown): Kind {
   if (/^(?:file:|~?\/|\.{1,2}\/|[a-z]:\\)/i.test(value)) return 'path'
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return 'address'
   if (/^(?:path|file|dir|folder|filename)$/i.test(name)) return 'path'
-  const says = /(?:^|_)(?:code|script|command|cmd|sql|query|html|regex|expression)$/i.test(name)
-  return says || value.includes('\n') ? 'code' : 'text'
+  const isCode = /(?:^|_)(?:code|script|command|cmd|sql|query|html|regex|expression)$/i.test(name)
+  return isCode || value.includes('\n') ? 'code' : 'text'
 }
 
 /** Texts are printed without quotes where that is unambiguous; everything else as JSON. `end` describes trailing line feeds. */
 function shownValue(value: unknown): { text: string; end: string; all: boolean } {
   const body = typeof value === 'string' ? value.replace(/\n+$/, '') : ''
-  const told = isReported(body)
-  const whole = told ? body : exactJson(value, 2)
-  const feeds = told && typeof value === 'string' ? value.length - body.length : 0
+  const report = isReported(body)
+  const whole = report ? body : exactJson(value, 2)
+  const feeds = report && typeof value === 'string' ? value.length - body.length : 0
   const end =
     feeds === 0 ? '' : feeds <= maxFeeds ? ` then ${'\\n'.repeat(feeds)}` : ` then ${feeds} times \\n`
   const cut = whole.split('\n').slice(0, maxLines).join('\n').slice(0, maxCharacters)

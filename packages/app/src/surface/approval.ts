@@ -48,7 +48,7 @@ export async function askApproval(
         const value = await editJson(args, {
           prompter,
           env,
-          read: (made) => asArguments(made, tool.inputSchema),
+          read: (parsed) => asArguments(parsed, tool.inputSchema),
         })
         if (value === cancelled) break
         args = value

@@ -31,16 +31,18 @@ export async function clackSelect<T extends string>(
     ...(initial !== undefined && { initialValue: initial }),
     render() {
       const bar = `${clack.symbolBar(this.state)}  `
-      const asked = wrapTextWithPrefix(streams.output, message, bar, `${clack.symbol(this.state)}  `)
-      const head = `${styleText('gray', clack.S_BAR)}\n${asked}\n`
+      const messageLines = wrapTextWithPrefix(streams.output, message, bar, `${clack.symbol(this.state)}  `)
+      const head = `${styleText('gray', clack.S_BAR)}\n${messageLines}\n`
       const chosen = this.options[this.cursor]
       // A withdrawn question was not decided, so no choice stays on the screen.
       if (this.state === 'cancel' && isWithdrawn()) return head.trimEnd()
       if (this.state === 'submit' || this.state === 'cancel') {
         const prefix = `${styleText('gray', clack.S_BAR)}  `
         const line = styled(this.state === 'submit' ? (chosen?.label ?? '') : leftAs(), ['dim'])
-        const taken = wrapTextWithPrefix(streams.output, line, prefix)
-        return this.state === 'submit' ? head + taken : `${head}${taken}\n${styleText('gray', clack.S_BAR)}`
+        const optionLines = wrapTextWithPrefix(streams.output, line, prefix)
+        return this.state === 'submit'
+          ? head + optionLines
+          : `${head}${optionLines}\n${styleText('gray', clack.S_BAR)}`
       }
       const margin = `${styleText('cyan', clack.S_BAR)}  `
       const hint = streams.hint?.()

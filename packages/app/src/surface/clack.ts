@@ -31,7 +31,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
   const isWithdrawn = (): boolean => signal?.aborted === true
 
   /** Asks, and reports Ctrl+C. */
-  const asking = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const whileAsking = async <T>(ask: () => Promise<T>): Promise<T> => {
     let interrupted = false
     const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
       interrupted = key?.ctrl === true && key.name === 'c'
@@ -47,7 +47,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
 
   /** Clack's prompts leave their output on the screen when their signal is aborted, but not when Esc is pressed. */
   const prompting = <T>(ask: (streams: SelectStreams) => Promise<T | symbol>): Promise<T | Cancelled> =>
-    asking(async () => {
+    whileAsking(async () => {
       const withdraw = (): void => {
         input.emit('keypress', '\u001b', { name: 'escape', sequence: '\u001b' })
       }
@@ -86,7 +86,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
     select: (question) => prompting((streams) => clackSelect(streams, question, isWithdrawn)),
     ...(canDraw(options) && {
       screen: (view) =>
-        asking(() =>
+        whileAsking(() =>
           drawn(
             { input, output, ...(options.hint && { hint: options.hint }), ...(signal && { signal }) },
             view,

@@ -1,7 +1,7 @@
 import type { HostQuestion, Surface } from '@jackfield/host'
 import type { Output } from '../cli/io.ts'
 import { answerWith } from '../forms/later.ts'
-import { answerCommands, whatIsAsked } from '../output/inbox.ts'
+import { answerCommands, questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** A surface without a user: it prints how each question can be answered, and leaves it in the inbox. */
@@ -10,8 +10,8 @@ export function deferringSurface(output: Output, { store }: { store?: string }):
     const command = answerWith(question.id, store)
     output.note(
       [
-        `? ${oneLine(question.cause.server)} asks (${question.kind}): ${whatIsAsked(question)}`,
-        ...answerCommands(question).map((way) => `    ${command} ${way}`),
+        `? ${oneLine(question.cause.server)} asks (${question.kind}): ${questionSummary(question)}`,
+        ...answerCommands(question).map((answerArguments) => `    ${command} ${answerArguments}`),
       ].join('\n'),
     )
     return undefined

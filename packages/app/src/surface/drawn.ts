@@ -33,7 +33,7 @@ export function drawn<T>(
     const lines = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
     let row = 0
     let pasted: string | undefined
-    let over = false
+    let isClosed = false
     let closed = false
 
     const toTop = (): string => `${row === 0 ? '' : `\u001b[${row}A`}\r`
@@ -54,7 +54,7 @@ export function drawn<T>(
       row = cursor.row
     }
     const end = (answer: T | Cancelled): void => {
-      over = true
+      isClosed = true
       input.off('keypress', press)
       output.off('resize', draw)
       signal?.removeEventListener('abort', withdraw)
@@ -95,10 +95,10 @@ export function drawn<T>(
     output.write(codes.pastes)
     view.onStart?.(
       () => {
-        if (!over) draw()
+        if (!isClosed) draw()
       },
       (done) => {
-        if (!over) end(done)
+        if (!isClosed) end(done)
       },
     )
     draw()

@@ -6,7 +6,7 @@ import { oneLine } from '../output/sanitize.ts'
 interface InputStreams {
   input: Readable
   output: Writable
-  /** Removes the prompt: the value is no longer needed, or was given elsewhere. */
+  /** Removes the prompt: the value is no longer needed, or was entered on another surface. */
   signal: AbortSignal
   /** Why keys are ignored; undefined when they are active. */
   hint?: () => string | undefined

@@ -9,10 +9,10 @@ export function beginning(text: string): { lines: string[]; more: number } {
   const lines: string[] = []
   let used = 0
   for (const line of text.split('\n').slice(0, firstLines)) {
-    const kept = line.slice(0, firstCharacters - used)
-    lines.push(kept)
-    used += kept.length + 1
-    if (kept.length < line.length || used >= firstCharacters) break
+    const start = line.slice(0, firstCharacters - used)
+    lines.push(start)
+    used += start.length + 1
+    if (start.length < line.length || used >= firstCharacters) break
   }
   const shown = lines.join('\n').length
   return { lines, more: text.length - shown }

@@ -10,25 +10,25 @@ const pasteGapMs = 30
  * line break is Enter only if nothing was read after it. `ended` is called when the input ends.
  */
 export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended: () => void): () => void {
-  let over = false
+  let isClosed = false
   let pasted: string | undefined
   let burst: { keys: number; breaks: number; waiting?: 'return' | 'enter'; late: boolean } | undefined
   let lines = open()
 
   function open(): ReturnType<typeof createInterface> {
-    const made = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
+    const lineInterface = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
     // The caller decides what keys do, so the interface must neither end the program nor close by itself.
-    made.on('SIGINT', () => {})
-    made.once('close', () => {
-      if (over) return
+    lineInterface.on('SIGINT', () => {})
+    lineInterface.once('close', () => {
+      if (isClosed) return
       if (input.readableEnded || input.destroyed) ended()
       else lines = open()
     })
-    return made
+    return lineInterface
   }
 
   function settle(): void {
-    if (burst === undefined || over) return
+    if (burst === undefined || isClosed) return
     const { waiting, keys, breaks, late } = burst
     if (waiting !== undefined && breaks > 0 && !late) {
       burst.late = true
@@ -72,7 +72,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
 
   input.on('keypress', see)
   return () => {
-    over = true
+    isClosed = true
     input.off('keypress', see)
     lines.close()
   }

@@ -37,19 +37,19 @@ export async function answerQuestions(
   }
 
   async function show({ id, question, digest }: InboxRow): Promise<void> {
-    const over = new AbortController()
-    shown.set(id, over)
+    const ended = new AbortController()
+    shown.set(id, ended)
     try {
       // Loaded on demand: most commands ask nothing.
       const { showQuestion } = await import('@jackfield/host')
-      const answer = await showQuestion(person, question, over.signal)
-      if (over.signal.aborted) return
+      const answer = await showQuestion(person, question, ended.signal)
+      if (ended.signal.aborted) return
       if (answer === undefined) {
         await client.call('inbox.defer', { id })
         onDeferred()
       } else await client.call('inbox.answer', { id, answer, seen: digest })
     } catch (error) {
-      if (!over.signal.aborted) note(`! ${error instanceof Error ? error.message : String(error)}`)
+      if (!ended.signal.aborted) note(`! ${error instanceof Error ? error.message : String(error)}`)
     } finally {
       shown.delete(id)
     }
@@ -75,7 +75,7 @@ export async function answerQuestions(
         inbox = view
         for (const [id, over] of shown) {
           const row = view.get(id)
-          if (row?.state !== 'open') over.abort(new McpError('CANCELLED', whyOver(row)))
+          if (row?.state !== 'open') over.abort(new McpError('CANCELLED', endReason(row)))
         }
         refresh()
       },
@@ -128,7 +128,7 @@ function canShow(person: TerminalSurface, question: HostQuestion): boolean {
   return question.kind !== 'elicitation' || question.params.mode !== 'url' || person.urlElicitation === true
 }
 
-function whyOver(row: InboxRow | undefined): string {
+function endReason(row: InboxRow | undefined): string {
   if (row?.answer !== undefined) return `Answered by ${row.answer.by}`
   return row?.reason ?? 'It is no longer asked'
 }

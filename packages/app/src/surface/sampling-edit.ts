@@ -42,8 +42,8 @@ export async function editRequest(
   if (part === 'systemPrompt') {
     const text = await editText(params.systemPrompt ?? '', { ...editing, suffix: '.txt' })
     if (text === cancelled) return cancelled
-    const { systemPrompt: _before, ...kept } = params
-    return text === '' ? kept : { ...kept, systemPrompt: text }
+    const { systemPrompt: _before, ...others } = params
+    return text === '' ? others : { ...others, systemPrompt: text }
   }
   if (part === 'all') {
     const changes = await editJson(editable(params), { ...editing, read: (value) => readAll(value, most) })

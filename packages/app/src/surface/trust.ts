@@ -57,7 +57,7 @@ export async function askStart(
   const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
   const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
   const deed = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
-  const again = before === undefined ? 'for the first time' : 'for the first time since it changed'
+  const occasion = before === undefined ? 'for the first time' : 'for the first time since it changed'
   prompter.say([
     `${server}${where} ${deed}`,
     ...indented(command),
@@ -71,7 +71,7 @@ export async function askStart(
     ...findingLines(findings, palette),
   ])
   const choice = await prompter.select({
-    message: isAddress ? `Connect to it ${again}?` : `Start it ${again}?`,
+    message: isAddress ? `Connect to it ${occasion}?` : `Start it ${occasion}?`,
     options: [
       { value: 'deny', label: 'No', key: 'n' },
       { value: 'allow', label: 'Yes', hint: 'asked again when it changes', key: 'y' },

@@ -56,8 +56,8 @@ export function answerFrom(
     case 'drift':
       return { verdict: verb === 'allow' ? 'accept' : 'block' }
     case 'app': {
-      const { kind: wish } = question.wants
-      if (verb === 'allow' && (wish === 'link' || wish === 'download'))
+      const { kind: request } = question.wants
+      if (verb === 'allow' && (request === 'link' || request === 'download'))
         throw usageError('Answer it in the web app, which then opens the page or saves the file.')
       return verb === 'allow' ? { verdict: verb } : { verdict: verb }
     }

@@ -82,7 +82,10 @@ export class Apps implements AppService {
   readonly #deps: AppsDeps
   readonly #pages = new Map<string, OpenPage>()
   /** Questions about pages, shared by all surfaces that open the same page. */
-  readonly #asking = new Map<string, { answer: Promise<AppConsent>; users: number; end: AbortController }>()
+  readonly #openQuestions = new Map<
+    string,
+    { answer: Promise<AppConsent>; users: number; end: AbortController }
+  >()
   #opening = 0
 
   constructor(deps: AppsDeps) {
@@ -232,14 +235,14 @@ export class Apps implements AppService {
     if (known?.verdict === 'allow' && (isSame || (known.anyContents && asksForNoMore(version, known))))
       return known.granted
     const key = JSON.stringify([identity, app.uri, version])
-    const asked =
-      this.#asking.get(key) ??
+    const openQuestion =
+      this.#openQuestions.get(key) ??
       this.#begin(key, (until) => {
         const before = known?.verdict === 'allow' ? versionOf(known) : undefined
-        const wants = { kind: 'page' as const, version, ignored, ...(before !== undefined && { before }) }
-        return this.#decide(app, identity, wants, cause, row, until)
+        const request = { kind: 'page' as const, version, ignored, ...(before !== undefined && { before }) }
+        return this.#decide(app, identity, request, cause, row, until)
       })
-    const consent = await this.#share(asked, signal)
+    const consent = await this.#share(openQuestion, signal)
     if (consent.verdict === 'deny') throw new Blocked(app.uri)
     return consent.granted
   }
@@ -250,50 +253,51 @@ export class Apps implements AppService {
   ): { answer: Promise<AppConsent>; users: number; end: AbortController } {
     const end = new AbortController()
     const answer = ask(AbortSignal.any([end.signal, this.#deps.signal])).finally(() =>
-      this.#asking.delete(key),
+      this.#openQuestions.delete(key),
     )
     answer.catch(() => {})
-    const asked = { answer, users: 0, end }
-    this.#asking.set(key, asked)
-    return asked
+    const openQuestion = { answer, users: 0, end }
+    this.#openQuestions.set(key, openQuestion)
+    return openQuestion
   }
 
   /** Waits for a shared answer; when the last waiter gives up, the question is withdrawn. */
   async #share(
-    asked: { answer: Promise<AppConsent>; users: number; end: AbortController },
+    openQuestion: { answer: Promise<AppConsent>; users: number; end: AbortController },
     signal: AbortSignal,
   ): Promise<AppConsent> {
-    asked.users += 1
+    openQuestion.users += 1
     const gone = Promise.withResolvers<never>()
     const abort = (): void => gone.reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
     try {
-      return await Promise.race([asked.answer, gone.promise])
+      return await Promise.race([openQuestion.answer, gone.promise])
     } finally {
       signal.removeEventListener('abort', abort)
-      asked.users -= 1
-      if (asked.users === 0) asked.end.abort(new McpError('CANCELLED', 'The app is no longer wanted'))
+      openQuestion.users -= 1
+      if (openQuestion.users === 0)
+        openQuestion.end.abort(new McpError('CANCELLED', 'The app is no longer wanted'))
     }
   }
 
   async #decide(
     app: AppRef,
     identity: string,
-    wants: Extract<AppWish, { kind: 'page' }>,
+    request: Extract<AppWish, { kind: 'page' }>,
     cause: { tool: string; conversation: string | undefined },
     { id: activity }: OpenRow,
     signal: AbortSignal,
   ): Promise<AppConsent> {
-    const answer = await this.#ask(app, wants, cause, findingsAbout(wants), activity, signal)
+    const answer = await this.#ask(app, request, cause, findingsAbout(request), activity, signal)
     const isAllowed = answer.verdict === 'allow'
     const consent: AppConsent = {
-      ...wants.version,
+      ...request.version,
       server: app.server,
       identity,
       uri: app.uri,
       verdict: answer.verdict,
       granted: isAllowed
-        ? (answer.permissions ?? []).filter((one) => wants.version.permissions.includes(one))
+        ? (answer.permissions ?? []).filter((one) => request.version.permissions.includes(one))
         : [],
       anyContents: isAllowed && answer.anyContents === true,
       at: new Date().toISOString(),
@@ -304,7 +308,7 @@ export class Apps implements AppService {
 
   async #ask(
     app: AppRef,
-    wants: AppWish,
+    request: AppWish,
     { tool, conversation }: { tool: string; conversation: string | undefined },
     findings: readonly TrustFinding[],
     activity: number,
@@ -316,9 +320,9 @@ export class Apps implements AppService {
       kind: 'app' as const,
       id: randomUUID(),
       // The question is about the call that the page shows, not about the app.
-      cause: { server, tool, ...(wants.kind !== 'page' && { caller: 'app' as const }), ...within },
+      cause: { server, tool, ...(request.kind !== 'page' && { caller: 'app' as const }), ...within },
       app,
-      wants,
+      wants: request,
       ...(findings.length > 0 && { findings }),
     })
     return (await this.#deps.questions.ask(question, { signal, activity })).answer
@@ -447,7 +451,7 @@ export class Apps implements AppService {
       if (blocked !== undefined) throw new RpcError(ErrorCode.InvalidParams, blocked)
       if (!opens)
         throw new RpcError(ErrorCode.InvalidParams, 'Only https, or http on this machine, is opened.')
-      return await this.#wish(open, { kind: 'link', url: href }, findings, row, signal)
+      return await this.#requestAction(open, { kind: 'link', url: href }, findings, row, signal)
     })
   }
 
@@ -464,7 +468,7 @@ export class Apps implements AppService {
       const text = textOf(content)
       if (conversation === undefined || say === undefined)
         throw new RpcError(ErrorCode.InvalidParams, 'The app is shown outside a conversation')
-      const result = await this.#wish(open, { kind: 'message', text }, [], row, signal)
+      const result = await this.#requestAction(open, { kind: 'message', text }, [], row, signal)
       if (result['isError'] !== true) say(conversation, text)
       return result
     })
@@ -489,7 +493,7 @@ export class Apps implements AppService {
         const replaced = new AbortController()
         open.contextQuestion = replaced
         const until = AbortSignal.any([signal, replaced.signal])
-        const result = await this.#wish(open, { kind: 'context', text }, [], row, until)
+        const result = await this.#requestAction(open, { kind: 'context', text }, [], row, until)
         if (result['isError'] === true)
           throw new RpcError(ErrorCode.UserRejected, 'The person does not want the model to get this')
       }
@@ -505,14 +509,14 @@ export class Apps implements AppService {
       const files = await filesOf(contents, (uri) =>
         this.#deps.read(server, uri, { signal, cause: row.id, searchable: false }),
       )
-      return await this.#wish(open, { kind: 'download', files }, [], row, signal)
+      return await this.#requestAction(open, { kind: 'download', files }, [], row, signal)
     })
   }
 
   /** Asks the user about an action outside the app's frame. */
-  async #wish(
+  async #requestAction(
     open: OpenPage,
-    wants: Exclude<AppWish, { kind: 'page' }>,
+    request: Exclude<AppWish, { kind: 'page' }>,
     findings: readonly TrustFinding[],
     row: OpenRow,
     signal: AbortSignal,
@@ -524,12 +528,12 @@ export class Apps implements AppService {
     try {
       const app: AppRef = { server, uri, ...(title !== undefined && { title }) }
       const cause = { tool: tool.name, conversation }
-      const answer = await this.#ask(app, wants, cause, findings, row.id, signal)
+      const answer = await this.#ask(app, request, cause, findings, row.id, signal)
       if (answer.verdict === 'deny') {
         row.close('denied')
         return { isError: true }
       }
-      if (wants.kind === 'context' && answer.always === true) open.mayReplaceContext = true
+      if (request.kind === 'context' && answer.always === true) open.mayReplaceContext = true
       return {}
     } finally {
       open.questions -= 1

@@ -15,22 +15,29 @@ export type AppDisplayMode = 'inline' | 'fullscreen'
 
 /** The app's environment (`hostContext` of the extension). */
 export interface AppHostContext {
+  /** The colour scheme of the surface. */
   theme?: 'light' | 'dark'
   /** BCP 47. */
   locale?: string
+  /** The IANA name of the user's time zone. */
   timeZone?: string
+  /** The display mode in effect. */
   displayMode?: AppDisplayMode
   /** Pixels. */
   containerDimensions?: { width?: number; maxWidth?: number; height?: number; maxHeight?: number }
+  /** CSS variables and fonts of the surface. */
   styles?: { variables: Readonly<Record<string, string>> }
+  /** Input methods of the device. */
   deviceCapabilities?: { touch: boolean; hover: boolean }
 }
 
 /** The surface of one open app. */
 export interface AppBridgeOptions {
+  /** The open page, as returned by `apps.open`. */
   page: AppPage
   /** The `hostInfo` sent to the app. */
   host: Implementation
+  /** The host context at initialization; `AppBridge` sends later changes. */
   context: AppHostContext
   /** Sends a message to the app with `postMessage`, using the exact origin of its frame. */
   post(message: unknown): void
@@ -106,6 +113,7 @@ export class AppBridge {
     this.#notify('ui/notifications/tool-input', { arguments: args })
   }
 
+  /** Sends the result of the shown call (`ui/notifications/tool-result`). */
   toolResult(result: CallToolResult): void {
     this.#notify('ui/notifications/tool-result', result)
   }
@@ -131,11 +139,11 @@ export class AppBridge {
     if (this.#state === 'closed') return
     const wasReady = this.isReady
     if (wasReady) {
-      const over = Promise.withResolvers<void>()
-      this.#teardown = over.resolve
+      const ended = Promise.withResolvers<void>()
+      this.#teardown = ended.resolve
       this.#options.post({ jsonrpc: '2.0', id: teardownId, method: 'ui/resource-teardown', params: {} })
-      const timer = setTimeout(over.resolve, teardownMs)
-      await over.promise
+      const timer = setTimeout(ended.resolve, teardownMs)
+      await ended.promise
       clearTimeout(timer)
     }
     this.#state = 'closed'

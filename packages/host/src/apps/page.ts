@@ -51,7 +51,7 @@ export function readPage(
   const meta = uiOf(found._meta) ?? uiOf(listed?._meta) ?? {}
   const ignored: string[] = []
   const csp = cspOf(meta['csp'], ignored)
-  const asked = isRecord(meta['permissions']) ? meta['permissions'] : {}
+  const requested = isRecord(meta['permissions']) ? meta['permissions'] : {}
   const { prefersBorder } = meta
   return {
     html,
@@ -60,7 +60,7 @@ export function readPage(
       digest: createHash('sha256').update(html).digest('hex'),
       bytes,
       csp,
-      permissions: appPermissions.filter((name) => isRecord(asked[name])),
+      permissions: appPermissions.filter((name) => isRecord(requested[name])),
     },
     ...(typeof prefersBorder === 'boolean' && { prefersBorder }),
   }
@@ -88,10 +88,10 @@ const origin = /^(https|http|wss|ws):\/\/(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[
 const loopback = /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
 
 /** The valid origins of a page. Others are dropped and reported, since they would go into a header. */
-function cspOf(asked: unknown, ignored: string[]): AppCsp {
+function cspOf(requested: unknown, ignored: string[]): AppCsp {
   const csp: { -readonly [K in keyof AppCsp]: string[] } = {}
   for (const [name, { sockets }] of Object.entries(lists)) {
-    const entries: unknown = isRecord(asked) ? asked[name] : undefined
+    const entries: unknown = isRecord(requested) ? requested[name] : undefined
     if (!Array.isArray(entries) || !isList(name)) continue
     const origins = new Set<string>()
     for (const entry of entries) {

@@ -28,14 +28,17 @@ import { type ConfigEnvironment, fromEnvironment, partsOf } from './variables.ts
 
 /** A parsed configuration: unusable entries are left out and reported. Variables of servers are not expanded. */
 export interface HostConfig extends JackfieldSection {
+  /** The servers of the configuration, by name. */
   servers: Record<string, ServerConfig>
   /** The source of each server, by name. */
   origins: Record<string, ServerOrigin>
   /** The source of each global setting of the `jackfield` section: `limits.callTimeoutMs`, `log.days`. */
   settings: FieldOrigin[]
+  /** The named profiles of the file; `ConfigOptions` chooses one. */
   profiles: Record<string, Profile>
   /** Additions of `jackfield.servers` to servers, also to those of other files. */
   additions: Record<string, ServerAddition>
+  /** Problems of entries that were left out, and warnings. */
   problems: ConfigProblem[]
 }
 
@@ -305,10 +308,10 @@ function readOwn(
       const line = document.lineOf(pathOf(problem.path))
       if (line !== undefined) problem.line = line
     }
-    const told = policyProblems
+    const reported = policyProblems
       .map(({ path, message, line }) => `${line === undefined ? '' : `line ${line}: `}${path} ${message}`)
       .join('; ')
-    throw new ConfigError(file, `the policy cannot be followed in full: ${told}`, policyProblems)
+    throw new ConfigError(file, `the policy cannot be followed in full: ${reported}`, policyProblems)
   }
   return {
     ...section,
@@ -335,6 +338,7 @@ function readAdditions(value: unknown, reading: ServerReading, reader: Reader): 
 export interface Profile {
   /** Default: all that are not disabled. A disabled server that is named in full is enabled. */
   servers?: string[]
+  /** Names or globs of servers that the profile leaves out. Default none. */
   without?: string[]
 }
 

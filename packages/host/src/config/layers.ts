@@ -37,7 +37,9 @@ export interface LayerOptions {
 
 /** One configuration file. */
 export interface ConfigFile {
+  /** The absolute path. */
   file: string
+  /** How far the file is trusted, and its precedence. */
   layer: ConfigLayer
   /** The application it belongs to, if not this one. */
   app?: string
@@ -455,9 +457,13 @@ export function appFiles(env: ConfigEnvironment, home: string): { app: string; f
 
 /** A server in a file of another application. */
 export interface DiscoveredServer {
+  /** The application that the file belongs to, such as `Claude Desktop`. */
   app: string
+  /** The absolute path of the application's configuration file. */
   file: string
+  /** The name of the server in that file. */
   name: string
+  /** Its configuration, as read from that file. */
   server: ServerConfig
 }
 

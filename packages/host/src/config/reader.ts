@@ -120,7 +120,9 @@ export function kindOf(value: unknown): string {
 /** A configuration that cannot be used at all: unreadable, not JSON, or with an invalid policy. */
 export class ConfigError extends Error {
   override readonly name: string = 'ConfigError'
+  /** The absolute path of the file. */
   readonly file: string
+  /** The problems found in the file; empty if it could not be read at all. */
   readonly problems: readonly ConfigProblem[]
 
   constructor(file: string, message: string, problems: readonly ConfigProblem[] = []) {

@@ -47,8 +47,11 @@ export interface ServerReading {
 
 /** One file's additions to a server of another file. */
 export interface ServerAddition {
+  /** Options of the entry besides its command or URL. */
   settings: ServerSettings
+  /** The sandbox of a server that is a program. */
   sandbox?: boolean | Sandbox
+  /** The login settings of a server at a URL. */
   auth?: NonNullable<HttpServerConfig['auth']> | false
 }
 

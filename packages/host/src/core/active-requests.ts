@@ -106,14 +106,14 @@ function mayStillRun(error: unknown): boolean {
   return !(error instanceof McpError) || !['CONNECTION_CLOSED', 'CONNECT_FAILED'].includes(error.code)
 }
 
-function matches(request: ActiveRequest, asked: NonNullable<AskContext['cause']>): boolean {
+function matches(request: ActiveRequest, cause: NonNullable<AskContext['cause']>): boolean {
   // A task of 2025-11-25 asks while its result is waited for.
-  if (asked.method === 'tasks/result') return request.taskId === asked.params['taskId']
-  if (request.method !== asked.method) return false
-  const target = asked.method === 'resources/read' ? asked.params['uri'] : asked.params['name']
+  if (cause.method === 'tasks/result') return request.taskId === cause.params['taskId']
+  if (request.method !== cause.method) return false
+  const target = cause.method === 'resources/read' ? cause.params['uri'] : cause.params['name']
   if (request.target !== target) return false
   return (
-    request.method !== 'tools/call' || canonical(request.arguments) === canonical(asked.params['arguments'])
+    request.method !== 'tools/call' || canonical(request.arguments) === canonical(cause.params['arguments'])
   )
 }
 

@@ -353,7 +353,7 @@ export class Broker {
             onProgress?.(report)
           },
         })
-      const result = await this.#afterVisits(call, server, tool, args, signal)
+      const result = await this.#retryAfterUrls(call, server, tool, args, signal)
       outcome = result.isError ? 'error' : 'ok'
       suspension.end()
       return { outcome: result.isError ? 'error' : 'ok', result }
@@ -374,7 +374,7 @@ export class Broker {
   }
 
   /** Calls the tool, and repeats the call after each accepted URL elicitation. */
-  async #afterVisits(
+  async #retryAfterUrls(
     call: () => Promise<CallToolResult>,
     server: string,
     tool: string,

@@ -58,22 +58,22 @@ export function elicitation(
         open,
       })
       const { answer, by, opened } = await ask(params, context.signal)
-      const { reason, visit: _visit, remember, ...told } = answer
-      if (params.mode !== 'url' && remember !== undefined && told.action === 'accept') {
+      const { reason, visit: _visit, remember, ...protocolAnswer } = answer
+      if (params.mode !== 'url' && remember !== undefined && protocolAnswer.action === 'accept') {
         try {
-          remembered.remember(params, told.content ?? {}, remember)
+          remembered.remember(params, protocolAnswer.content ?? {}, remember)
         } catch (error) {
           // A failure to store the default values does not affect the answer.
           warn(`The answers of this form could not be remembered: ${reasonOf(error)}`)
         }
       }
-      row.close(outcomes[told.action], {
-        answer: withoutSecretFields(told, params),
+      row.close(outcomes[protocolAnswer.action], {
+        answer: withoutSecretFields(protocolAnswer, params),
         by,
         ...(opened > 0 && { opened }),
         ...(reason !== undefined && { reason }),
       })
-      return told
+      return protocolAnswer
     } catch (error) {
       const gone = context.signal.aborted
       row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })
@@ -122,7 +122,7 @@ export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicita
         const visit = { opened: opened > 0, ...(problem !== undefined && { problem }) }
         given = await ask(visit, AbortSignal.any([signal, isFinished])).catch((error: unknown) => {
           if (signal.aborted || !isFinished.aborted) throw error
-          // The user agreed, and the server knows when they finished.
+          // The user agreed, and the server reports completion.
           return { answer: { action: 'accept' }, by: 'the server, which says that the visit is over' }
         })
       }

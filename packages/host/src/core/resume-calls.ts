@@ -106,7 +106,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     detail: { tool, arguments: args, caller, decision, takesUp: call, round, ...within },
   })
   const suspension = deps.suspendedCalls.begin({ call, identity: suspended.identity, request }, true)
-  const over = activeRequests.begin({
+  const endRequest = activeRequests.begin({
     server,
     row: row.id,
     method: 'tools/call',
@@ -171,7 +171,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     const done = finish(left ? 'suspended' : ended.outcome, errorResult(ended.text), ended.error)
     return left ? { ...done, suspended: true } : done
   } finally {
-    over(failed)
+    endRequest(failed)
   }
 }
 

@@ -108,16 +108,16 @@ const maxRequiredUrls = 8
 /** The required URLs of an error `UrlElicitationRequired` (2025-11-25); none for any other error. */
 function requiredUrls(error: unknown): ElicitUrlParams[] {
   if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return []
-  const asked = isRecord(error.data) ? error.data['elicitations'] : undefined
-  if (!Array.isArray(asked) || asked.length > maxRequiredUrls) return []
-  const visits = asked.flatMap((visit: unknown): ElicitUrlParams[] => {
+  const elicitations = isRecord(error.data) ? error.data['elicitations'] : undefined
+  if (!Array.isArray(elicitations) || elicitations.length > maxRequiredUrls) return []
+  const visits = elicitations.flatMap((visit: unknown): ElicitUrlParams[] => {
     if (!isRecord(visit)) return []
     const { mode, message, url, elicitationId } = visit
     if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return []
     return [{ mode, message, url, ...(typeof elicitationId === 'string' && { elicitationId }) }]
   })
   // A retry with only some of them would fail again.
-  return visits.length === asked.length ? visits : []
+  return visits.length === elicitations.length ? visits : []
 }
 
 const capabilityNames = {
@@ -153,7 +153,7 @@ export class AdvertisedCapabilities {
   }
 
   /** Asks for the URLs that a failed request requires. */
-  visitFirst: ServerRequestHandlers['openRequiredUrls'] = (...failed) =>
+  openRequiredUrls: ServerRequestHandlers['openRequiredUrls'] = (...failed) =>
     this.#answers.openRequiredUrls(...failed)
 
   /** Surfaces were attached or detached. */
@@ -263,8 +263,8 @@ export function withRelays(
       onRoots: (context) => {
         const { onRoots } = answers.now()
         // Sessions request roots at any time and cache them: only the transport's report connects the request to a client.
-        const asked = relays.roots(found(context, false), context.signal)
-        return asked ?? (typeof onRoots === 'function' ? onRoots(context) : (onRoots ?? []))
+        const relayed = relays.roots(found(context, false), context.signal)
+        return relayed ?? (typeof onRoots === 'function' ? onRoots(context) : (onRoots ?? []))
       },
     }
   }

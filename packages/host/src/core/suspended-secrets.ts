@@ -33,28 +33,30 @@ export class SuspendedSecrets {
   }
 
   /** The call without secrets, for the store; undefined if it could not be restored. */
-  without(kept: StoredCall): StoredCall | undefined {
+  without(call: StoredCall): StoredCall | undefined {
     const { redactor, sealed } = this.#deps
-    const { request, asked } = kept
-    const held = extractSecrets({ request, asked }, redactor)
-    if (held === undefined) return kept
-    const { value, holes, bare } = held
+    const { request, asked } = call
+    const extracted = extractSecrets({ request, asked }, redactor)
+    if (extracted === undefined) return call
+    const { value, holes, bare } = extracted
     if (bare.length > 0) {
       if (sealed === undefined) return undefined
-      this.#sealed.add(kept.call)
-      this.#write(() => sealed.set(this.#key(kept.call), JSON.stringify(bare)))
+      this.#sealed.add(call.call)
+      this.#write(() => sealed.set(this.#key(call.call), JSON.stringify(bare)))
     }
-    return { ...kept, request: { ...value.request, holes }, asked: value.asked }
+    return { ...call, request: { ...value.request, holes }, asked: value.asked }
   }
 
-  /** The original call. @throws McpError 'INVALID' that says which secret is missing and what to do */
-  async restore<T extends StoredCall>(kept: T): Promise<T> {
-    const { holes, ...request } = kept.request
-    if (holes === undefined) return kept
-    const { asked } = kept
-    const bare = holes.some(({ parts }) => parts === undefined) ? await this.#bare(kept) : []
-    const made = await fill({ value: { request, asked }, holes, bare }, (name) => this.#named(name, kept))
-    return { ...kept, ...made }
+  /** The original call. @throws McpError 'INVALID' with the missing secret and a suggested fix */
+  async restore<T extends StoredCall>(stored: T): Promise<T> {
+    const { holes, ...request } = stored.request
+    if (holes === undefined) return stored
+    const { asked } = stored
+    const bare = holes.some(({ parts }) => parts === undefined) ? await this.#bare(stored) : []
+    const restored = await fill({ value: { request, asked }, holes, bare }, (name) =>
+      this.#named(name, stored),
+    )
+    return { ...stored, ...restored }
   }
 
   /** The call ended. */
@@ -113,10 +115,10 @@ export function extractSecrets<T>(value: T, redactor: SecretRedactor): Extracted
   if (shown === value) return undefined
   const holes: Hole[] = []
   const bare: unknown[] = []
-  const look = (item: unknown, at: readonly (string | number)[]): void => {
+  const extract = (item: unknown, at: readonly (string | number)[]): void => {
     if (redactor.value(item) === item) return
     if (Array.isArray(item)) {
-      for (const [index, inner] of item.entries()) look(inner, [...at, index])
+      for (const [index, inner] of item.entries()) extract(inner, [...at, index])
       return
     }
     // A redacted member name could not be used to find the member again.
@@ -124,7 +126,7 @@ export function extractSecrets<T>(value: T, redactor: SecretRedactor): Extracted
       for (const [name, inner] of Object.entries(item)) {
         if (redactor.value({ [name]: inner })[name] === inner) continue
         if (redactor.value(inner) === inner) take(inner, [...at, name])
-        else look(inner, [...at, name])
+        else extract(inner, [...at, name])
       }
       return
     }
@@ -138,7 +140,7 @@ export function extractSecrets<T>(value: T, redactor: SecretRedactor): Extracted
       bare.push(item)
     }
   }
-  look(value, [])
+  extract(value, [])
   return { value: shown, holes, bare }
 }
 

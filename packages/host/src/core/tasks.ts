@@ -201,7 +201,7 @@ export class Tasks implements TaskService {
       detail: { tool, arguments: args, caller, decision, continues: call, task, ...within },
     })
     const of = { server, method: 'tools/call' as const, target: tool, arguments: args, caller, ...within }
-    const over = activeRequests.begin({ ...of, row: entry.id, taskId: task })
+    const endRequest = activeRequests.begin({ ...of, row: entry.id, taskId: task })
     const notice = { activity: entry.id, server, tool, caller, cause: call, ...within }
     emit({ type: 'call', state: 'begins', call: notice })
     const stop = this.#followed.get(call)?.stop ?? new AbortController()
@@ -239,7 +239,7 @@ export class Tasks implements TaskService {
         error instanceof TaskDetached ? detachedTask(server, tool) : failedCall(server, tool, error)
       return finish(lost.outcome, lost, lost.error)
     } finally {
-      over(failed)
+      endRequest(failed)
     }
   }
 

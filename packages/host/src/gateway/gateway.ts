@@ -227,10 +227,10 @@ class Gateway implements OpenGateway {
     if (session !== undefined) {
       const known = this.#ofSession.get(session)
       if (known !== undefined) return known
-      const made = newConversation()
-      this.#ofSession.set(session, made)
-      session.ended.addEventListener('abort', () => this.#host.endConversation(made), { once: true })
-      return made
+      const conversation = newConversation()
+      this.#ofSession.set(session, conversation)
+      session.ended.addEventListener('abort', () => this.#host.endConversation(conversation), { once: true })
+      return conversation
     }
     if (peer.principal === null && peer.scopes !== 'any') return newConversation()
     const who = JSON.stringify([peer.principal, peer.info?.name ?? null])

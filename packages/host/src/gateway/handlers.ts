@@ -56,8 +56,8 @@ export class Handlers implements DefinitionBuilders {
       input: asIs(inputSchema),
       run: (args, context) => {
         const conversation = this.#deps.conversationOf(context)
-        return this.#tools.pass(this.#deps.requestOf(context), { server, target, conversation }, (held) =>
-          this.#call(name, args, held),
+        return this.#tools.pass(this.#deps.requestOf(context), { server, target, conversation }, (call) =>
+          this.#call(name, args, call),
         )
       },
     })
@@ -76,7 +76,7 @@ export class Handlers implements DefinitionBuilders {
         return this.#prompts.pass(
           this.#deps.requestOf(context),
           { server, target: listed.name, conversation },
-          (held) => notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(held))),
+          (call) => notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(call))),
         )
       },
     })
@@ -93,9 +93,9 @@ export class Handlers implements DefinitionBuilders {
 
   read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['pass']> {
     const conversation = this.#deps.conversationOf(context)
-    return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (held) =>
+    return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (call) =>
       // The host's user can search its text: what gateway clients read belongs to that user.
-      notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(held), searchable: false })).then(
+      notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(call), searchable: false })).then(
         asReply,
       ),
     )
@@ -105,12 +105,12 @@ export class Handlers implements DefinitionBuilders {
     for (const kind of [this.#tools, this.#prompts, this.#reads]) kind.close()
   }
 
-  async #call(name: string, args: JsonRecord, held: ClientCall<Reply>): Promise<Reply> {
-    const done = await notify(held.subject.server, () =>
+  async #call(name: string, args: JsonRecord, call: ClientCall<Reply>): Promise<Reply> {
+    const done = await notify(call.subject.server, () =>
       this.#deps.host.call(name, args, {
         caller: 'gateway',
-        ...optionsOf(held),
-        onProgress: (report) => held.progress(report),
+        ...optionsOf(call),
+        onProgress: (report) => call.progress(report),
       }),
     )
     const { error, result } = done
@@ -141,15 +141,15 @@ export class Handlers implements DefinitionBuilders {
 }
 
 /** Options of every client request at the host. */
-function optionsOf<T>(held: ClientCall<T>) {
-  const { signal, subject } = held
+function optionsOf<T>(call: ClientCall<T>) {
+  const { signal, subject } = call
   const onRow = (activity: number): void => {
-    held.row = activity
+    call.row = activity
   }
   return { signal, conversation: subject.conversation, onRow }
 }
 
-/** A schema that is passed on unchanged; its server validates with it. */
+/** A schema that clients get unchanged; its server validates with it. */
 function asIs(schema: JsonSchema): DescribedSchema<JsonRecord, JsonRecord> {
   return {
     '~standard': {
@@ -189,7 +189,7 @@ function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
   return { contents, ...(meta !== undefined && { meta }) }
 }
 
-/** A server's error is passed on unchanged; a failure of the host is reported as such. */
+/** Clients get a server's error unchanged; a failure of the host is reported as such. */
 async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -39,7 +39,7 @@ export class ClientRelays implements Relays {
     this.#gateways++
     this.#off ??= this.#host.on(
       (event) => {
-        if (event.type === 'question') this.#personAsked(event)
+        if (event.type === 'question') this.#onQuestion(event)
       },
       ['question'],
     )
@@ -102,7 +102,7 @@ export class ClientRelays implements Relays {
   }
 
   /** Notifies clients that a user is asked about their requests, until the question is settled. */
-  #personAsked({ item, rows }: Extract<HostEvent, { type: 'question' }>): void {
+  #onQuestion({ item, rows }: Extract<HostEvent, { type: 'question' }>): void {
     const { id, question, state } = item
     if (state !== 'open') {
       for (const call of this.calls) call.settled(id)

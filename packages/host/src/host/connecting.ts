@@ -66,9 +66,9 @@ export class Connecting {
   /** Asks for the URL elicitations that a failed request requires; true if the user completed them all. */
   async openRequiredUrls(
     server: string,
-    ...failed: Parameters<AdvertisedCapabilities['visitFirst']>
+    ...failed: Parameters<AdvertisedCapabilities['openRequiredUrls']>
   ): Promise<boolean> {
-    return (await this.#advertised.get(server)?.visitFirst(...failed)) ?? false
+    return (await this.#advertised.get(server)?.openRequiredUrls(...failed)) ?? false
   }
 
   /** Updates the capabilities declared to servers. */
@@ -81,11 +81,11 @@ export class Connecting {
     const { options, states, store, redaction, events, launch, logins, roots, trace, checkLists } = this.#deps
     const warn = (message: string): void => events.emit({ type: 'warning', server: name, message })
     const answers = this.#answers(name, config, warn)
-    const asked = withRelays(answers, name, {
+    const handlers = withRelays(answers, name, {
       relays: this.#deps.gateway.relays,
       origins: this.#deps.activeRequests,
     })
-    const advertised = new AdvertisedCapabilities(withRedaction(asked, redaction.redactor), warn)
+    const advertised = new AdvertisedCapabilities(withRedaction(handlers, redaction.redactor), warn)
     this.#advertised.set(name, advertised)
     const connection = new ServerConnection({
       name,

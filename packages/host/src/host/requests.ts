@@ -90,17 +90,17 @@ export class Requests
   }
 
   ping: Host['ping'] = (server, { signal } = {}) =>
-    this.#asked(server, signal, async (client, until) => {
+    this.#request(server, signal, async (client, until) => {
       const since = performance.now()
       await client.ping({ signal: until, timeoutMs: pingTimeoutMs })
       return performance.now() - since
     })
 
   setLogLevel: Host['setLogLevel'] = (server, level) =>
-    this.#asked(server, undefined, (client) => client.setLogLevel(level))
+    this.#request(server, undefined, (client) => client.setLogLevel(level))
 
   /** Sends a request without a row. */
-  #asked<T>(
+  #request<T>(
     server: string,
     signal: AbortSignal | undefined,
     work: (client: Client, signal: AbortSignal) => Promise<T>,

@@ -34,8 +34,8 @@ export class Running {
   }
 
   /** Makes the host's close wait for work that outlives its call. */
-  follow(going: Promise<unknown>): void {
-    const ended = going.finally(() => this.#work.delete(ended))
+  follow(work: Promise<unknown>): void {
+    const ended = work.finally(() => this.#work.delete(ended))
     this.#work.add(ended)
   }
 

@@ -30,9 +30,13 @@ interface Answer {
 export interface AiLanguageModel {
   /** The version of the AI SDK's provider interface: `v4`. */
   readonly specificationVersion: string
+  /** The name of the provider, as the AI SDK reports it. */
   readonly provider: string
+  /** The provider's own name of the model. */
   readonly modelId: string
+  /** Generates a whole reply, as `LanguageModel` of the AI SDK defines it. */
   doGenerate(options: never): PromiseLike<object>
+  /** Generates a reply as a stream, as `LanguageModel` of the AI SDK defines it. */
   doStream(options: never): PromiseLike<object>
 }
 

@@ -6,6 +6,7 @@ export type MediaKind = 'image' | 'audio' | 'file'
 
 /** The media types that a model accepts besides text, and where a request may contain them. */
 export interface MediaSupport {
+  /** The MIME types that the model accepts. */
   types: ReadonlySet<string>
   /** The types allowed in a tool result. Others follow the results in a user message. */
   inResults: ReadonlySet<string>

@@ -8,7 +8,7 @@ import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
 export type ModelErrorKind =
   /** The key is missing, invalid or lacks access to this model. */
   | 'key'
-  /** The provider does not know the model. */
+  /** The provider has no such model. */
   | 'unknown-model'
   /** Too many requests, or the account has no more credit. */
   | 'limit'
@@ -20,13 +20,14 @@ export type ModelErrorKind =
   | 'withheld'
   | 'other'
 
-/** A failed model request; the message says which model and why. */
+/** A failed model request; the message has the model and the reason. */
 export class ModelError extends Error {
   override readonly name: string = 'ModelError'
+  /** The kind of failure. */
   readonly kind: ModelErrorKind
   /** The user's name for the model. */
   readonly model: string
-  /** Milliseconds after which the provider asks for a retry, if it says so. */
+  /** Milliseconds after which the provider asks for a retry, if it sends one. */
   readonly retryAfterMs: number | undefined
   /** The HTTP status of the provider's response, if there was one. */
   readonly status: number | undefined
@@ -56,13 +57,13 @@ export class ModelError extends Error {
     this.mayConcernMedia = options.mayConcernMedia ?? false
   }
 
-  /** What the user can do about it, beside what the message says. */
+  /** What the user can do about it, besides what is in the message. */
   get fixes(): readonly Fix[] {
     return this.kind === 'unknown-model' ? [{ action: 'choose-model' }] : []
   }
 }
 
-/** The variables of a model's settings, for messages that say what to correct. */
+/** The variables of a model's settings, for messages that suggest a correction. */
 export interface ModelSettings {
   /** The variable of the key, set or not; undefined if the provider needs no key. */
   key?: string
@@ -125,7 +126,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   const failure = read(innermost(error), (text) =>
     key === undefined ? text : text.replaceAll(key, '[API key]'),
   )
-  const said = failure.text === '' ? '' : ` The provider says: ${failure.text}`
+  const providerText = failure.text === '' ? '' : ` The provider says: ${failure.text}`
   const { retryAfterMs } = failure
   const make = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
     new ModelError(kind, id, message, {
@@ -147,10 +148,10 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
     }
     if (/api key/i.test(failure.text)) return make('key', `${id} has no API key. ${failure.text}`)
     if (/overloaded/i.test(failure.text)) {
-      return make('unavailable', `${id} is overloaded at its provider. Try again later.${said}`)
+      return make('unavailable', `${id} is overloaded at its provider. Try again later.${providerText}`)
     }
-    if (/rate.?limit/i.test(failure.text)) return make('limit', `${id} is over its limit.${said}`)
-    return make('other', `${id} gave no answer.${said}`)
+    if (/rate.?limit/i.test(failure.text)) return make('limit', `${id} is over its limit.${providerText}`)
+    return make('other', `${id} gave no answer.${providerText}`)
   }
   const status = failure.status
   if (status < 300) {
@@ -159,16 +160,16 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (status < 400) {
     return make(
       'other',
-      `${id} is not where it was asked: its provider sends on to another address (HTTP ${status}), which is not followed. Correct ${address}.${said}`,
+      `${id} is not where it was asked: its provider sends on to another address (HTTP ${status}), which is not followed. Correct ${address}.${providerText}`,
     )
   }
   if (status === 401 || status === 403) {
     if (key === undefined && settings.key !== undefined) {
-      return make('key', `${id} wants an API key (HTTP ${status}). Set ${settings.key}.${said}`)
+      return make('key', `${id} wants an API key (HTTP ${status}). Set ${settings.key}.${providerText}`)
     }
     return make(
       'key',
-      `${id} refused the API key (HTTP ${status}). Check ${settings.key ?? 'the key'} and what the key may use.${said}`,
+      `${id} refused the API key (HTTP ${status}). Check ${settings.key ?? 'the key'} and what the key may use.${providerText}`,
     )
   }
   const model = id.slice(id.indexOf('/') + 1)
@@ -178,40 +179,40 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (status < 500 && otherPath.test(failure.text)) {
     return make(
       'request',
-      `${id}: ${host} does not take this model at ${path} (HTTP ${status}).${otherApi}${said}`,
+      `${id}: ${host} does not take this model at ${path} (HTTP ${status}).${otherApi}${providerText}`,
     )
   }
   if (status === 405 || (status === 404 && listed?.includes(model) === true)) {
-    return make('request', `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${said}`)
+    return make('request', `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${providerText}`)
   }
   if (status === 404 && listed === undefined && !/model/i.test(failure.text)) {
     const ends = /\/v\d/.test(path) ? '' : ', which usually ends in /v1'
     const why = `either ${host} has no ${path}, or it does not know the model`
     return make(
       'request',
-      `${id} was not found (HTTP 404): ${why}. Correct ${address}${ends}.${otherApi}${said}`,
+      `${id} was not found (HTTP 404): ${why}. Correct ${address}${ends}.${otherApi}${providerText}`,
     )
   }
   if (status === 404) {
     const provider = id.slice(0, id.indexOf('/') + 1)
     const near = nearNames(model, listed ?? []).map((name) => oneLine(`${provider}${name}`))
     const names = near.length === 0 ? '' : ` Near names: ${near.join(', ')}.`
-    return make('unknown-model', `${id} is not known to its provider (HTTP 404).${names}${said}`)
+    return make('unknown-model', `${id} is not known to its provider (HTTP 404).${names}${providerText}`)
   }
   if (status === 402 || status === 429) {
     return make(
       'limit',
-      `${id} is over its limit (HTTP ${status}). ${advice(retryAfterMs)}.${said}`,
+      `${id} is over its limit (HTTP ${status}). ${advice(retryAfterMs)}.${providerText}`,
       status === 429,
     )
   }
   if (status >= 500) {
     return make(
       'unavailable',
-      `${id} is out of order at its provider (HTTP ${status}). Try again later.${said}`,
+      `${id} is out of order at its provider (HTTP ${status}). Try again later.${providerText}`,
     )
   }
-  return make('request', `${id} rejected the request (HTTP ${status}).${said}`)
+  return make('request', `${id} rejected the request (HTTP ${status}).${providerText}`)
 }
 
 /** The AI SDK has no error type for a stream that ends early. */

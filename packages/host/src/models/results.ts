@@ -17,7 +17,7 @@ export function createResults(
   parentOf: (conversation: string) => string | null | undefined = () => undefined,
   now: () => number = Date.now,
 ): Results {
-  function knows(conversation: string, given: string | null): boolean {
+  function canRead(conversation: string, given: string | null): boolean {
     for (let own: string | null | undefined = conversation; typeof own === 'string'; own = parentOf(own)) {
       if (own === given) return true
     }
@@ -41,7 +41,7 @@ export function createResults(
       }),
     read(id, { path, from = 0, characters } = {}, { conversation } = {}): ResultText {
       const kept = get(id)
-      if (kept === undefined || (conversation !== undefined && !knows(conversation, kept.conversation))) {
+      if (kept === undefined || (conversation !== undefined && !canRead(conversation, kept.conversation))) {
         throw new McpError(
           'NOT_FOUND',
           `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,

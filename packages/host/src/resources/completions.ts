@@ -15,7 +15,7 @@ interface Waiting {
 /** Requests completions from servers, each at most once in 150 ms, and caches the results for a while. */
 export class Completions {
   readonly #host: Pick<Host, 'complete'>
-  readonly #kept = new Map<string, { answer: Promise<Completion>; until: number }>()
+  readonly #cached = new Map<string, { answer: Promise<Completion>; until: number }>()
   /** By server: when the next request is allowed, and the waiting ones. */
   readonly #servers = new Map<string, { next: number; waiting?: Waiting }>()
 
@@ -26,7 +26,7 @@ export class Completions {
   /** Undefined if a newer request replaced this one. */
   async complete(field: CompletionField, signal?: AbortSignal): Promise<Completion | undefined> {
     signal?.throwIfAborted()
-    const known = this.#kept.get(keyOf(field))
+    const known = this.#cached.get(keyOf(field))
     if (known !== undefined && known.until > performance.now()) {
       this.#supersede(field.server)
       // Another caller's shared request may have been cancelled.
@@ -63,11 +63,11 @@ export class Completions {
     server.next = performance.now() + everyMs
     const key = keyOf(field)
     const answer = this.#fetch(field, signal)
-    this.#kept.delete(key)
-    this.#kept.set(key, { answer, until: performance.now() + retentionMs })
-    answer.catch(() => this.#kept.delete(key))
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > bounds.kept && oldest !== undefined) this.#kept.delete(oldest)
+    this.#cached.delete(key)
+    this.#cached.set(key, { answer, until: performance.now() + retentionMs })
+    answer.catch(() => this.#cached.delete(key))
+    const [oldest] = this.#cached.keys()
+    if (this.#cached.size > bounds.kept && oldest !== undefined) this.#cached.delete(oldest)
     answer.then(resolve, reject)
   }
 

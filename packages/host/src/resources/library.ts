@@ -291,9 +291,9 @@ export function segmentsOf(uri: string): string[] {
 function within(places: Map<string, Place>, label: string): Place {
   const known = places.get(label)
   if (known !== undefined) return known
-  const made: Place = { label, entries: [], children: new Map() }
-  places.set(label, made)
-  return made
+  const place: Place = { label, entries: [], children: new Map() }
+  places.set(label, place)
+  return place
 }
 
 function nodeOf({ label, entries, children }: Place): LibraryNode {

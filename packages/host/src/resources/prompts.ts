@@ -19,13 +19,13 @@ export async function previewPrompt(
   }))
   refuseUnfit(`The prompt ${prompt.command}`, fields, Object.keys(args))
   const result = await host.prompt(prompt.name, { ...args }, options)
-  const said = promptMessages(result)
+  const messages = promptMessages(result)
   return {
     prompt,
     ...(result.description !== undefined && { description: result.description }),
     messages: result.messages.map(weighed),
-    said,
-    tokens: tokensOf(said),
+    said: messages,
+    tokens: tokensOf(messages),
   }
 }
 

@@ -33,7 +33,7 @@ export interface SearchHit {
 
 /** A search index of entries. Unchanged entries are not indexed again. */
 export class LibraryIndex {
-  #kept: IndexedEntry[] = []
+  #entries: IndexedEntry[] = []
   /** By content, so that a refetched list costs almost nothing. */
   #known = new Map<string, IndexedEntry>()
   #seen: readonly LibraryEntry[] | undefined
@@ -45,7 +45,7 @@ export class LibraryIndex {
     this.#seen = entries
     const known = new Map<string, IndexedEntry>()
     let read = 0
-    this.#kept = entries.map((entry) => {
+    this.#entries = entries.map((entry) => {
       const fields = fieldsOf(entry)
       const names = namesOf(entry)
       const key = JSON.stringify([entry.kind, ...names, ...fields])
@@ -69,7 +69,7 @@ export class LibraryIndex {
     const asked = query.slice(0, bounds.query)
     const covers = (entry: Pick<LibraryEntry, 'server' | 'kind'>): boolean =>
       (server === undefined || entry.server === server) && (kinds === undefined || kinds.includes(entry.kind))
-    const listed = this.#kept.filter(({ entry }) => covers(entry))
+    const listed = this.#entries.filter(({ entry }) => covers(entry))
     const words = [...new Set(wordsOf(asked))].slice(0, bounds.words)
     const inTexts = texts(words).filter((text) => covers({ server: text.server, kind: 'resource' }))
     const { among, textAt } = withTexts(listed, inTexts)
@@ -132,7 +132,7 @@ export class LibraryIndex {
   #words(): MiniSearch<{ id: string }> {
     if (this.#vocabulary !== undefined) return this.#vocabulary
     const all = new Set<string>()
-    for (const { text } of this.#kept) {
+    for (const { text } of this.#entries) {
       for (const word of text.split(' ')) if (word.length > 2 && /\p{L}/u.test(word)) all.add(word)
       if (all.size > bounds.vocabulary) break
     }

@@ -60,8 +60,8 @@ export class Watches {
   release(server: string, uri: string): void {
     const one = this.#servers.get(server)
     if (one === undefined) return
-    const held = one.wanted.get(uri) ?? 0
-    if (held > 1) one.wanted.set(uri, held - 1)
+    const count = one.wanted.get(uri) ?? 0
+    if (count > 1) one.wanted.set(uri, count - 1)
     else one.wanted.delete(uri)
     this.#run(server, one)
   }

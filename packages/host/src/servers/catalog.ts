@@ -64,7 +64,7 @@ export function createCatalog(
     return found
   }
 
-  const madeTools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
+  const catalogTools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
     mapValues(
       named(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
       (name, { connection, item }) => ({
@@ -78,18 +78,18 @@ export function createCatalog(
       }),
     )
   /** The tools by name, with the lists and settings they were computed from. */
-  let made: { of: readonly object[]; tools: ReturnType<typeof madeTools> } | undefined
-  const isMadeOf = (of: readonly object[]): boolean => {
+  let made: { of: readonly object[]; tools: ReturnType<typeof catalogTools> } | undefined
+  const isBuiltFrom = (of: readonly object[]): boolean => {
     let at = 0
     for (const one of connections.values()) {
       if (of[at++] !== one || of[at++] !== one.lists.tools || of[at++] !== one.config) return false
     }
     return at === of.length
   }
-  const tools = (): ReturnType<typeof madeTools> => {
-    if (made === undefined || !isMadeOf(made.of)) {
+  const tools = (): ReturnType<typeof catalogTools> => {
+    if (made === undefined || !isBuiltFrom(made.of)) {
       const of = [...connections.values()].flatMap((one) => [one, one.lists.tools, one.config])
-      made = { of, tools: madeTools() }
+      made = { of, tools: catalogTools() }
     }
     return made.tools
   }

@@ -21,6 +21,7 @@ export interface ClientOptions {
   name: string
   /** Identifies the build of the client, which the host compares with its own. Default empty. */
   build?: string
+  /** Called after each state change. */
   onState?: (state: ClientState) => void
   /** Creates the error of a failed call. Default a HostError. */
   errorOf?: (fault: Fault) => Error
@@ -36,6 +37,7 @@ export interface TopicListener<Row> {
 
 /** A host as seen by its surfaces: in the same process, over a local socket or in a browser. */
 export interface HostClient {
+  /** Whether it is connected, and why not. */
   readonly state: ClientState
   /** Calls `listener` after each state change, until the returned function is called. */
   onState(listener: (state: ClientState) => void): () => void
@@ -53,6 +55,7 @@ export interface HostClient {
   subscribe<T extends string>(topic: T, listener: TopicListener<TopicRow<T>>): () => void
   /** Resolves when connected. @throws HostError 'CONNECTION_CLOSED' if the client was closed before */
   ready(): Promise<void>
+  /** Closes the connection for good; pending calls are rejected with 'CONNECTION_CLOSED'. */
   close(): void
 }
 
@@ -287,6 +290,7 @@ export class HostError extends Error {
   override readonly name: string = 'HostError'
   /** A host error code (`INVALID`, `UNAUTHORIZED`, `CONNECTION_CLOSED` …), or a JSON-RPC error number. */
   readonly code: string | number
+  /** As in `Fault`. */
   readonly data: unknown
   /** What the user can do about it; empty if nothing is known. */
   readonly fixes: readonly Fix[]

@@ -210,7 +210,7 @@ export class ConfigurationService {
   /** Watches the files until the returned function is called. */
   follow(): () => void {
     let timer: NodeJS.Timeout | undefined
-    const soon = (): void => {
+    const schedule = (): void => {
       clearTimeout(timer)
       timer = setTimeout(() => {
         this.#last = this.#last.then(() => this.#readAgain())
@@ -223,7 +223,7 @@ export class ConfigurationService {
       try {
         return [
           watch(folder, (_event, name) => {
-            if (name === null || names.includes(name)) soon()
+            if (name === null || names.includes(name)) schedule()
           }).on('error', () => {}),
         ]
       } catch {

@@ -124,12 +124,17 @@ export interface Methods {
    */
   'surface.attach': Call<SurfaceInfo, null>
 
+  /** The tools that models may call, of one server or all. */
   'catalog.tools': Call<InServer, CatalogTool[]>
+  /** The prompts of one server or all. */
   'catalog.prompts': Call<InServer, CatalogPrompt[]>
+  /** The resources of one server or all, without the pages of apps. */
   'catalog.resources': Call<InServer, CatalogResource[]>
+  /** The resource templates of one server or all. */
   'catalog.templates': Call<InServer, CatalogTemplate[]>
   /** Instructions of each ready server. */
   'catalog.instructions': Call<None, { server: string; text: string }[]>
+  /** As `ToolSearchService.search`. */
   'catalog.searchTools': Call<{ query: string; server?: string; limit?: number }, ToolSearchResult>
   /** Token cost of the tool definitions. `conversation`: without the tools that are off in it. */
   'catalog.meter': Call<{ contextTokens?: number; conversation?: string }, ToolMeter>
@@ -139,6 +144,7 @@ export interface Methods {
     { values: string[]; total?: number; hasMore?: boolean }
   >
 
+  /** Every configured server, as in the topic `servers`. */
   'servers.list': Call<None, ServerRow[]>
   /** Starts servers, all of them or those named, once; resolves when each is ready or failed. */
   'servers.start': Call<{ servers?: string[] }, null>
@@ -156,15 +162,18 @@ export interface Methods {
   'runs.start': Call<{ request: RunRequest; attached?: boolean; asks?: boolean }, string>
   /** Starts a run and returns it when it has ended. A client that cancels this call stops the run. */
   'runs.perform': Call<{ request: RunRequest; attached?: boolean; asks?: boolean }, Run>
+  /** The run with its result, if it has ended. */
   'runs.get': Call<Id, Run>
   /** Returns the run when it has ended. */
   'runs.wait': Call<Id, Run>
+  /** Cancels a run. */
   'runs.stop': Call<Id, null>
 
   /** Unfinished tasks, and the last ones that ended here. */
   'tasks.list': Call<None, HostTask[]>
   /** Returns the result of the call when its task has ended. */
   'tasks.result': Call<Id, BrokeredCall>
+  /** Cancels a task and removes it. */
   'tasks.cancel': Call<Id, null>
 
   /**
@@ -174,13 +183,16 @@ export interface Methods {
   'apps.open': Call<{ tool: string; conversation?: string; activity?: number }, AppPage>
   /** Runs a JSON-RPC request of an open app. */
   'apps.request': Call<{ id: string; method: string; params: Readonly<Record<string, unknown>> }, AppReply>
+  /** Closes an open app. */
   'apps.close': Call<Id, null>
   /** The user's decisions about pages. */
   'apps.consents': Call<None, AppConsent[]>
   /** Removes the decision about a page; false if there was none. */
   'apps.forget': Call<{ identity: string; uri: string }, boolean>
 
+  /** Questions, oldest first. Default: open ones. */
   'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxRow[]>
+  /** One question; null if there is none with this id. */
   'inbox.get': Call<Id, InboxRow | null>
   /**
    * Answers a question, exactly once. `seen`: the digest of the question as shown (`InboxRow.digest`); an answer with another
@@ -198,6 +210,7 @@ export interface Methods {
   'conversations.list': Call<{ limit?: number }, ConversationFacts[]>
   /** By its id or a prefix of it. */
   'conversations.find': Call<Id, ConversationFacts>
+  /** All entries of a conversation, in order. */
   'conversations.entries': Call<Id, ConversationEntry[]>
   /** The user's messages in recent conversations, oldest first, for an input history. */
   'conversations.inputs': Call<None, string[]>
@@ -217,7 +230,9 @@ export interface Methods {
   'conversations.unqueue': Call<{ id: string; message: string }, boolean>
   /** Copies the conversation before its entry `place` (default all of it); returns the id of the copy. */
   'conversations.fork': Call<{ id: string; place?: number }, string>
+  /** Replaces the title. */
   'conversations.setTitle': Call<{ id: string; title: string }, null>
+  /** Sets the model that answers from the next turn on. */
   'conversations.setModel': Call<{ id: string; model: string }, null>
   /** Switches tools on or off for the model, by patterns of `server__tool`. */
   'conversations.switchTools': Call<{ id: string; on: boolean; patterns: string[] }, null>
@@ -225,6 +240,7 @@ export interface Methods {
   'conversations.summarize': Call<Id, string>
   /** Replaces all earlier messages with this text, for the model. */
   'conversations.compact': Call<{ id: string; summary: string }, null>
+  /** Removes a stored conversation. */
   'conversations.remove': Call<Id, null>
   /** Every tool call of the model, in order; a call keeps its index. */
   'conversations.calls': Call<Id, readonly ConversationCall[]>
@@ -235,24 +251,31 @@ export interface Methods {
   /** Sends a short test request to a model. */
   'models.test': Call<Id, ModelTest>
 
+  /** As `Library.tree`. */
   'library.tree': Call<None, LibraryNode[]>
   /** The nodes below a place of the tree, as one page. `path`: labels from the server on; empty for the servers. */
   'library.children': Call<{ path: string[]; from?: number; limit?: number }, LibraryPage>
   /** The resources below a place, at most 1 000 of `total`. */
   'library.under': Call<{ path: string[] }, { resources: LibraryLeaf[]; total: number }>
+  /** As `Library.search`. */
   'library.search': Call<{ query: string } & LibrarySearchOptions, LibrarySearch>
+  /** As `Library.preview`. */
   'library.preview': Call<{ server: string; uri: string; characters?: number }, ResourcePreview>
   /** null if the server offers no completion. */
   'library.complete': Call<CompletionField, Completion | null>
   /** The variables of a resource template. */
   'library.fields': Call<{ uriTemplate: string }, TemplateField[]>
+  /** The URI of a template for these variables. */
   'library.expand': Call<{ uriTemplate: string; values: Record<string, string> }, string>
+  /** Attaches copies of resources to a conversation. */
   'library.attach': Call<{ conversation: string; refs: ResourceRef[] }, AttachResult>
+  /** The copies attached to a conversation. */
   'library.attached': Call<{ conversation: string }, AttachedCopy[]>
   /** Without `ref`: everything. */
   'library.detach': Call<{ conversation: string; ref?: ResourceRef }, null>
   /** Detaches what `library.include` attached, and excludes it from this conversation. Without `ref`: everything. */
   'library.exclude': Call<{ conversation: string; ref?: ResourceRef }, null>
+  /** Compares a resource with its attached copy. */
   'library.diff': Call<{ conversation: string; ref: ResourceRef }, CopyDiff>
   /**
    * Attaches resources that servers mark as important for a model. Those of servers with labels are left out, since only the user
@@ -261,7 +284,9 @@ export interface Methods {
   'library.include': Call<{ conversation: string; budget?: number }, Inclusion>
   /** Why each of these resources is not given to a model; null if it may be. */
   'library.withheld': Call<{ refs: ResourceRef[] }, (string | null)[]>
+  /** The prompts of all servers, with their commands. */
   'library.prompts': Call<None, LibraryPrompt[]>
+  /** Gets a prompt, by its command or its qualified name. */
   'library.prompt': Call<
     { prompt: string; arguments: Record<string, string>; conversation?: string },
     PromptPreview
@@ -271,9 +296,13 @@ export interface Methods {
   /** Stores these for the next use, and removes the prompt's others. */
   'library.keepPromptValues': Call<{ prompt: string; arguments: Record<string, string> }, null>
 
+  /** The policy rules, and the verdict where none matches. */
   'policy.rules': Call<None, { rules: readonly PolicyRule[]; defaultVerdict: Verdict }>
+  /** Every remembered answer about a tool, oldest first. */
   'policy.grants': Call<None, Grant[]>
+  /** Revokes a remembered answer; false if there is none with this id. */
   'policy.revoke': Call<Id, boolean>
+  /** Explains the decision about a call. Nothing is called. */
   'policy.explain': Call<
     { tool: string; arguments: Record<string, unknown> } & ExplainOptions,
     PolicyExplanation
@@ -285,6 +314,7 @@ export interface Methods {
 
   /** The configuration files, with the position of each value. */
   'config.view': Call<None, ConfigView>
+  /** The text of a configuration file, with secrets replaced by names in brackets. */
   'config.text': Call<{ file: string }, ConfigText>
   /** The entry of a server in its file, with secrets replaced by names in brackets. */
   'config.entry': Call<OfServer, { file: string; entry: unknown }>
@@ -295,6 +325,7 @@ export interface Methods {
   /** Servers of other applications. */
   'config.found': Call<None, FoundServer[]>
 
+  /** One page of the registry's servers whose name matches. */
   'registry.search': Call<
     { words: string; cursor?: string },
     { registry: string; servers: Omit<RegistryServer, 'document'>[]; nextCursor?: string }
@@ -317,53 +348,81 @@ export interface Methods {
     string
   >
 
+  /** The trust state of every configured and every earlier server. */
   'trust.list': Call<None, ServerTrust[]>
   /** The trust state of one server. */
   'trust.get': Call<OfServer, ServerTrust>
   /** Without `items`: everything pending at the server. */
   'trust.accept': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
+  /** Blocks definitions until they change. Without `items`: everything pending at the server. */
   'trust.block': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
+  /** Removes the decisions about these definitions. Without `items`: about the whole server. */
   'trust.reset': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
 
+  /** Every open folder, including refused ones. */
   'roots.list': Call<None, OpenFolder[]>
+  /** Opens a folder to servers. */
   'roots.add': Call<{ folder: string; name?: string }, OpenFolder>
+  /** Closes a folder; false if it is not open. */
   'roots.remove': Call<{ folder: string }, boolean>
+  /** Patterns of excluded folders. */
   'roots.excluded': Call<None, string[]>
+  /** Excludes folders by path or pattern. */
   'roots.exclude': Call<{ pattern: string }, null>
+  /** Removes a pattern of excluded folders; false if there is none. */
   'roots.include': Call<{ pattern: string }, boolean>
+  /** The roots of each server, and the decision about it. */
   'roots.servers': Call<None, ServerRoots[]>
+  /** The contents that a server would see if everything were allowed. */
   'roots.preview': Call<OfServer, FolderPreview[]>
+  /** Allows a server these of its folders; default all. */
   'roots.allow': Call<{ server: string; folders?: string[] }, Root[]>
+  /** Denies a server all folders. */
   'roots.deny': Call<OfServer, null>
+  /** Removes the decision about a server; false if there was none. */
   'roots.forget': Call<OfServer, boolean>
 
+  /** Sampling usage by server, with its limits. */
   'sampling.usage': Call<None, SamplingUsage[]>
+  /** Reviews that are skipped. */
   'sampling.grants': Call<None, SamplingGrant[]>
+  /** Revokes a remembered answer; false if there is none with this id. */
   'sampling.revoke': Call<Id, boolean>
+  /** Estimated tokens, cost and redactions of a request. Nothing is sent. */
   'sampling.preview': Call<
     CreateMessageParams,
     { estimate: SamplingEstimate; redactions: readonly Redaction[] }
   >
 
+  /** The names of all stored secrets. */
   'secrets.names': Call<None, string[]>
+  /** Stores a secret. */
   'secrets.set': Call<{ name: string; value: string }, null>
+  /** Removes a secret; false if there is none with this name. */
   'secrets.remove': Call<{ name: string }, boolean>
+  /** Values that servers need before they can be started. */
   'secrets.missing': Call<None, MissingInput[]>
   /** Where secrets are stored, and which servers use each. */
   'secrets.list': Call<None, { kind: string; secrets: { name: string; usedBy: string[] }[] }>
 
+  /** Every consent to start a server, oldest first. */
   'consents.list': Call<None, GivenConsent[]>
+  /** The consent that a server needs before it starts; null if it needs none. */
   'consents.needed': Call<OfServer, ConsentNeeded | null>
+  /** Revokes the consents to a server; returns their number. */
   'consents.forget': Call<OfServer, number>
 
   /** Waits for running logins; false if there were none. */
   'logins.wait': Call<None, boolean>
+  /** Removes the tokens of a server, and revokes them if its authorization server supports that. */
   'logins.signOut': Call<OfServer, Awaited<ReturnType<LoginService['signOut']>>>
 
   /** Oldest first. `limit`: only the newest, default 1 000. */
   'activity.list': Call<{ id?: number; server?: string; kind?: Activity['kind']; limit?: number }, Activity[]>
+  /** As `Host.verifyActivity`. */
   'activity.verify': Call<{ head?: string }, ActivityVerification>
 
+  /** Events of the log, oldest first. */
   'trace.list': Call<TraceQuery, TraceEvent[]>
   /** The ids of the events, oldest first: all of them, unless there is a `limit`. */
   'trace.ids': Call<TraceQuery, number[]>
@@ -371,12 +430,17 @@ export interface Methods {
   'trace.rows': Call<{ ids: number[] }, TraceEvent[]>
   /** Counts by time and server, for a timeline. */
   'trace.bins': Call<TraceBinsQuery, TraceBins>
+  /** One event with its payload; null if it was deleted. */
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
   'trace.pairs': Call<TraceQuery, TracePair[]>
+  /** Events below their causes. */
   'trace.tree': Call<TraceQuery, TraceNode[]>
+  /** Events as spans, in one lane for each server. */
   'trace.timeline': Call<TraceQuery, TraceLane[]>
+  /** Counts, response times and bytes by method. */
   'trace.statistics': Call<TraceQuery, TraceStatistics>
+  /** The size of the log. */
   'trace.counters': Call<None, TraceCounters>
   /** The request of an event, for a run of the kind `replay`. */
   'trace.request': Call<{ id: number }, ReplayRequest>

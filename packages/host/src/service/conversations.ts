@@ -82,6 +82,7 @@ export class ConversationService {
     for (const live of this.#open.values()) live.refresh()
   }
 
+  /** Stops every turn and closes every open conversation. */
   close(): void {
     this.#off()
     for (const live of this.#open.values()) live.close()

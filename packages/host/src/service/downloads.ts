@@ -8,6 +8,7 @@ const maxTickets = 64
 
 /** A file that is generated while it is downloaded. */
 export interface Download {
+  /** The suggested file name. */
   readonly name: string
   /** Generates the text in chunks, as fast as they are read. */
   readonly pieces: AsyncGenerator<string, void>

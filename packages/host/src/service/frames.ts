@@ -8,6 +8,7 @@ export interface Fault {
   readonly code: string | number
   /** What happened and why, for the user. */
   readonly message: string
+  /** Data from the server, or facts such as an HTTP status. */
   readonly data?: unknown
   /** What the user can do about it. */
   readonly fixes?: readonly Fix[]
@@ -32,7 +33,7 @@ export interface Welcome {
   readonly host: string
   readonly version: string
   readonly build: string
-  /** The host knows the client from an earlier connection, with its surface and its calls. */
+  /** The host still has the surface and the calls of an earlier connection of this client. */
   readonly isKnown: boolean
 }
 
@@ -48,10 +49,12 @@ export type HostFrame =
 
 /** One connection between a client and a host: a socket, a WebSocket, or a pair in memory. */
 export interface Channel {
+  /** Sends one frame; frames arrive in order. */
   send(frame: string): void
   /** Bytes that are buffered and not sent yet. */
   readonly unsent: number
   /** `message` gets each frame; `closed` is called once, also if the connection never opened. */
   listen(message: (frame: string) => void, closed: (reason: string) => void): void
+  /** Closes the connection; the other end gets `reason` if the transport can carry it. */
   close(reason?: string): void
 }

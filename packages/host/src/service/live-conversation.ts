@@ -53,6 +53,7 @@ export interface ConversationServiceOptions {
 
 /** One conversation with everything its subscribers see. */
 export class LiveConversation {
+  /** The id of the stored conversation. */
   readonly id: string
   readonly #service: ConversationServiceOptions
   readonly #closed: () => void
@@ -102,10 +103,12 @@ export class LiveConversation {
     this.#idleSoon()
   }
 
+  /** Whether a turn or a summary is running. */
   get busy(): boolean {
     return this.#turn !== undefined
   }
 
+  /** The rows of the topic `conversation:<id>`. */
   readonly topic: TopicSource<ConversationRow> = {
     rows: () => this.#rows(),
     follow: ({ push }) => {
@@ -193,6 +196,7 @@ export class LiveConversation {
     this.#conversation.addLateResult(name, call)
   }
 
+  /** Replaces the title. */
   setTitle(title: string): void {
     this.#conversation.title = title
     this.#emit([this.#info()])
@@ -241,6 +245,7 @@ export class LiveConversation {
     if (this.#turn === undefined) this.#catchUp()
   }
 
+  /** Stops the running turn and releases the conversation. */
   close(): void {
     clearTimeout(this.#idle)
     clearTimeout(this.#joining)

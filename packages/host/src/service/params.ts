@@ -12,7 +12,7 @@ const none = z.record(z.string(), z.never())
 const text = z.string().max(1_000_000)
 const name = z.string().min(1).max(4_096)
 const count = z.int().nonnegative()
-/** A JSON object that the host validates itself. It is not copied, so that every member is kept, whatever its name. */
+/** A JSON object that the host validates itself. It is not copied, so that members of any name are kept. */
 const object = <T extends object>(): z.ZodType<T> =>
   z.custom<T>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

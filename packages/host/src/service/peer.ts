@@ -127,6 +127,7 @@ export class PeerServer {
     this.#peers.add(peer)
   }
 
+  /** Closes every client connection. */
   close(reason: string): void {
     for (const peer of this.#peers) peer.close(reason)
     for (const record of this.#clients.values()) this.#forget(record)
@@ -182,7 +183,7 @@ interface PeerContext {
 /** One connection. */
 class Peer {
   record: ClientRecord | undefined
-  /** The client said that it will not reconnect. */
+  /** The client sent `bye`: it will not reconnect. */
   isFinal = false
   readonly #service: HostService
   readonly #checks: Checks

@@ -28,7 +28,9 @@ import type { Fault } from './frames.ts'
 
 /** A model that can answer in conversations. */
 export interface ModelRow {
+  /** As in `Model`: `provider/model`, `offline`. */
   readonly id: string
+  /** False for the offline planner. */
   readonly isLanguageModel: boolean
   /** Tokens of request and response together; null if unknown. */
   readonly contextTokens: number | null
@@ -40,10 +42,15 @@ export interface ModelRow {
 
 /** A resource or a template, as a row of the tree. */
 export interface LibraryLeaf {
+  /** The configured server name. */
   readonly server: string
+  /** The URI, or the URI template. */
   readonly uri: string
+  /** The title, else the name. Unsanitized server text. */
   readonly title: string
+  /** Set if it is a template. */
   readonly isTemplate?: true
+  /** As declared by the server. */
   readonly mimeType?: string
   /** Estimated token cost by its size; absent if the server reports none. */
   readonly tokens?: number
@@ -55,6 +62,7 @@ export interface LibraryLeaf {
 
 /** A page of nodes below one place of the tree. */
 export interface LibraryPage {
+  /** The nodes of this page. */
   readonly nodes: readonly {
     readonly label: string
     /** Number of resources here and below. */
@@ -64,16 +72,23 @@ export interface LibraryPage {
     /** The resource or template at this place. */
     readonly leaves: readonly LibraryLeaf[]
   }[]
+  /** The number of nodes on all pages. */
   readonly total: number
 }
 
 /** A configured server, as a row of the topic `servers`. */
 export interface ServerRow {
+  /** The configured server name. */
   readonly name: string
+  /** The state of its connection. */
   readonly connection: ConnectionState
+  /** Number of its tools. */
   readonly tools: number
+  /** Number of its prompts. */
   readonly prompts: number
+  /** Number of its resources. */
   readonly resources: number
+  /** Number of its resource templates. */
   readonly templates: number
   /** Definitions of the server that are disabled until the user decides. */
   readonly quarantined: number
@@ -119,15 +134,21 @@ export type ConfigurationNotice =
 
 /** The rows of each topic by its name; `conversation:<id>` is a topic for each conversation. */
 export interface Topics {
+  /** Every configured server, by name. */
   servers: ServerRow
+  /** Open questions, and the last settled ones. */
   inbox: InboxRow
+  /** Runs of all clients, and the last ones that ended. */
   runs: RunRow
   /** Calls that servers run as tasks. */
   tasks: HostTask
+  /** Stored conversations. */
   conversations: ConversationFacts
+  /** The clients that can show questions. */
   surfaces: SurfaceRow
   /** The newest activities, including running ones. */
   activity: Activity
+  /** The last notices. */
   notices: Notice
   /** One row with a number that increases with every change of a server's list. */
   catalog: { readonly version: number }
@@ -144,18 +165,27 @@ export type TopicRow<T extends string> = T extends keyof Topics
 
 /** Information about a host. */
 export interface HostStatus {
+  /** The version of the program. */
   readonly version: string
+  /** Identifies builds of the same version. */
   readonly build: string
+  /** The id of the host process. */
   readonly pid: number
   /** ISO 8601. */
   readonly since: string
+  /** The working folder; null without one. */
   readonly workspace: string | null
   /** Digests of the variables that its servers and models use, by name, for comparison with those of a client. */
   readonly environment: Readonly<Record<string, string>>
+  /** The SQLite file, or `:memory:`. */
   readonly store: string
+  /** The names of the connected clients. */
   readonly clients: readonly string[]
+  /** The number of configured servers. */
   readonly servers: number
+  /** The number of open questions. */
   readonly openQuestions: number
+  /** The number of runs that have not ended. */
   readonly runs: number
 }
 
@@ -190,20 +220,31 @@ export type RunRequest =
 
 /** The result of each kind of run. */
 export interface RunResults {
+  /** The call, including refusals and failures. */
   call: BrokeredCall
+  /** The contents of the resource. */
   read: Awaited<ReturnType<Host['read']>>
+  /** The messages of the prompt. */
   prompt: Awaited<ReturnType<Host['prompt']>>
+  /** A watch has no result: its changes are in `RunRow.watched`. */
   watch: null
+  /** The diagnosis. */
   examine: DoctorReport
+  /** No result: the connection's state is in the topic `servers`. */
   reconnect: null
+  /** No result: the connection's state is in the topic `servers`. */
   signIn: null
+  /** The new result, and its differences to the recorded one. */
   replay: Replay
+  /** The program's outcome, output and calls. */
   code: CodeRun
 }
 
 /** One run, as a row of the topic `runs`. */
 export interface RunRow {
+  /** Unique in the host process. */
   readonly id: string
+  /** As in the request. */
   readonly kind: RunRequest['kind']
   /** A one-line summary: the tool, URI, prompt or server. */
   readonly label: string
@@ -211,9 +252,11 @@ export interface RunRow {
   readonly by: string
   /** ISO 8601. */
   readonly at: string
+  /** `failed`: see `fault`. `stopped`: cancelled by `runs.stop`, or because its client disconnected. */
   readonly state: 'running' | 'done' | 'failed' | 'stopped'
   /** Its activity row. */
   readonly activity?: number
+  /** The last progress that was reported. */
   readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
   /** The subjects of a `watch` run, and the last changes, numbered from 1 on. */
   readonly watched?: {
@@ -226,12 +269,15 @@ export interface RunRow {
   }
   /** Steps of a diagnosis so far. */
   readonly steps?: readonly DoctorStep[]
+  /** Why it failed. */
   readonly fault?: Fault
+  /** Milliseconds from its start to its end; absent while it runs. */
   readonly durationMs?: number
 }
 
 /** A run with its result. */
 export interface Run extends RunRow {
+  /** The request that started it. */
   readonly request: RunRequest
   /** One member, named as the kind; absent while it runs, if it failed, and if its result expired. */
   readonly result?: Partial<RunResults>
@@ -239,7 +285,9 @@ export interface Run extends RunRow {
 
 /** A message of the user: text, messages such as those of a prompt, or both. */
 export interface Saying {
+  /** Text of the user. */
   readonly text?: string
+  /** Messages added before the text. */
   readonly messages?: readonly SamplingMessage[]
 }
 
@@ -248,7 +296,9 @@ export interface CallRow {
   readonly kind: 'call'
   /** The model's id for it; `name` and `arguments` are the model's, too. */
   readonly id: string
+  /** The name of the tool, as in the catalog or of the conversation's own. */
   readonly name: string
+  /** The arguments as the model wrote them. */
   readonly arguments: Record<string, unknown>
   /** `later`: its question was deferred, or it is a long task: the turn continued without its result. */
   readonly state: 'running' | 'later' | 'done'
@@ -256,6 +306,7 @@ export interface CallRow {
   readonly number?: number
   /** It was sent to its server; before, policy and the user decide. */
   readonly sent?: boolean
+  /** The last progress that the server reported. */
   readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
   /** The deferred question. */
   readonly question?: string
@@ -263,6 +314,7 @@ export interface CallRow {
   readonly task?: string
   /** The activity row of the call. */
   readonly activity?: number
+  /** As in the tool's result. */
   readonly isError?: boolean
   /** Set if policy or the user refused. */
   readonly denied?: boolean
@@ -335,6 +387,7 @@ export interface OpenOptions {
 export interface SurfaceInfo {
   /** For users and the activity log: `terminal`, `Firefox on lapis`. */
   readonly name: string
+  /** The kinds of questions that it can show. */
   readonly kinds: readonly QuestionKind[]
   /** Whether it can open URL elicitations. Default false. */
   readonly urlElicitation?: boolean

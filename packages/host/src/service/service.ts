@@ -81,14 +81,21 @@ export interface HostServiceOptions extends HostOptions {
 
 /** A host with its shared state: runs, open conversations, topics. One for each process that runs servers. */
 export class HostService {
+  /** The host that the service shares. */
   readonly host: Host
+  /** Work that continues without the client that started it. */
   readonly runs: Runs
+  /** Open conversations. */
   readonly conversations: ConversationService
+  /** The clients that can show questions. */
   readonly surfaces: Surfaces
+  /** Prepared downloads, by ticket. */
   readonly downloads: Downloads = new Downloads()
   /** Names of connected clients, set by the peer server. */
   clients: () => readonly string[] = () => []
+  /** The version of the program. */
   readonly version: string
+  /** Identifies builds of the same version. */
   readonly build: string
   readonly #options: HostServiceOptions
   readonly #models: Model[]
@@ -197,6 +204,7 @@ export class HostService {
     if (names.length > 0) this.start(names).catch(() => {})
   }
 
+  /** Every configured server, as in the topic `servers`. */
   servers(): ServerRow[] {
     return [...this.#sources.servers.rows()].map(([, row]) => row)
   }
@@ -232,6 +240,7 @@ export class HostService {
     return this.runs.busy || this.conversations.busy
   }
 
+  /** As the method `host.status`. */
   status(): HostStatus {
     return {
       version: this.version,
@@ -248,12 +257,14 @@ export class HostService {
     }
   }
 
+  /** As the method `host.stop`. */
   requestStop(now: boolean): null {
     if (this.#options.onStop !== undefined) this.#options.onStop(now)
     else setImmediate(() => this.close())
     return null
   }
 
+  /** As the method `models.list`. */
   listModels(): ModelRow[] {
     return this.#models.map(({ id, isLanguageModel, contextTokens }) => {
       const facts = this.#options.sampling?.models?.find((one) => one.id === id)
@@ -267,6 +278,7 @@ export class HostService {
     })
   }
 
+  /** As the method `models.providers`. */
   modelProviders(): { providers: ModelProvider[]; chosen: string | null } {
     const env = this.#options.env ?? process.env
     return { providers: modelProviders(env), chosen: env['JACKFIELD_MODEL'] ?? null }
@@ -326,10 +338,12 @@ export class HostService {
     })
   }
 
+  /** Questions of the inbox, with what the topic `inbox` adds to them. */
   questions(filter?: Parameters<Host['inbox']['list']>[0]): InboxRow[] {
     return this.host.inbox.list(filter).map((item) => this.#inboxRow(item))
   }
 
+  /** One question of the inbox; undefined if there is none with this id. */
   question(id: string): InboxRow | undefined {
     const item = this.host.inbox.get(id)
     return item && this.#inboxRow(item)

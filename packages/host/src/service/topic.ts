@@ -10,7 +10,9 @@ const idleMs = 30_000
 
 /** A position in the changes of a topic: `epoch` changes when the numbering restarts. */
 export interface Position {
+  /** Identifies one numbering: after another epoch the subscriber gets all rows again. */
   readonly epoch: string
+  /** The number of the last change. */
   readonly seq: number
 }
 

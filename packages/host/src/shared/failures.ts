@@ -7,6 +7,7 @@ import { oneLine, reasonOf } from './text.ts'
  * `data` of a failure may come from a server, which must not show links or commands to the user.
  */
 export class FixableError extends McpError {
+  /** What the user can do, the most likely first. */
   readonly fixes: readonly Fix[]
 
   constructor(
@@ -25,7 +26,7 @@ export function fixesOf(error: unknown): readonly Fix[] {
   return error instanceof FixableError ? error.fixes : []
 }
 
-/** A failure as data; undefined where neither a server nor the SDK says what it was. */
+/** A failure as data; undefined if it comes neither from a server nor from the SDK. */
 export function failureFrom(error: unknown): Failure | undefined {
   if (error instanceof RpcError) {
     const { code, message, data } = error

@@ -22,7 +22,7 @@ export function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
 }
 
-/** A canonical text: equal for equal JSON values, whatever the order of their members. */
+/** A canonical text: equal for equal JSON values, independent of the order of members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'

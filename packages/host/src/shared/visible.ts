@@ -16,7 +16,9 @@ const keycap = 0x20e3
 
 /** One invisible character, and its index in UTF-16 units. */
 export interface Unseen {
+  /** The Unicode code point. */
   code: number
+  /** The index in UTF-16 units. */
   at: number
 }
 

@@ -1,6 +1,7 @@
 /** A segment of a text: unchanged, removed or added. */
 export interface DiffPiece {
   kind: 'same' | 'removed' | 'added'
+  /** The text of the piece, with its white space. */
   text: string
 }
 

@@ -8,9 +8,14 @@ import type { DefinitionChange } from './trust.ts'
 
 /** One row of the activity log. */
 export interface Activity {
+  /** Unique in the store; increases with every row. */
   readonly id: number
   /** ISO 8601. */
   readonly at: string
+  /**
+   * What happened. `change`: something changed outside of a call, such as a list; `input`: a value was
+   * entered; `drift`: changed definitions.
+   */
   readonly kind:
     | 'connection'
     | 'call'
@@ -31,11 +36,13 @@ export interface Activity {
     | 'app'
     | 'code'
     | 'conversation'
+  /** The configured server name; null for a row that belongs to none. */
   readonly server: string | null
   /** One line for a person. */
   readonly summary: string
   /** How it ended: 'ok', 'error', 'denied', 'declined', 'cancelled' and so on; 'running' until then. */
   readonly outcome: string
+  /** Milliseconds from its start to its end; null while it is running and where there is no duration. */
   readonly durationMs: number | null
   /** The row that caused this one. */
   readonly cause: number | null
@@ -59,7 +66,7 @@ export interface ActivityVerification {
   sound: boolean
   /** Links that were verified. */
   checked: number
-  /** The last link: a copy of its hash kept elsewhere proves later that nothing up to it was changed. */
+  /** The last link: with a copy of its hash outside this machine, you can verify later that nothing up to it was changed. */
   head: { position: number; hash: string }
   /** The links removed by `pruneActivity`: the last removed link, and the hash from which the chain continues. */
   pruned?: { position: number; hash: string; at: string; before: string; rows: number }
@@ -71,9 +78,13 @@ export interface ActivityVerification {
 export interface CallNotice {
   /** The activity row of the call. */
   readonly activity: number
+  /** The configured server name. */
   readonly server: string
+  /** The server's own name of the tool. */
   readonly tool: string
+  /** Who called the tool. */
   readonly caller: Caller
+  /** The conversation of the call; absent outside conversations. */
   readonly conversation?: string
   /** The row that caused it. */
   readonly cause: number | null

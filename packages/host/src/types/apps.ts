@@ -3,9 +3,11 @@ import type { AppCsp, AppPermission } from '@jackfield/sdk/extensions/ui'
 
 /** The page of an app (extension `io.modelcontextprotocol/ui`). */
 export interface AppRef {
+  /** The configured name of the server that has the page. */
   readonly server: string
   /** Starts with `ui://`. */
   readonly uri: string
+  /** The title of the page's resource, for display. */
   readonly title?: string
 }
 
@@ -13,6 +15,7 @@ export interface AppRef {
 export interface AppVersion {
   /** SHA-256 of the HTML, in hexadecimal. */
   readonly digest: string
+  /** Size of the HTML in bytes. */
   readonly bytes: number
   /** Origins it may connect to. */
   readonly csp: AppCsp
@@ -22,15 +25,19 @@ export interface AppVersion {
 
 /** A file that an app offers to save. */
 export interface AppFile {
+  /** The suggested file name. */
   readonly name: string
+  /** The MIME type, as declared by the app. */
   readonly mimeType: string
+  /** Size of the contents in bytes. */
   readonly bytes: number
+  /** The contents of a text file; otherwise `blob` is set. */
   readonly text?: string
   /** Base64. */
   readonly blob?: string
 }
 
-/** A request of an app: to show its page, or for an action outside its frame. */
+/** A request of an app: to show its page, or to act outside its frame. */
 export type AppWish =
   | {
       readonly kind: 'page'
@@ -56,10 +63,11 @@ export interface AppPage extends AppRef, AppVersion {
   readonly site: string
   /** The granted permissions. */
   readonly granted: readonly AppPermission[]
-  /** Whether it prefers a border; absent if it does not say. */
+  /** Whether it prefers a border; absent if it declares no preference. */
   readonly prefersBorder?: boolean
   /** The tool whose call it shows. */
   readonly tool: Tool
+  /** The conversation in which the tool was called; absent outside conversations. */
   readonly conversation?: string
   /** The activity row of the page, which is the cause of those of its requests. */
   readonly activity: number
@@ -71,7 +79,9 @@ export interface AppConsent extends AppVersion {
   readonly server: string
   /** The server's identity. */
   readonly identity: string
+  /** The URI of the page on its server; starts with `ui://`. */
   readonly uri: string
+  /** Whether the page may be shown. */
   readonly verdict: 'allow' | 'deny'
   /** The granted permissions. */
   readonly granted: readonly AppPermission[]
@@ -92,6 +102,7 @@ export interface AppOpenOptions {
   conversation?: string
   /** The activity row of the call whose result it shows. */
   activity?: number
+  /** Aborts opening; an open page stays open. */
   signal?: AbortSignal
   /** Closes the page when it is aborted. */
   closed?: AbortSignal
@@ -115,6 +126,7 @@ export interface AppService {
     request: { method: string; params: Readonly<Record<string, unknown>> },
     options: { signal?: AbortSignal; say?: (conversation: string, text: string) => void },
   ): Promise<AppReply>
+  /** Closes an open page, which aborts its requests; an unknown id is ignored. */
   close(page: string): void
   /** An open page with its HTML; undefined if it is closed. */
   document(page: string): { readonly page: AppPage; readonly html: string } | undefined

@@ -17,6 +17,7 @@ export interface CodeLimits {
 
 /** Options of running a program. */
 export interface CodeOptions {
+  /** Limits of the program. Default: that of each member. */
   limits?: CodeLimits
   /** Only tools of these servers are available. Default all. */
   servers?: readonly string[]
@@ -26,11 +27,13 @@ export interface CodeOptions {
   conversation?: string
   /** The activity row that caused the program. */
   cause?: number
+  /** Ends the program with the outcome `cancelled`. */
   signal?: AbortSignal
 }
 
 /** One call made by a program. */
 export interface CodeCall {
+  /** The configured server name. */
   readonly server: string
   /** The server's own name of the tool. */
   readonly tool: string

@@ -11,6 +11,7 @@ export type ConfigLayer =
 
 /** A value that the user enters once: `${input:id}`. */
 export interface ConfigInput {
+  /** The name in `${input:id}`. */
   id: string
   /** The prompt, from the file. */
   description?: string
@@ -26,6 +27,7 @@ export interface ConfigInput {
 export interface ServerSource {
   /** The file, absolute. */
   file: string
+  /** How far the file is trusted, and its precedence. */
   layer: ConfigLayer
   /** The value of `${workspaceFolder}`. Default: the folder of the file. */
   workspace?: string
@@ -39,6 +41,7 @@ export interface ServerSource {
 export interface FieldOrigin {
   /** `command`, `args[0]`, `env.TOKEN`. */
   field: string
+  /** The absolute path of the file. */
   file: string
   /** The path in the file, in its own format: `mcp_servers.github.env_vars[0]`. */
   path: string
@@ -48,12 +51,17 @@ export interface FieldOrigin {
 
 /** Where one server's configuration comes from. */
 export interface ServerOrigin {
+  /** The absolute path of the file. */
   file: string
   /** The format of the file: `mcpServers`, `VS Code`, `Codex` and so on. */
   format: string
+  /** How far the file is trusted, and its precedence. */
   layer: ConfigLayer
+  /** The path of the entry in the file: `mcpServers.github`. */
   path: string
+  /** Counted from 1; absent if unknown. */
   line?: number
+  /** The positions of its values. */
   fields: FieldOrigin[]
   /** Definitions of the same name in files with lower precedence. They are not used. */
   overridden: { file: string; format: string; layer: ConfigLayer; line?: number }[]
@@ -75,21 +83,27 @@ export interface ConfigProblem {
 
 /** A configuration value with its position. A secret is shown as its name in brackets. */
 export interface ExplainedField extends FieldOrigin {
+  /** The value as the file has it, with variables unexpanded. */
   value: string
 }
 
 /** One server of the configuration, with the place of each of its values. */
 export interface ExplainedServer extends ServerOrigin {
+  /** The name of the server in the configuration. */
   name: string
+  /** Its values with their positions. */
   fields: ExplainedField[]
 }
 
 /** A file of the configuration, in the order of precedence: the first wins. */
 export interface ConfigFileState {
+  /** The absolute path. */
   file: string
+  /** How far the file is trusted, and its precedence. */
   layer: ConfigLayer
   /** The application it belongs to, if not this one. */
   app?: string
+  /** Whether the file is on disk. */
   exists: boolean
   /** Changes go to this file unless they belong to another one. */
   isOwn: boolean
@@ -103,6 +117,7 @@ export interface ConfigFileState {
 export interface RulePlace {
   /** As in `PolicyRule.author`. */
   author: string
+  /** The absolute path of the file. */
   file: string
   /** The place in `jackfield.rules`, from 0. */
   index: number
@@ -114,20 +129,27 @@ export interface RulePlace {
 export interface ConfigView {
   /** Changes with every change of a file. */
   version: number
+  /** The files in order of precedence, including those that do not exist yet. */
   files: ConfigFileState[]
+  /** Every server, including disabled ones. */
   servers: (ExplainedServer & { disabled: boolean })[]
   /** Settings for all servers. */
   settings: ExplainedField[]
+  /** The positions of the policy rules in their files. */
   rules: RulePlace[]
   /** Ids of the configured models, the default first. */
   models: readonly string[]
+  /** Problems of all files. */
   problems: ConfigProblem[]
 }
 
 /** The text of a configuration file, with secrets as names in brackets. */
 export interface ConfigText {
+  /** The absolute path. */
   file: string
+  /** The contents; empty if the file does not exist. */
   text: string
+  /** Whether the file is on disk. */
   exists: boolean
 }
 
@@ -150,9 +172,11 @@ export type ConfigChange =
 export interface ConfigPlan {
   /** For `config.write`; valid for 15 minutes. */
   id: string
+  /** The absolute path of the file to be written. */
   file: string
   /** The text of the file before and after, with secrets as names in brackets. */
   before: string
+  /** The text after the change, with secrets as names in brackets. */
   after: string
   /** SHA-256 of the current file; null if there is none. The change is rejected if the file has changed by then. */
   hash: string | null
@@ -166,8 +190,11 @@ export interface ConfigPlan {
 
 /** A server in another application's configuration. */
 export interface FoundServer {
+  /** The application, such as `Claude Desktop`. */
   app: string
+  /** The absolute path of the application's configuration file. */
   file: string
+  /** The name of the server in that file. */
   name: string
   /** The command line or the URL. */
   origin: string

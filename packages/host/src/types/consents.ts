@@ -2,6 +2,7 @@ import type { TrustFinding } from './trust.ts'
 
 /** A variable or header that is passed to a server. */
 export interface GivenValue {
+  /** The name of the variable or header. */
   name: string
   /** As the configuration writes it: `${secret:name}` for a secret. A secret that is written out is shown as `[name]`. */
   value: string
@@ -9,6 +10,7 @@ export interface GivenValue {
 
 /** A server that starts only after the user consents. */
 export interface ConsentNeeded {
+  /** The configured server name. */
   server: string
   /** The file that names it. */
   file: string
@@ -18,6 +20,7 @@ export interface ConsentNeeded {
   program?: string
   /** The variables or headers that it gets. */
   given: GivenValue[]
+  /** Warnings about the command or the URL. */
   findings: TrustFinding[]
   /** The command line at the last consent, if there was one. */
   before?: string
@@ -25,8 +28,11 @@ export interface ConsentNeeded {
 
 /** A consent to start a server of a file. */
 export interface GivenConsent {
+  /** The name of the server when the user consented. */
   server: string
+  /** The absolute path of the file that names the server. */
   file: string
+  /** The command line or URL that the user consented to, with secrets as names. */
   command: string
   /** ISO 8601. */
   at: string

@@ -4,7 +4,9 @@ import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 export interface ModelUsage {
   /** The model's id. */
   readonly model: string
+  /** Tokens of the requests, as reported by the provider. */
   readonly inputTokens: number
+  /** Tokens of the replies, as reported by the provider. */
   readonly outputTokens: number
 }
 
@@ -15,6 +17,7 @@ export interface ToolSwitch {
    * A server means all of its tools, including those that it adds later.
    */
   readonly pattern: string
+  /** True to offer the matching tools to the model, false to leave them out. */
   readonly on: boolean
 }
 
@@ -42,7 +45,9 @@ export type ConversationEntry =
 export interface ConversationCall {
   /** As the model's reply has it. */
   readonly id: string
+  /** The name of the tool that the model called. */
   readonly name: string
+  /** The arguments as the model wrote them. */
   readonly arguments: Readonly<Record<string, unknown>>
   /** The result as the model got it; absent while the call runs. */
   readonly result?: ToolResultContent
@@ -52,7 +57,9 @@ export interface ConversationCall {
 
 /** A stored conversation, for lists. */
 export interface ConversationFacts {
+  /** Unique in the store. */
   readonly id: string
+  /** The user's first words, until another title is set. */
   readonly title: string
   /** The model that answered last. */
   readonly model: string
@@ -64,6 +71,7 @@ export interface ConversationFacts {
   readonly turns: number
   /** Its own tokens, without those of the conversation it was forked from. */
   readonly inputTokens: number
+  /** Its own output tokens, without those of the conversation it was forked from. */
   readonly outputTokens: number
   /** The conversation it was forked from, and the number of shared entries. */
   readonly fork?: { readonly of: string; readonly entries: number }

@@ -20,6 +20,7 @@ export type DoctorStepName =
 
 /** The result of one step. */
 export interface DoctorStep {
+  /** Which step this is the result of. */
   step: DoctorStepName
   /** `note`: it works, with a remark. `skipped`: an earlier step failed, or it does not apply. */
   outcome: 'ok' | 'note' | 'failed' | 'skipped'
@@ -35,8 +36,10 @@ export interface DoctorStep {
 
 /** The diagnosis of one server. */
 export interface DoctorReport {
+  /** The configured server name. */
   server: string
   /** Whether no step failed. */
   healthy: boolean
+  /** The results of the steps, in order. */
   steps: DoctorStep[]
 }

@@ -19,6 +19,7 @@ export type FieldKind =
 export interface FormChoice {
   /** What is sent. */
   readonly value: string
+  /** The text to show for it. Unsanitized server text. */
   readonly label: string
 }
 
@@ -28,9 +29,11 @@ export interface FormField {
   readonly key: string
   /** The title, or the key. */
   readonly label: string
+  /** The field's description. Unsanitized server text. */
   readonly description?: string
+  /** How the field is filled in. */
   readonly kind: FieldKind
-  /** Whether the server wants a value. */
+  /** Whether the server requires a value. */
   readonly required: boolean
   /** Whether the value is left out if none is given. Otherwise the default is sent, or a value is required. */
   readonly omissible: boolean
@@ -42,6 +45,7 @@ export interface FormField {
   readonly default?: ElicitValue
   /** The secret it seems to ask for, such as `a password`, which servers must not ask for in a form. */
   readonly secret?: string
+  /** The field's schema as the server sent it. */
   readonly schema: ElicitField
 }
 

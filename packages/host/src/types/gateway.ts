@@ -5,6 +5,7 @@ import type { Authenticate } from '@jackfield/sdk/http'
 export interface GatewayOptions {
   /** The name of the server. Default `jackfield`. */
   name?: string
+  /** The `title` of the server's `Implementation`. Default none. */
   title?: string
   /** Default the host's own. */
   version?: string
@@ -42,6 +43,7 @@ export interface GatewayService {
 
 /** The gateway of one user. */
 export interface UserGateway {
+  /** To be served to the clients of this user. */
   readonly server: Server
   /** Ends the gateway, and the host behind it if it belongs to this user. */
   close(): Promise<void>
@@ -90,6 +92,7 @@ export interface GatewayFrontOptions {
    * the gateway drains. Neither needs a token. Default: not served.
    */
   health?: string
+  /** Called for failures that clients do not see. */
   onWarning?: (message: string) => void
 }
 

@@ -37,6 +37,9 @@ import type { TrustService } from './trust.ts'
 
 /** The result of a tool call through the broker. */
 export interface BrokeredCall {
+  /**
+   * The result as released to the caller; after a refusal or failure, a result with `isError` that states it.
+   */
   result: CallToolResult
   /** Set if policy or the user refused; `result` then states it for the model. */
   denied: boolean
@@ -45,6 +48,7 @@ export interface BrokeredCall {
    * `result` then states it for the model. A tool's own failure is a result with `isError` only.
    */
   error?: Failure
+  /** The policy decision about the call, including the user's answer if policy asked. */
   decision: Decision
   /** The arguments that were sent, if the user changed them. */
   edited?: Record<string, unknown>
@@ -63,11 +67,13 @@ export interface BrokeredCall {
 
 /** Options of a call. */
 export interface HostCallOptions {
+  /** The caller, which rules can match. */
   caller: Caller
   /** The user typed this call, which answers the approval that policy would ask for. It does not override `deny`. */
   typed?: boolean
   /** The conversation of the call: its remembered answers and its data labels apply. */
   conversation?: string
+  /** Cancels the call; the server receives `notifications/cancelled`. */
   signal?: AbortSignal
   /** Further `_meta` of the request. */
   meta?: JsonObject
@@ -77,6 +83,7 @@ export interface HostCallOptions {
   logLevel?: LoggingLevel
   /** The activity row that caused the call. */
   cause?: number
+  /** Called for each `notifications/progress` of the call. */
   onProgress?: (report: ProgressReport) => void
   /** Called with the activity row of the call as soon as it is written. */
   onRow?: (activity: number) => void
@@ -84,6 +91,7 @@ export interface HostCallOptions {
 
 /** Options of reading a resource and of getting a prompt. */
 export interface HostReadOptions {
+  /** Cancels the request. */
   signal?: AbortSignal
   /** The activity row that caused the read. */
   cause?: number
@@ -135,6 +143,7 @@ export interface HostOptions {
   servers: Record<string, ServerConfig>
   /** The first surface; `attach` adds others. */
   surface?: Surface
+  /** The models, the default first. */
   models: Model[]
   /** Settings for sampling requests of servers. Default: every request and result is reviewed, with the default limits. */
   sampling?: SamplingSettings
@@ -167,6 +176,7 @@ export interface HostOptions {
   roots?: Root[]
   /** The working folder, for which answers can be remembered. Default: none. */
   workspace?: string
+  /** The policy rules. Default none: `defaultVerdict` decides every call. */
   rules?: PolicyRule[]
   /** Verdict where no rule matches. Default 'ask'. */
   defaultVerdict?: Verdict
@@ -174,6 +184,7 @@ export interface HostOptions {
   connectTimeoutMs?: number
   /** Milliseconds that a request may take without a response or progress. Default 60 000. */
   callTimeoutMs?: number
+  /** Options of all connections. */
   connect?: HostConnectOptions
   /**
    * Further configurations, whose servers are not connected: the secret values that they name are redacted too. Read once,
@@ -188,7 +199,9 @@ export interface HostOptions {
 
 /** The servers that `reconfigure` changed, by name. */
 export interface Reconfigured {
+  /** Servers that are new in the configuration. */
   added: string[]
+  /** Servers that are no longer in the configuration; their connections are closed. */
   removed: string[]
   /** Restarted because their configuration changed. */
   changed: string[]
@@ -258,6 +271,7 @@ export interface Host extends AsyncDisposable {
   readonly code: Code
   /** Sampling: usage by servers, grants, and model preferences. */
   readonly sampling: SamplingService
+  /** The connection state of every configured server, by name. */
   readonly connections: ReadonlyMap<string, ConnectionState>
   /** The command line or URL of a server. @throws McpError 'NOT_FOUND' for an unknown server */
   origin(server: string): string
@@ -277,9 +291,11 @@ export interface Host extends AsyncDisposable {
   labels(server: string): readonly string[]
   /** The tools that models may call, without those visible only to their server's app. */
   tools(): CatalogTool[]
+  /** The enabled prompts of all servers, from the lists fetched last. */
   prompts(): CatalogPrompt[]
   /** Without the pages of apps. */
   resources(): CatalogResource[]
+  /** The enabled resource templates of all servers, from the lists fetched last. */
   templates(): CatalogTemplate[]
   /** Instructions of each ready server. */
   instructions(): { server: string; text: string }[]
@@ -291,8 +307,22 @@ export interface Host extends AsyncDisposable {
   readonly tasks: TaskService
   /** Pages of servers that show the calls of their tools. */
   readonly apps: AppService
+  /**
+   * Reads a resource (`resources/read`).
+   * @throws McpError 'NOT_FOUND' for an unknown server, 'INVALID' if its definition is not accepted, and the
+   * server's error
+   */
   read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
+  /**
+   * Gets a prompt (`prompts/get`) by its qualified name.
+   * @throws McpError 'NOT_FOUND' for an unknown prompt, 'INVALID' if its definition is not accepted, and the
+   * server's error
+   */
   prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>
+  /**
+   * Completions for an argument (`completion/complete`).
+   * @throws McpError 'NOT_FOUND' for an unknown server, and the server's error
+   */
   complete(
     server: string,
     params: CompleteParams,
@@ -342,6 +372,10 @@ export interface Host extends AsyncDisposable {
   ): Promise<boolean>
   /** Writes a row for an action of a surface, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
+  /**
+   * Closes all connections and the store, after pending writes. Open questions of suspended calls stay in the
+   * inbox.
+   */
   close(): Promise<void>
 }
 

@@ -8,7 +8,9 @@ import type { HostAnswers, HostQuestion, QuestionKind } from './questions.ts'
 export interface InboxItem {
   /** The question's id. */
   readonly id: string
+  /** The question, with secrets redacted. */
   readonly question: HostQuestion
+  /** `open` until it is answered, withdrawn or lost. */
   readonly state: 'open' | 'answered' | 'withdrawn' | 'lost'
   /** When it was asked, ISO 8601. */
   readonly at: string
@@ -28,6 +30,7 @@ export interface InboxItem {
 export interface Inbox {
   /** Oldest first. Default: open questions. */
   list(filter?: { state?: InboxItem['state'] | 'all'; server?: string; limit?: number }): InboxItem[]
+  /** One question by id; undefined if there is none. */
   get(id: string): InboxItem | undefined
   /**
    * Answers one question, exactly once. `by` names the surface.

@@ -3,7 +3,9 @@ import type { CatalogPrompt, CatalogResource, CatalogTemplate } from './catalog.
 
 /** One resource. A URI is unique on its server only. */
 export interface ResourceRef {
+  /** The configured server name. */
   readonly server: string
+  /** The URI as the server declares it. */
   readonly uri: string
 }
 
@@ -17,6 +19,7 @@ export interface LibraryNode {
   readonly resources: number
   /** Number of templates here and below. */
   readonly templates: number
+  /** The nodes below this one. */
   readonly children: readonly LibraryNode[]
 }
 
@@ -37,7 +40,9 @@ export type LibraryEntry =
 
 /** A part of a snippet: text between matches, or a match. */
 export interface SnippetPiece {
+  /** The text of the piece. Not sanitized. */
   readonly text: string
+  /** Whether the piece matches a word of the search. */
   readonly isMatch: boolean
 }
 
@@ -53,6 +58,7 @@ export interface ContentMatch {
 
 /** One result of a search. */
 export interface LibraryMatch {
+  /** The resource, template or prompt that matches. */
   readonly entry: LibraryEntry
   /** Comparable within one search only. */
   readonly score: number
@@ -72,7 +78,9 @@ export interface LibrarySearch {
 
 /** The scope of a search. */
 export interface LibrarySearchOptions {
+  /** Only entries of this server. Default all. */
   server?: string
+  /** Only entries of these kinds. Default all. */
   kinds?: readonly LibraryEntry['kind'][]
   /** Default 20, at most 200. */
   limit?: number
@@ -134,6 +142,7 @@ export type ContentPreview = KnownContent &
 
 /** The preview of a resource, before it is given to a model. */
 export interface ResourcePreview extends ResourceRef {
+  /** The contents in the order of the server's result. */
   readonly contents: readonly ContentPreview[]
   /** Estimated token cost of the whole resource. */
   readonly tokens: number
@@ -143,6 +152,7 @@ export interface ResourcePreview extends ResourceRef {
 
 /** One variable of a resource template. */
 export interface TemplateField {
+  /** The variable's name in the URI template. */
   readonly name: string
   /** False for variables of a query, a fragment or path parameters, which are optional. */
   readonly required: boolean
@@ -150,9 +160,11 @@ export interface TemplateField {
 
 /** A field to complete. */
 export interface CompletionField {
+  /** The configured server name. */
   readonly server: string
   /** The prompt by its own name, or the template by its text. */
   readonly of: { readonly prompt: string } | { readonly template: string }
+  /** The prompt's argument or the template's variable to complete. */
   readonly argument: string
   /** The text typed so far. */
   readonly value: string
@@ -162,6 +174,7 @@ export interface CompletionField {
 
 /** Completions of a field. */
 export interface Completion {
+  /** The suggested values, in the order of the server. Unsanitized server text. */
   readonly values: readonly string[]
   /** Total number, if the server reports it. */
   readonly total?: number
@@ -171,6 +184,7 @@ export interface Completion {
 
 /** A copy of a resource attached to a conversation. */
 export interface AttachedCopy extends ResourceRef {
+  /** The resource's title, else its name. */
   readonly title: string
   /** When it was read, ISO 8601. */
   readonly at: string
@@ -188,11 +202,13 @@ export interface AttachedCopy extends ResourceRef {
 
 /** A resource that was not attached, and why in one sentence. */
 export interface NotAttached extends ResourceRef {
+  /** Why, in one sentence for a person. */
   readonly reason: string
 }
 
 /** The result of attaching resources, each list in the given order. */
 export interface AttachResult {
+  /** The attached copies. */
   readonly attached: readonly AttachedCopy[]
   /** Resources that could not be read. */
   readonly failed: readonly NotAttached[]
@@ -206,14 +222,17 @@ export interface AttachResult {
 export interface Inclusion {
   /** Highest priority first, each with its `because`. */
   readonly included: readonly AttachedCopy[]
+  /** The resources that were left out, with the reason. */
   readonly left: readonly NotAttached[]
   /** Estimated token cost of the attached ones together, at most `budget`. */
   readonly tokens: number
+  /** The token budget that applied. */
   readonly budget: number
 }
 
 /** The difference of a resource and its attached copy. */
 export interface CopyDiff extends ResourceRef {
+  /** Whether the resource differs from the copy. */
   readonly changed: boolean
   /** A word difference; absent if either is no text. */
   readonly pieces?: readonly { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }[]
@@ -223,7 +242,9 @@ export interface CopyDiff extends ResourceRef {
 
 /** The content of a prompt. */
 export interface PromptPreview {
+  /** The prompt's definition and its command. */
   readonly prompt: LibraryPrompt
+  /** The description in the server's result. */
   readonly description?: string
   /** The messages from the server, each with its estimated cost; `withheld` says why a model is not given one. */
   readonly messages: readonly (PromptMessage & { readonly tokens: number; readonly withheld?: string })[]

@@ -8,19 +8,31 @@ export interface Model {
   readonly isLanguageModel: boolean
   /** Tokens that fit into one request and its reply, where known. */
   readonly contextTokens?: number
+  /**
+   * Sends one request.
+   * @throws ModelError if the provider rejects it or cannot be reached, and the reason of the signal when it
+   * is aborted
+   */
   generate(request: ModelRequest): Promise<ModelReply>
 }
 
 /** A request to a model, in the terms of sampling. */
 export interface ModelRequest {
+  /** The system prompt. */
   system?: string
+  /** The conversation so far, oldest first. */
   messages: CreateMessageParams['messages']
+  /** The tools that the model may call. Default none. */
   tools?: { name: string; description?: string; inputSchema: Tool['inputSchema'] }[]
+  /** Whether the model may, must or must not call a tool. Default `auto`. */
   toolChoice?: 'auto' | 'required' | 'none'
   /** Never exceeded. */
   maxTokens: number
+  /** As in `sampling/createMessage`. Default the provider's. */
   temperature?: number
+  /** Texts at which the model stops. Default none. */
   stopSequences?: string[]
+  /** Aborts the request. */
   signal?: AbortSignal
   /** Called with each piece of text as it is generated. */
   onText?: (delta: string) => void
@@ -36,6 +48,7 @@ export interface ModelWait {
   readonly why: string
   /** The attempts so far, and the maximum. */
   readonly attempt: number
+  /** The maximum number of attempts. */
   readonly attempts: number
 }
 
@@ -43,9 +56,11 @@ export interface ModelWait {
 export interface ModelReply {
   /** Text and tool_use blocks in order. */
   content: CreateMessageResult['content']
+  /** Why the model stopped: `endTurn`, `toolUse`, `maxTokens`, `stopSequence`. */
   stopReason: NonNullable<CreateMessageResult['stopReason']>
   /** The model that answered, as its provider names it. */
   model: string
+  /** The tokens of the request and of the reply; absent if the provider reports none. */
   usage?: { inputTokens: number; outputTokens: number }
   /**
    * Arguments that are not a JSON object, as the model wrote them, by the id of the `tool_use` block, whose `input` is
@@ -60,6 +75,7 @@ export interface ModelProvider {
   readonly provider: string
   /** Variables that hold its key; the first that is set is used. Empty where it needs none. */
   readonly keys: readonly string[]
+  /** The variable with the base URL of its API. */
   readonly address: string
   /** The variable with the model that is used where none is named. */
   readonly model: string
@@ -71,9 +87,12 @@ export interface ModelProvider {
 
 /** What a model answered to a test request. */
 export interface ModelTest {
+  /** The reply. */
   readonly text: string
   /** The model as its provider names it. */
   readonly model: string
+  /** Milliseconds until the whole reply. */
   readonly durationMs: number
+  /** The tokens of the request and of the reply; absent if the provider reports none. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
 }

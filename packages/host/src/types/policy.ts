@@ -33,6 +33,7 @@ export interface ArgumentTest {
 export interface PolicyRule {
   /** Shown with every decision of the rule. */
   id: string
+  /** The decision about a matching call. */
   verdict: Verdict
   /** Server name, or a glob. Default any. */
   server?: string
@@ -59,6 +60,7 @@ export interface PolicyRule {
 
 /** The decision about one call, and its rule. */
 export interface Decision {
+  /** The verdict of that rule. */
   verdict: Verdict
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
@@ -74,6 +76,7 @@ export interface Decision {
 
 /** How an answer is remembered. */
 export interface Remember {
+  /** How long, and where, the answer is valid. */
   scope: GrantScope
   /** Only calls whose arguments match. Default any. */
   arguments?: readonly ArgumentTest[]
@@ -92,12 +95,15 @@ export interface Grant {
   readonly server: string
   /** `*` for an answer about the read-only tools of the server. */
   readonly tool: string
+  /** The remembered answer. */
   readonly verdict: 'allow' | 'deny'
+  /** How long, and where, it is valid. */
   readonly scope: GrantScope
   /** It covers every tool with `readOnlyHint`, until a definition of the server changes. */
   readonly readOnlyTools?: true
   /** The conversation or working folder in which it is valid. */
   readonly within?: string
+  /** It covers only calls whose arguments match; absent for any. */
   readonly arguments?: readonly ArgumentTest[]
   /** ISO 8601. */
   readonly at: string
@@ -105,6 +111,7 @@ export interface Grant {
 
 /** The decision about a call, with everything it follows from. Nothing is called or asked. */
 export interface PolicyExplanation {
+  /** The decision about the call. */
   decision: Decision
   /** The scopes for which an answer could be remembered, if the decision is to ask. */
   remember: readonly GrantScope[]
@@ -124,8 +131,11 @@ export interface PreviewedCall {
   readonly activity: number
   /** ISO 8601. */
   readonly at: string
+  /** The configured server name. */
   readonly server: string
+  /** The server's own name of the tool. */
   readonly tool: string
+  /** Who called the tool. */
   readonly caller: Caller
   /** The decision at that time. */
   readonly decision: Decision
@@ -149,9 +159,11 @@ export interface PolicyPreview {
 
 /** How often a rule decided a call. */
 export interface RuleHits {
+  /** As in `Decision`. */
   readonly rule: string
   /** As in `Decision`. */
   readonly author?: string
+  /** The number of calls it decided. */
   readonly calls: number
   /** The last of them: its activity row and its time, ISO 8601. */
   readonly last: { readonly activity: number; readonly at: string }

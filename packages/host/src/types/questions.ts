@@ -28,10 +28,13 @@ import type { DefinitionChange, TrustFinding } from './trust.ts'
 
 /** The subject and origin of a question. */
 export interface Cause {
+  /** The configured name of the server that the question is about. */
   server: string
   /** The tool call that caused it, if known. */
   tool?: string
+  /** The arguments of that call, redacted. */
   arguments?: Record<string, unknown>
+  /** Who made that call. */
   caller?: Caller
   /** The conversation that the call belongs to. */
   conversation?: string
@@ -141,6 +144,7 @@ export interface Questions {
 
 /** A server to be installed. */
 export interface Installation {
+  /** The entry to be added, and the findings about it. */
   readonly plan: Omit<InstallPlan, 'config'>
   /** The configuration file that gets the entry. */
   readonly file: string
@@ -159,11 +163,16 @@ export type HostQuestion = { [K in QuestionKind]: Question<K> }[QuestionKind]
 
 /** Answers by kind of question. */
 export interface HostAnswers {
+  /**
+   * `arguments`: edited arguments for the call; default those of the question. `reason`: passed to the
+   * caller.
+   */
   approval:
     | { verdict: 'allow'; arguments?: Record<string, unknown>; remember?: Remember }
     | { verdict: 'deny'; reason?: string; remember?: Remember }
     /** The user wrote the result; the tool is not called. */
     | { verdict: 'respond'; result: CallToolResult }
+  /** `result`: an edited result for the caller; default the tool's. `reason`: passed to the caller. */
   result: { verdict: 'allow'; result?: CallToolResult } | { verdict: 'deny'; reason?: string }
   /** Only the protocol's own members are sent to the server. */
   elicitation: ElicitResult & {
@@ -176,6 +185,7 @@ export interface HostAnswers {
     /** Fields whose values are remembered, except secrets; stored values of the form's other fields are removed. */
     remember?: readonly string[]
   }
+  /** `params`: an edited request; default that of the question. `reason`: passed to the server. */
   'sampling-request':
     | {
         verdict: 'allow'
@@ -188,6 +198,7 @@ export interface HostAnswers {
         remember?: 'conversation' | 'always'
       }
     | { verdict: 'deny'; reason?: string }
+  /** Whether the server gets the result. `reason`: passed to the server. */
   'sampling-result':
     | {
         verdict: 'allow'
@@ -203,15 +214,18 @@ export interface HostAnswers {
     | { verdict: 'deny'; reason?: string }
   /** `roots`: a subset of the folders shown. Default all. */
   roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
+  /** Whether the server is started or connected to, now and later as it is configured. */
   start: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
   /**
    * The value is stored with the secrets or the settings and passed to the server. The inbox, its events and the activity log do
    * not have it.
    */
   input: { verdict: 'allow'; value: string } | { verdict: 'deny' }
+  /** Whether the entry is written to the configuration. */
   installation: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
   /** `accept`: use the changed definitions; `block`: keep them disabled. */
   drift: { verdict: 'accept' } | { verdict: 'block' }
+  /** Whether the login page is opened. */
   login: { verdict: 'allow' } | { verdict: 'deny' }
   /** A link is opened, and a file saved, by the surface that answers. */
   app:

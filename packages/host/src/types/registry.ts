@@ -6,8 +6,11 @@ import type { TrustFinding } from './trust.ts'
 export interface RegistryServer {
   /** With the publisher's namespace: `io.github.ann/weather`. */
   readonly name: string
+  /** The title for display; absent if the registry has none. Unsanitized. */
   readonly title?: string
+  /** The description. Unsanitized. */
   readonly description: string
+  /** The version of this entry. */
   readonly version: string
   /** The URL of its source. */
   readonly repository?: string
@@ -25,6 +28,7 @@ export interface RegistryServer {
 
 /** A client of one registry. Its responses are untrusted input. */
 export interface Registry {
+  /** The base URL of the registry's API. */
   readonly url: string
   /**
    * One page of servers whose name matches.
@@ -43,17 +47,24 @@ export interface Registry {
 
 /** A value that a server needs before it can be started. */
 export interface NeededValue {
+  /** The name in `${input:id}`. */
   readonly id: string
+  /** The publisher's description. Unsanitized. */
   readonly description?: string
   /** It is stored as a secret under this name. */
   readonly secret?: string
+  /** Whether the server cannot be installed without a value. */
   readonly required: boolean
+  /** The value if nothing is entered. */
   readonly default?: string
+  /** The allowed values. Default any of its kind. */
   readonly options?: readonly string[]
   readonly kind: 'text' | 'number' | 'boolean' | 'file' | 'directory'
   /** Several values are allowed. */
   readonly multiple?: boolean
+  /** The minimum of a number. */
   readonly min?: number
+  /** The maximum of a number. */
   readonly max?: number
 }
 
@@ -63,6 +74,7 @@ export interface InstallPlan {
   readonly name: string
   /** The publisher: the namespace of the registry, or the author of a bundle; absent if unknown. */
   readonly publisher?: string
+  /** The version that is installed; absent if unknown. */
   readonly version?: string
   /** The exact command line, or the URL. Values to enter appear as `${input:id}`. */
   readonly command: string
@@ -70,7 +82,9 @@ export interface InstallPlan {
   readonly words: readonly string[]
   /** Variables and headers it gets. */
   readonly given: readonly GivenValue[]
+  /** The values to enter. */
   readonly needs: readonly NeededValue[]
+  /** Warnings about the server and its command. */
   readonly findings: readonly TrustFinding[]
   /**
    * The configuration with these values.
@@ -85,7 +99,9 @@ export interface ReviewedInstallation extends Omit<InstallPlan, 'config'> {
   readonly id: string
   /** The name in the registry. */
   readonly published: string
+  /** The description in the registry. Unsanitized. */
   readonly description: string
+  /** The URL of its source. */
   readonly repository?: string
   /** `deprecated` or `deleted`, if the registry states it. */
   readonly status?: string

@@ -2,10 +2,13 @@ import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
 
 /** A tool result that was too large for a model. */
 export interface StoredResult {
+  /** Unique in the store. */
   readonly id: string
   /** `jackfield://results/<id>` */
   readonly uri: string
+  /** The configured server name. */
   readonly server: string
+  /** The server's own name of the tool. */
   readonly tool: string
   /** The conversation of the call. */
   readonly conversation: string | null
@@ -13,6 +16,7 @@ export interface StoredResult {
   readonly activity: number | null
   /** ISO 8601. */
   readonly at: string
+  /** The whole result as released to the caller. */
   readonly result: CallToolResult
 }
 
@@ -31,6 +35,7 @@ export interface ResultPart {
 
 /** A part of a stored result. */
 export interface ResultText {
+  /** The part. */
   readonly text: string
   /** The index of the first character. */
   readonly from: number

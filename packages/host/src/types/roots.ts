@@ -2,6 +2,7 @@ import type { Root } from '@jackfield/sdk'
 
 /** A finding about a folder that may be offered to a server. */
 export interface RootFinding {
+  /** The kind of finding, for programs. */
   code:
     | 'missing'
     | 'unreadable'
@@ -30,6 +31,7 @@ export interface OpenFolder extends Root {
   from: 'workspace' | 'repository' | 'configured' | 'added' | 'server'
   /** The path with links resolved; absent if the folder is missing. */
   real?: string
+  /** Warnings, and why it is refused. */
   findings: readonly RootFinding[]
 }
 
@@ -37,7 +39,9 @@ export interface OpenFolder extends Root {
 export interface FolderPreview extends OpenFolder {
   /** Numbers of folders and files directly in it; `more` if counting stopped early. */
   folders: number
+  /** The number of files directly in it. */
   files: number
+  /** Counting stopped early: there are more entries. */
   more: boolean
   /** Some names in it; folders end with `/`. */
   names: readonly string[]
@@ -47,6 +51,7 @@ export interface FolderPreview extends OpenFolder {
 
 /** The roots of one server. */
 export interface ServerRoots {
+  /** The configured server name. */
   server: string
   /** `off`: its configuration allows none. `ask`: the user is asked when the server requests roots. */
   state: 'off' | 'ask' | 'allowed' | 'denied'

@@ -21,6 +21,7 @@ export interface ModelFacts {
 
 /** One model of a ranking. */
 export interface RankedModel {
+  /** The model's id. */
   model: string
   /** 0 to 1: how well it matches the server's priorities. */
   score: number
@@ -92,10 +93,11 @@ export interface SamplingSettings {
    * default the user is only notified (event `sampling`). Default false.
    */
   reviewOffline?: boolean
+  /** Additional redaction rules, or built-in ones that are switched off. */
   redact?: readonly RedactionRule[]
 }
 
-/** A part of a conversation that a server wants added to its request. */
+/** A part of a conversation that a server asks to be added to its request. */
 export interface ContextText {
   /** Names it in the answer: the id of the activity of the call. */
   id: string
@@ -111,6 +113,7 @@ export interface ContextText {
 
 /** The context a server asks for. It is added only if the user allows it for this request. */
 export interface SamplingContext {
+  /** `includeContext` of the request. */
   wanted: 'thisServer' | 'allServers'
   /** The texts; empty if the conversation of the request is not known. */
   texts: readonly ContextText[]
@@ -120,22 +123,29 @@ export interface SamplingContext {
 export interface SamplingCandidate {
   /** The id of the model that generated it. */
   model: string
+  /** The response as the server would get it. */
   result: CreateMessageResult
+  /** The tokens used, and the cost if the model has a price. */
   usage: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
 }
 
 /** Estimated tokens, and the cost if prices are configured. */
 export interface SamplingEstimate {
+  /** Estimated tokens of the request. */
   inputTokens: number
   /** The maximum of the result. */
   outputTokens: number
+  /** Estimated maximum cost; absent if the model has no price. */
   cost?: number
+  /** Of `cost`, such as `USD`. */
   currency?: string
 }
 
 /** The matches of one redaction rule, and where they are. */
 export interface Redaction {
+  /** The name of the rule or of the built-in scanner. */
   rule: string
+  /** The number of matches. */
   count: number
   /** `systemPrompt`, `messages[2]`, `tools[0]`; the first few. */
   at: readonly string[]
@@ -145,9 +155,11 @@ export interface Redaction {
 export interface SamplingGrant {
   /** For `revoke`; grants of the configuration have none and are removed there. */
   readonly id?: string
+  /** The configured server name. */
   readonly server: string
   /** The review that is skipped. */
   readonly stage: SamplingStage
+  /** How long it is valid; `config`: it is in the configuration. */
   readonly scope: 'conversation' | 'always' | 'config'
   /** The conversation in which it is valid; without it, until the host closes. */
   readonly within?: string
@@ -157,7 +169,9 @@ export interface SamplingGrant {
 
 /** The sampling usage of one server, with its limits. */
 export interface SamplingUsage {
+  /** The configured server name. */
   server: string
+  /** The limits that apply to it. */
   limits: SamplingLimits
   /** In the last 60 seconds. */
   requests: number
@@ -182,7 +196,7 @@ export interface SamplingService {
   /** Revokes a remembered answer; returns false if there is none of that id. */
   revoke(id: string): boolean
   /**
-   * Sets the model of a conversation until `Host.leave`. It answers the requests of the conversation, unless a hint of
+   * Sets the model of a conversation until `Host.endConversation`. It answers the requests of the conversation, unless a hint of
    * the server matches another model. `createConversation` calls this for its model.
    */
   setModel(conversation: string, model: Model): void

@@ -12,13 +12,16 @@ export interface SecretStore {
    * @throws McpError otherwise, for example if the keychain refuses access
    */
   ready(): Promise<void>
+  /** The names of all stored secrets. */
   names(): Promise<string[]>
   /**
    * The secrets that can be read without a prompt: those whose key is a given passphrase or a file. Secrets under a
    * keychain's key are not included. A store without this method has none.
    */
   readable?(): Promise<readonly { name: string; value: string }[]>
+  /** The value; undefined if there is none of that name. */
   get(name: string): Promise<string | undefined>
+  /** Stores a value, replacing an earlier one. */
   set(name: string, value: string): Promise<void>
   /** Returns false if there is none of that name. */
   remove(name: string): Promise<boolean>
@@ -26,7 +29,9 @@ export interface SecretStore {
 
 /** A value that a server needs before it can be started. */
 export interface MissingInput {
+  /** The configured server name. */
   server: string
+  /** The input as its configuration file declares it. */
   input: ConfigInput
   /** The name under which the value is stored. */
   secret: string
@@ -34,10 +39,13 @@ export interface MissingInput {
 
 /** Secrets of a host: stored values, missing values, and redaction. */
 export interface Secrets {
+  /** As in `SecretStore`. */
   readonly kind: string
+  /** The names of all stored secrets. */
   names(): Promise<string[]>
   /** Stores a value; servers that use it get it at their next start. */
   set(name: string, value: string): Promise<void>
+  /** Removes a stored value; returns false if there is none of that name. */
   remove(name: string): Promise<boolean>
   /** Values that servers need. Store them with `set` under `secret`, then `reconnect` the server. */
   missing(): Promise<MissingInput[]>

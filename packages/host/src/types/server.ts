@@ -62,11 +62,18 @@ export interface Sandbox {
 
 /** A server that is started as a child process. */
 export interface StdioServerConfig extends ServerSettings {
+  /** The program: a path, or a name that is looked up in `PATH`. */
   command: string
+  /** Its arguments. Default none. */
   args?: string[]
+  /** Variables for the process, besides the few that every server gets, such as `PATH` and `HOME`. */
   env?: Record<string, string>
   /** A file of `NAME=value` lines, read when the server starts; `env` takes precedence. */
   envFile?: string
+  /**
+   * The working folder of the process. Default: that of the host, or a separate folder for a command that
+   * fetches its program, such as `npx`.
+   */
   cwd?: string
   /** Runs the process in a sandbox; `true` for the defaults. Default false. */
   sandbox?: boolean | Sandbox
@@ -76,6 +83,7 @@ export interface StdioServerConfig extends ServerSettings {
 export interface SignInSettings {
   /** A client registered by hand, used only at `issuer`. Default: the host registers itself. */
   clientId?: string
+  /** The secret of that client; absent for a public client. */
   clientSecret?: string
   /** The issuer identifier of the authorization server, exactly as in its metadata; required with `clientId`. */
   issuer?: string
@@ -85,7 +93,9 @@ export interface SignInSettings {
 
 /** A server at a URL. */
 export interface HttpServerConfig extends ServerSettings {
+  /** The URL of its endpoint. */
   url: string
+  /** Headers of every request. Default none. */
   headers?: Record<string, string>
   /** Settings of the login. Default: as the server requires, with a browser. `false` disables the login. */
   auth?: false | SignInSettings
@@ -96,7 +106,9 @@ export type ServerConfig = StdioServerConfig | HttpServerConfig
 
 /** A failure as data, with its code: a server's JSON-RPC error number, or a word for a host error. */
 export interface Failure {
+  /** A JSON-RPC error number of the server, or a word of `McpErrorCode`. */
   code: number | McpErrorCode
+  /** What happened and why. */
   message: string
   /** Data from the server, or facts such as an HTTP status. */
   data?: unknown
@@ -110,9 +122,11 @@ export interface ServerDetails {
   readonly info?: Implementation
   /** The protocol revision of the connection. */
   readonly revision: string
+  /** Whether the connection has a session (up to 2025-11-25) or not (2026-07-28). */
   readonly era: 'session' | 'stateless'
   /** With the supported extensions as `extensions`. */
   readonly capabilities: ServerCapabilities
+  /** The server's instructions; absent if it sent none. Unsanitized. */
   readonly instructions?: string
   /** The process id of a server that is a program. */
   readonly pid?: number

@@ -5,11 +5,15 @@ import type { Caller } from './policy.ts'
 export interface HostTask {
   /** Identifies it in this host. */
   readonly id: string
+  /** The configured server name. */
   readonly server: string
   /** The tool by its own name. */
   readonly tool: string
+  /** The arguments of the call. */
   readonly arguments: Readonly<Record<string, unknown>>
+  /** Who called the tool. */
   readonly caller: Caller
+  /** The conversation of the call; absent outside conversations. */
   readonly conversation?: string
   /** The activity row of the call. */
   readonly activity: number
@@ -19,6 +23,7 @@ export interface HostTask {
   readonly status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'lost'
   /** The server's status message, or the reason of the failure. */
   readonly message?: string
+  /** The last `notifications/progress` of the call. */
   readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
   /** ISO 8601. */
   readonly createdAt: string

@@ -2,6 +2,7 @@ import type { CatalogTool } from './catalog.ts'
 
 /** The token cost of one tool's definition in a request to a model. */
 export interface ToolWeight {
+  /** As in `CatalogTool`. */
   readonly name: string
   /** An estimate, see `ToolMeter.tokens`. */
   readonly tokens: number
@@ -14,6 +15,7 @@ export interface ToolMeter {
    * for most tokenizers.
    */
   readonly tokens: number
+  /** The number of all tools. */
   readonly tools: number
   /** The largest first, also within each server. */
   readonly servers: readonly {
@@ -35,6 +37,7 @@ export interface ToolMeter {
 
 /** A tool that matches a search. */
 export interface ToolMatch {
+  /** The tool as the catalog has it. */
   readonly tool: CatalogTool
   /** Relevance; comparable within one search only. */
   readonly score: number

@@ -15,10 +15,13 @@ export interface TraceEvent {
   readonly at: string
   /** Milliseconds of a monotonic clock since the program began; null for rows of the activity log. */
   readonly tickMs: number | null
+  /** What the event is. */
   readonly kind: TraceKind
+  /** The configured server name; null for events outside servers. */
   readonly server: string | null
   /** Unique id of a server connection; null for events outside connections. */
   readonly connection: string | null
+  /** From the view of this host; null for events that are no messages. */
   readonly direction: 'sent' | 'received' | null
   /** Of a message or its request; of an activity row, the method it comes from. */
   readonly method: string | null
@@ -34,6 +37,7 @@ export interface TraceEvent {
   readonly reply: number | null
   /** `ok` or `error` for responses; the outcome of an activity row, `running` until it ends. */
   readonly status: string | null
+  /** Milliseconds from the request to the response, or of the activity; null if unknown. */
   readonly durationMs: number | null
   /** Bytes of the whole payload as JSON. */
   readonly bytes: number
@@ -64,14 +68,17 @@ export interface TraceQuery {
 
 /** An event in the tree of causes. */
 export interface TraceNode {
+  /** The event itself. */
   readonly event: TraceEvent
   /** False for an ancestor that is included only for context. */
   readonly matched: boolean
+  /** The events that it caused, oldest first. */
   readonly children: readonly TraceNode[]
 }
 
 /** A timeline lane: the events of one server, or of none (null). */
 export interface TraceLane {
+  /** The configured server name. */
   readonly server: string | null
   /** By start time. Times are milliseconds since 1970. */
   readonly spans: readonly { readonly event: TraceEvent; readonly fromMs: number; readonly toMs: number }[]
@@ -79,6 +86,7 @@ export interface TraceLane {
 
 /** A request with its response, or a notification. */
 export interface TracePair {
+  /** The request or notification. */
   readonly message: WholeTraceEvent
   /** Undefined if there is none. */
   readonly answer?: WholeTraceEvent
@@ -86,9 +94,13 @@ export interface TracePair {
 
 /** Counts and times of one method. */
 export interface TraceTally {
+  /** The configured server name; null for events outside servers. */
   readonly server: string | null
+  /** The JSON-RPC method. */
   readonly method: string
+  /** The number of requests and notifications. */
   readonly count: number
+  /** The number of error responses. */
   readonly errors: number
   /** Median response time in milliseconds; null without timings. */
   readonly p50Ms: number | null
@@ -125,7 +137,9 @@ export interface TraceBinsQuery {
 
 /** Counts of events by time and server. */
 export interface TraceBins {
+  /** Start of the period, in milliseconds since 1970. */
   readonly fromMs: number
+  /** End of the period, in milliseconds since 1970. */
   readonly toMs: number
   /** In the order of the servers' first events. */
   readonly lanes: readonly {
@@ -140,10 +154,13 @@ export interface TraceBins {
 
 /** Size of the log, and what was discarded. */
 export interface TraceCounters {
+  /** The number of stored events. */
   readonly events: number
+  /** Bytes of the stored payloads. */
   readonly bytes: number
   /** Events removed because of the size or age limit. */
   readonly dropped: number
+  /** Bytes of the payloads of removed events. */
   readonly droppedBytes: number
   /** Events that could not be written. */
   readonly unwritten: number
@@ -154,7 +171,9 @@ export type TraceFormat = 'jsonl' | 'har' | 'otlp'
 
 /** One recorded request with its response. */
 export interface RecordedExchange {
+  /** The JSON-RPC method of the request. */
   readonly method: string
+  /** The params of the request. */
   readonly params: Record<string, unknown>
   /** Messages before the response: notifications, and server requests of the session era with their responses. */
   readonly before: readonly {
@@ -167,25 +186,33 @@ export interface RecordedExchange {
 
 /** One recorded server, for playback. */
 export interface RecordedServer {
+  /** The negotiated revision; null if the recording has no handshake. */
   readonly revision: string | null
+  /** The requests with their responses, in the order they were sent. */
   readonly exchanges: readonly RecordedExchange[]
 }
 
 /** Recorded requests and responses of servers, as plain JSON. */
 export interface Recording {
+  /** Identifies the format of the file. */
   readonly format: 'jackfield-recording'
+  /** The version of the format. */
   readonly version: 1
   /** ISO 8601. */
   readonly at: string
+  /** The recorded servers by name. */
   readonly servers: Readonly<Record<string, RecordedServer>>
 }
 
 /** A request to repeat. */
 export interface ReplayRequest {
+  /** The JSON-RPC method to call. */
   readonly method: 'tools/call' | 'resources/read' | 'prompts/get'
+  /** The configured server name. */
   readonly server: string
   /** The tool or prompt by the server's own name, or the URI. */
   readonly target: string
+  /** Arguments of the tool or prompt; empty for a read. */
   readonly arguments: Readonly<Record<string, unknown>>
   /** The recorded result; undefined if unknown. */
   readonly result?: unknown
@@ -203,7 +230,9 @@ export interface ResultChange {
 
 /** The result of a replay. */
 export interface Replay {
+  /** The request that was repeated. */
   readonly request: ReplayRequest
+  /** The new result, as released to the caller. */
   readonly result: CallToolResult | ReadResourceResult | GetPromptResult
   /** Policy or the user refused. */
   readonly denied: boolean
@@ -231,10 +260,13 @@ export interface TraceService {
   get(id: number): WholeTraceEvent | undefined
   /** Events below their causes, with all their effects. */
   tree(query?: TraceQuery): Promise<TraceNode[]>
+  /** Events as spans, in one lane for each server. */
   timeline(query?: TraceQuery): Promise<TraceLane[]>
   /** Requests with their responses. */
   pairs(query?: TraceQuery): Promise<TracePair[]>
+  /** Counts, response times and bytes by method, and tokens by model. */
   statistics(query?: TraceQuery): Promise<TraceStatistics>
+  /** The size of the log. */
   counters(): TraceCounters
   /**
    * Events as text. `jsonl`: one JSON object per line. `har`: HTTP Archive 1.2. `otlp`: OpenTelemetry traces as JSON. Credentials

@@ -1,5 +1,6 @@
 /** A warning about a server, to consider before trusting it. */
 export interface TrustFinding {
+  /** A definition with a `danger` finding is quarantined even at first use. */
   severity: 'notice' | 'warning' | 'danger'
   /** The kind of warning: `hidden-characters`, `speaks-to-the-model`, `shadows-a-tool`, `sudo` and so on. */
   code: string
@@ -12,7 +13,9 @@ export interface TrustFinding {
 /** One part of a definition that changed since it was accepted. */
 export interface DefinitionChange {
   kind: 'added' | 'changed' | 'removed' | 'renamed'
+  /** The kind of definition; `command`: the command line of the server. */
   what: 'tool' | 'prompt' | 'resource' | 'template' | 'instructions' | 'command'
+  /** The name of the definition, or the URI of a resource or template. */
   name: string
   /**
    * Which part: `description`, `inputSchema.properties.path.description`. Absent if all of it is new or removed, and if only the
@@ -27,7 +30,9 @@ export interface DefinitionChange {
 
 /** One definition of a server, by name: the URI of a resource, the URI template of a template. */
 export interface TrustItem {
+  /** The kind of definition. */
   what: Exclude<DefinitionChange['what'], 'command'>
+  /** The name of the definition, or the URI of a resource or template. */
   name: string
 }
 
@@ -36,6 +41,7 @@ export interface TrustItem {
  * disabled until the user accepts or blocks it. `blocked`: refused by the user, until it changes.
  */
 export interface TrustedItem extends TrustItem {
+  /** Whether it is enabled (`pinned`), waits for a decision, or is refused. */
   state: 'pinned' | 'quarantined' | 'blocked'
   /** When the current version was accepted or first seen. ISO 8601. */
   since: string
@@ -43,6 +49,7 @@ export interface TrustedItem extends TrustItem {
   listed: boolean
   /** The changes since it was accepted. */
   changes: readonly DefinitionChange[]
+  /** Warnings about its texts and names. */
   findings: readonly TrustFinding[]
 }
 
@@ -58,6 +65,7 @@ export interface ServerTrust {
   since?: string
   /** About the server as a whole, such as a name similar to another's. */
   findings: readonly TrustFinding[]
+  /** Its stored definitions. */
   items: readonly TrustedItem[]
 }
 
@@ -71,6 +79,7 @@ export interface ServerTrust {
 export interface TrustService {
   /** Every configured server, then every other one that was ever seen. */
   servers(): ServerTrust[]
+  /** The trust state of one server. */
   server(name: string): ServerTrust
   /**
    * Accepts these definitions as last seen, or all quarantined ones. Blocked ones are accepted only if named. Returns those that

@@ -4,13 +4,13 @@ import {
   type ListedHost,
   listedAs,
   mayLeadTo,
+  parseTarget,
   readHosts,
-  readWanted,
 } from '../../src/servers/sandbox/hosts.ts'
 
 /** Whether a program that writes `place` gets through. */
 function opens(list: string[], place: string): boolean {
-  const wanted = readWanted(place, 443)
+  const wanted = parseTarget(place, 443)
   return wanted !== undefined && listedAs(wanted, readHosts(list)) !== undefined
 }
 
@@ -66,7 +66,7 @@ describe('a list of hosts', () => {
           fc.tuple(fc.domain(), fc.nat(70_000)).map(([name, port]) => `${name}:${port}`),
         ),
         (place) => {
-          const wanted = readWanted(place, 443)
+          const wanted = parseTarget(place, 443)
           if (wanted === undefined || listedAs(wanted, list) === undefined) return
           const { host, port } = wanted
           const expected =

@@ -131,17 +131,17 @@ export function createSecretRedactor(): SecretRedactor {
         ? given
         : redacted(given, { text, member: members.size === 0 ? undefined : member }),
     stream() {
-      let held = ''
+      let pending = ''
       return {
         push(piece) {
-          const whole = text(held + piece)
+          const whole = text(pending + piece)
           const keep = open(whole)
-          held = whole.slice(whole.length - keep)
+          pending = whole.slice(whole.length - keep)
           return whole.slice(0, whole.length - keep)
         },
         end() {
-          const rest = held
-          held = ''
+          const rest = pending
+          pending = ''
           return rest
         },
       }

@@ -19,6 +19,7 @@ export interface SystemKeyOptions {
  */
 export class SystemKey {
   readonly kind = 'system'
+  /** The absolute path of the key file, which is used without a keychain. */
   readonly file: string
   readonly #options: SystemKeyOptions
   #attempt: Promise<Uint8Array | McpError> | undefined

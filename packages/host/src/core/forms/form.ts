@@ -111,8 +111,8 @@ function range(
 }
 
 function sentence(parts: readonly (string | undefined)[]): string | undefined {
-  const said = parts.filter((part) => part !== undefined).join(', ')
-  return said === '' ? undefined : `${said[0]?.toUpperCase()}${said.slice(1)}.`
+  const constraint = parts.filter((part) => part !== undefined).join(', ')
+  return constraint === '' ? undefined : `${constraint[0]?.toUpperCase()}${constraint.slice(1)}.`
 }
 
 function numberAt(property: object, name: string): number | undefined {

@@ -112,12 +112,12 @@ export function secretRequestedBy(words: FieldWords): string | undefined {
   return mentionedIn(description ?? '') ?? mentionedIn(message)
 }
 
-function mentionedIn(said: string): string | undefined {
-  for (const sentence of said.slice(0, 2_000).split(/[.!?\n。！？]+/)) {
-    const heard = folded(sentence)
+function mentionedIn(text: string): string | undefined {
+  for (const sentence of text.slice(0, 2_000).split(/[.!?\n。！？]+/)) {
+    const words = folded(sentence)
     const found = secrets.find(({ spoken }) => {
-      const at = spoken?.exec(heard)
-      return at != null && !refused.test(heard.slice(0, at.index))
+      const at = spoken?.exec(words)
+      return at != null && !refused.test(words.slice(0, at.index))
     })
     if (found !== undefined) return found.what
   }

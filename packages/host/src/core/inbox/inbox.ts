@@ -128,7 +128,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
       this.#refuseWhenFull(characters)
       const row = this.#store(question, activity, suspended)
 
-      const over = (why: string): void => {
+      const end = (why: string): void => {
         open.end(why)
         signal.removeEventListener('abort', withdraw)
         this.#open.delete(question.id)
@@ -136,7 +136,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
         if (this.#open.size === 0) this.#stopPolling()
       }
       const settled = (now: InboxRow): void => {
-        over(outcomeOf(now))
+        end(outcomeOf(now))
         const answer = now.state === 'answered' ? this.#claimed(asked, now) : undefined
         if (answer !== undefined) resolve(answer)
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
@@ -152,10 +152,10 @@ export class LiveInbox implements Inbox, QuestionQueue {
         try {
           const now = this.#withdraw(question.id, reason)
           if (now?.state === 'answered') settled(now)
-          else over(reason)
+          else end(reason)
         } catch (problem) {
           // The failure is reported to the caller even if the store cannot be written.
-          over(reason)
+          end(reason)
           if (asStoreError(problem) === undefined)
             process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
           else this.#unrecorded.addSettled({ ...row, state: 'withdrawn', reason })

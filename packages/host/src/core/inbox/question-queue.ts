@@ -26,7 +26,7 @@ export interface QuestionQueue {
   readonly canOpenUrls: boolean
   /**
    * Asks a question and waits for the answer without a time limit. Rejects with the signal's reason when it is aborted,
-   * with a Nobody error if no surface can show the question, and with the error of a surface if no other can show it.
+   * with a NoSurfaceError if no surface can show the question, and with the error of a surface if no other can show it.
    */
   ask<Q extends HostQuestion>(question: Q, options: AskOptions): Promise<GivenAnswer<Q>>
 }

@@ -75,7 +75,7 @@ export class InboxRedaction {
     return text === undefined ? undefined : { value: readJson(text) }
   }
 
-  /** The answer with redaction marks replaced by the secrets they stand for. */
+  /** The answer with redaction marks replaced by the secrets. */
   withSecrets<A>(question: HostQuestion, answer: A): A {
     if (question.kind !== 'approval' || this.redacted(question) === question) return answer
     return restoreMarks(answer, marksIn(question.arguments, this.#redactor))

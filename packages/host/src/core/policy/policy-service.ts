@@ -48,9 +48,9 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
   const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
   const grants = createGrants(store.grants, workspace)
   const labels = createLabels(store.labels)
-  const made = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
+  const createFrom = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
     createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
-  let current = made({ rules, defaultVerdict })
+  let current = createFrom({ rules, defaultVerdict })
   const policy: Policy = {
     get rules() {
       return current.rules
@@ -69,7 +69,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
     endConversation: (conversation) => grants.endConversation(conversation),
     reload(next) {
       const { recorder } = options
-      const after = made(next)
+      const after = createFrom(next)
       const isSame =
         canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
       if (isSame) return false
@@ -152,11 +152,11 @@ function createService({
       let considered = 0
       let uncertain = 0
       for (const { id, at, server, outcome, detail } of log.since('call', since)) {
-        const told = recordedCallOf(detail)
-        if (server === null || told === undefined) continue
+        const recorded = recordedCallOf(detail)
+        if (server === null || recorded === undefined) continue
         considered += 1
-        const { tool, caller, decision, labels, base, whole } = told
-        const call = { server, tool, arguments: told.arguments, caller, labels, base }
+        const { tool, caller, decision, labels, base, whole } = recorded
+        const call = { server, tool, arguments: recorded.arguments, caller, labels, base }
         if (!whole && rule.arguments !== undefined) {
           if (matches({ ...rule, arguments: [] }, call)) uncertain += 1
         } else if (matches(rule, call)) {

@@ -101,9 +101,9 @@ export function createPolicy(options: {
 
   function ruled(matched: readonly PolicyRule[], holdBack: boolean): Decision {
     const found = strictest(matched)
-    const asked: Decision = { verdict: 'ask', rule: 'label', author: defaultAuthor }
-    if (found === undefined) return holdBack && fallback.verdict !== 'deny' ? asked : fallback
-    return holdBack && found.verdict === 'allow' ? asked : byRule(found)
+    const labelDecision: Decision = { verdict: 'ask', rule: 'label', author: defaultAuthor }
+    if (found === undefined) return holdBack && fallback.verdict !== 'deny' ? labelDecision : fallback
+    return holdBack && found.verdict === 'allow' ? labelDecision : byRule(found)
   }
 
   /**

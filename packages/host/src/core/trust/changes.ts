@@ -26,29 +26,35 @@ export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionCha
   if (!listed) return [{ kind: 'removed', what, name }]
   if (agreed === undefined) {
     const old = formerOf(row, all)
-    const after = JSON.stringify(seen.says, null, 2)
+    const after = JSON.stringify(seen.content, null, 2)
     if (old === undefined) return [{ kind: 'added', what, name, after }]
-    const { name: _old, ...was } = old.seen.says
-    const { name: _new, ...is } = seen.says
+    const { name: _old, ...was } = old.seen.content
+    const { name: _new, ...is } = seen.content
     return [
       { kind: 'renamed', what, name, before: old.name, after: name },
       ...places(was, is).map((place) => ({ kind: 'changed' as const, what, name, ...place })),
     ]
   }
   if (agreed.hash === seen.hash) return []
-  return places(agreed.says, seen.says).map((place) => ({ kind: 'changed' as const, what, name, ...place }))
+  return places(agreed.content, seen.content).map((place) => ({
+    kind: 'changed' as const,
+    what,
+    name,
+    ...place,
+  }))
 }
 
 /** The removed definition with the same content, of which this one is a rename. */
 function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined {
-  const description = textOf(row.seen.says, 'description')
-  const schema = canonical(row.seen.says['inputSchema'])
+  const description = textOf(row.seen.content, 'description')
+  const schema = canonical(row.seen.content['inputSchema'])
   let found: TrustRow | undefined
   for (const other of all) {
     if (other.what !== row.what || other.listed || other.agreed === undefined) continue
     const sameText =
-      description.length >= visibleText && textOf(other.seen.says, 'description') === description
-    const sameSchema = schema.length >= visibleSchema && canonical(other.seen.says['inputSchema']) === schema
+      description.length >= visibleText && textOf(other.seen.content, 'description') === description
+    const sameSchema =
+      schema.length >= visibleSchema && canonical(other.seen.content['inputSchema']) === schema
     if (sameText && sameSchema) return other
     if (sameText || sameSchema) found ??= other
   }
@@ -97,8 +103,8 @@ function written(value: unknown): string {
   return line.length <= shortJson ? line : JSON.stringify(value, null, 2)
 }
 
-function textOf(says: JsonRecord, name: string): string {
-  const text = says[name]
+function textOf(content: JsonRecord, name: string): string {
+  const text = content[name]
   return typeof text === 'string' ? text : ''
 }
 
@@ -142,7 +148,7 @@ export class ChangeReview {
   }
 
   /** Whether a question about this server is open. */
-  asks(identity: string): boolean {
+  hasOpenQuestion(identity: string): boolean {
     return this.#open.has(identity)
   }
 
@@ -202,7 +208,7 @@ export class ChangeReview {
     }
   }
 
-  #row(review: Review, told: ReturnType<Review['notify']>): ReturnType<Recorder['open']> {
+  #row(review: Review, notification: ReturnType<Review['notify']>): ReturnType<Recorder['open']> {
     const { server, waiting } = review
     const items = waiting.map(({ what, name, agreed, seen }) => ({
       what,
@@ -214,7 +220,7 @@ export class ChangeReview {
       kind: 'drift',
       server,
       summary: summary(review),
-      detail: { items, ...told, surface: this.#deps.questions.names },
+      detail: { items, ...notification, surface: this.#deps.questions.names },
     })
   }
 }

@@ -22,7 +22,7 @@ type Listed = Exclude<Part, 'instructions'>
 /** One definition of a server. Its name and content contain no known secret. */
 export interface Definition extends TrustItem {
   /** Its content as models and users see it. */
-  says: JsonRecord
+  content: JsonRecord
   /** SHA-256 of the original definition. */
   hash: string
   /** The hash of the redacted definition, if it contained a secret. */
@@ -49,12 +49,12 @@ export class Definitions {
   of(what: Listed, entry: object): Definition {
     const known = this.#definitions.get(entry)
     if (known !== undefined) return known
-    const says: JsonRecord = { ...entry }
+    const content: JsonRecord = { ...entry }
     if (what === 'resource') {
-      delete says['size']
-      delete says['annotations']
+      delete content['size']
+      delete content['annotations']
     }
-    const definition = this.#shown(what, named[what], says)
+    const definition = this.#shown(what, named[what], content)
     this.#definitions.set(entry, definition)
     return definition
   }
@@ -70,29 +70,32 @@ export class Definitions {
     lists: ServerLists,
     server: { instructions?: string | undefined } | undefined,
   ): Map<Part, Map<string, Definition>> {
-    const said = new Map<Part, Map<string, Definition>>()
+    const definitions = new Map<Part, Map<string, Definition>>()
     if (server !== undefined) {
       const { instructions } = server
-      said.set('instructions', byName(instructions === undefined ? [] : [this.instructions(instructions)]))
+      definitions.set(
+        'instructions',
+        byName(instructions === undefined ? [] : [this.instructions(instructions)]),
+      )
     }
     const add = (what: Listed, entries: readonly object[], unknown: readonly object[]): void => {
-      if (entries !== unknown) said.set(what, byName(entries.map((entry) => this.of(what, entry))))
+      if (entries !== unknown) definitions.set(what, byName(entries.map((entry) => this.of(what, entry))))
     }
     add('tool', lists.tools, noLists.tools)
     add('prompt', lists.prompts, noLists.prompts)
     add('resource', lists.resources, noLists.resources)
     add('template', lists.templates, noLists.templates)
-    return said
+    return definitions
   }
 
-  #shown(what: Part, name: string | undefined, says: JsonRecord): Definition {
-    const told = this.#redactor.value(says)
+  #shown(what: Part, name: string | undefined, content: JsonRecord): Definition {
+    const redacted = this.#redactor.value(content)
     return {
       what,
-      name: name === undefined ? what : String(told[name]),
-      says: told,
-      hash: fingerprint(says),
-      ...(told !== says && { shownHash: fingerprint(told) }),
+      name: name === undefined ? what : String(redacted[name]),
+      content: redacted,
+      hash: fingerprint(content),
+      ...(redacted !== content && { shownHash: fingerprint(redacted) }),
     }
   }
 }
@@ -126,17 +129,18 @@ export function isAgreed(
   revision: string | undefined,
 ): boolean {
   if (agreed === undefined || agreed.hash === definition.hash) return agreed !== undefined
-  if (linksApp(agreed.says) !== linksApp(definition.says)) {
-    const [before, now] = [withoutApp(agreed.says), withoutApp(definition.says)]
+  if (linksApp(agreed.content) !== linksApp(definition.content)) {
+    const [before, now] = [withoutApp(agreed.content), withoutApp(definition.content)]
     if (fingerprint(before) === fingerprint(now)) return true
   }
   if (revision === undefined) return false
   const apart = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
-  const before = without(agreed.says, apart)
-  const now = without(definition.says, apart)
+  const before = without(agreed.content, apart)
+  const now = without(definition.content, apart)
   // With all members compared, the hash of the original definition decided, secrets included.
   const isWhole =
-    fingerprint(before) === fingerprint(agreed.says) && fingerprint(now) === fingerprint(definition.says)
+    fingerprint(before) === fingerprint(agreed.content) &&
+    fingerprint(now) === fingerprint(definition.content)
   return !isWhole && fingerprint(before) === fingerprint(now)
 }
 
@@ -144,9 +148,9 @@ export function isAgreed(
  * Servers declare a tool's app only to hosts with apps, and one store serves both kinds of hosts. So the presence of the link is
  * no change, but its value is, and every page is accepted separately.
  */
-function withoutApp(says: JsonRecord): JsonRecord {
-  const { _meta: meta, ...rest } = says
-  if (!isRecord(meta)) return says
+function withoutApp(content: JsonRecord): JsonRecord {
+  const { _meta: meta, ...rest } = content
+  if (!isRecord(meta)) return content
   const { ui: _ui, 'ui/resourceUri': _uri, ...others } = meta
   return Object.keys(others).length === 0 ? rest : { ...rest, _meta: others }
 }
@@ -161,19 +165,19 @@ function linksApp({ _meta: meta }: JsonRecord): boolean {
  */
 export function withRevision(
   agreed: DefinitionText,
-  { says, hash }: Pick<Definition, 'says' | 'hash'>,
+  { content, hash }: Pick<Definition, 'content' | 'hash'>,
   revision: string | undefined,
 ): DefinitionText {
   if (revision === undefined || agreed.revisions?.includes(revision)) return agreed
   const revisions = [...(agreed.revisions ?? []), revision].toSorted()
   const here = missingIn([revision])
   const added = missingIn(agreed.revisions).filter((name) => !here.includes(name))
-  const whole = joined(agreed.says, says, added)
-  const isSame = fingerprint(whole) === fingerprint(agreed.says)
-  const isWhole = fingerprint(whole) === fingerprint(says)
+  const whole = joined(agreed.content, content, added)
+  const isSame = fingerprint(whole) === fingerprint(agreed.content)
+  const isWhole = fingerprint(whole) === fingerprint(content)
   return {
     ...agreed,
-    ...(!isSame && { says: whole, hash: isWhole ? hash : fingerprint(whole) }),
+    ...(!isSame && { content: whole, hash: isWhole ? hash : fingerprint(whole) }),
     revisions,
   }
 }
@@ -184,7 +188,7 @@ export function addsMembers(
   definition: Definition,
   revision: string | undefined,
 ): boolean {
-  return withRevision(agreed, definition, revision).says !== agreed.says
+  return withRevision(agreed, definition, revision).content !== agreed.content
 }
 
 /** The members that none of these revisions has; empty if the revisions are unknown. */
@@ -195,20 +199,20 @@ function missingIn(revisions: readonly string[] | undefined): string[] {
   )
 }
 
-function without(says: JsonRecord, names: ReadonlySet<string>): JsonRecord {
+function without(content: JsonRecord, names: ReadonlySet<string>): JsonRecord {
   const rest = (value: JsonRecord): JsonRecord =>
     Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
-  return eachArgument(rest(says), rest)
+  return eachArgument(rest(content), rest)
 }
 
 /** The first, with members of these names from the second. */
-function joined(agreed: JsonRecord, says: JsonRecord, names: readonly string[]): JsonRecord {
+function joined(agreed: JsonRecord, content: JsonRecord, names: readonly string[]): JsonRecord {
   const join = (one: JsonRecord, other: JsonRecord): JsonRecord => ({
     ...one,
     ...Object.fromEntries(names.flatMap((name) => (Object.hasOwn(other, name) ? [[name, other[name]]] : []))),
   })
-  const given = Array.isArray(says['arguments']) ? says['arguments'] : []
-  return eachArgument(join(agreed, says), (argument, index) => {
+  const given = Array.isArray(content['arguments']) ? content['arguments'] : []
+  return eachArgument(join(agreed, content), (argument, index) => {
     const other: unknown = given[index]
     return isRecord(other) ? join(argument, other) : argument
   })
@@ -216,13 +220,13 @@ function joined(agreed: JsonRecord, says: JsonRecord, names: readonly string[]):
 
 /** A definition with every argument of a prompt changed. */
 function eachArgument(
-  says: JsonRecord,
+  content: JsonRecord,
   change: (argument: JsonRecord, index: number) => JsonRecord,
 ): JsonRecord {
-  const given = says['arguments']
-  if (!Array.isArray(given)) return says
+  const given = content['arguments']
+  if (!Array.isArray(given)) return content
   return {
-    ...says,
+    ...content,
     arguments: given.map((one: unknown, index) => (isRecord(one) ? change(one, index) : one)),
   }
 }

@@ -29,7 +29,7 @@ interface Phrase {
   code: string
   severity: TrustFinding['severity']
   pattern: RegExp
-  /** Names a finding for the user; the matched text follows it. */
+  /** The text of the finding for the user, before the matched text. */
   says: string
 }
 
@@ -95,7 +95,7 @@ const phrases: readonly Phrase[] = [
   {
     code: 'speaks-to-the-model',
     severity: 'warning',
-    says: 'wants to be obeyed before any other tool is used',
+    says: 'demands to be followed before any other tool is used',
     pattern:
       /\b(?:before|prior to|whenever|every time|each time)\b.{0,25}\b(?:using|calling|invoking|running|executing|use|call|invoke|run)\b.{0,20}\b(?:any|every|all|each|another)\b (?:of the |the )?(?:other |single |available )?(?:tools?|functions?|commands?|servers?)\b|\b(?:before|after) (?:every|each|any|all) (?:other (?:tools?|functions?)|(?:tool|function) (?:call|use))\b/,
   },
@@ -172,7 +172,7 @@ const phrases: readonly Phrase[] = [
   {
     code: 'shadows-a-tool',
     severity: 'warning',
-    says: 'wants to be used in place of other tools',
+    says: 'demands to be used in place of other tools',
     pattern:
       /\b(?:never|do not|don't|must not|stop) (?:ever )?(?:use|using|call|calling|invoke)\b.{0,20}\b(?:any|the|all) other (?:\w+ )?(?:tools?|servers?|functions?)\b|\b(?:instead of|in place of|rather than|replaces|supersedes|overrides) (?:(?:any|all|every|the) (?:other )?(?:\w+ )?(?:tools|servers)|(?:any|every|the other) (?:\w+ )?(?:tool|server))\b|\b(?:other|all other|the other) (?:\w+ )?(?:tools?|servers?) (?:are|is|have been|has been) (?:deprecated|disabled|broken|compromised|unsafe|unavailable|malicious)\b/,
   },
@@ -222,13 +222,13 @@ interface PhraseMatch {
 export function phrasesIn(text: string): PhraseMatch[] {
   const plain = flat(text)
   const found: PhraseMatch[] = []
-  const said = new Set<string>()
+  const foundCodes = new Set<string>()
   for (const { code, severity, says, pattern } of searched) {
-    if (said.has(says)) continue
+    if (foundCodes.has(says)) continue
     const words = notNegated(plain, pattern)
     if (words === undefined) continue
     if (code === 'reads-secrets' && found.some((earlier) => earlier.code === code)) continue
-    said.add(says)
+    foundCodes.add(says)
     found.push({ code, severity, says, words: words.trim() })
   }
   // One such phrase may be accidental; several in one text are not.

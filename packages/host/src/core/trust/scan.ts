@@ -144,7 +144,7 @@ function textsOf(definition: Definition): ScannedText[] {
   const texts: ScannedText[] = []
   const left: { value: unknown; at: string }[] = [
     {
-      value: definition.what === 'instructions' ? definition.says['text'] : definition.says,
+      value: definition.what === 'instructions' ? definition.content['text'] : definition.content,
       at: whereOf(definition),
     },
   ]

@@ -133,7 +133,7 @@ export class Trust implements TrustService {
     const { name } = connection
     const identity = this.#identity(connection)
     // Another program on the store may have decided meanwhile.
-    if (this.#changeReview.asks(identity)) this.#review(name, identity, false)
+    if (this.#changeReview.hasOpenQuestion(identity)) this.#review(name, identity, false)
     const rows = this.#ledger.rows(identity)
     const revision = this.#checked.get(connection)?.revision
     return (what, entry) => this.#refusal(name, this.#definitions.of(what, entry), rows, revision)
@@ -177,9 +177,9 @@ export class Trust implements TrustService {
     const text = connection.client?.server.instructions
     if (text === undefined || this.#deps.signal.aborted) return undefined
     this.check(connection)
-    const said = this.#definitions.instructions(text)
+    const definition = this.#definitions.instructions(text)
     const rows = this.#ledger.rows(this.#identity(connection))
-    const refused = this.#refusal(connection.name, said, rows, undefined)
+    const refused = this.#refusal(connection.name, definition, rows, undefined)
     return refused === undefined ? this.#deps.redactor.text(text) : undefined
   }
 
@@ -492,7 +492,7 @@ function checkLists(options: ListCheckOptions): ListCheck {
       const row = known.get(keyOf(definition))
       const seen = {
         hash: definition.hash,
-        says: definition.says,
+        content: definition.content,
         at,
         ...(revision !== undefined && { revisions: [revision] }),
       }

@@ -42,18 +42,18 @@ export function createAppTable(database: DatabaseSync): AppTable {
     },
     list: () => list.all().map(toConsent),
     put({ identity, uri, server, digest, bytes, csp, permissions, granted, verdict, anyContents, at }) {
-      const asked = JSON.stringify({ csp, permissions })
+      const requested = JSON.stringify({ csp, permissions })
       const given = JSON.stringify(granted)
-      put.run(identity, uri, server, digest, bytes, asked, given, verdict, anyContents ? 1 : 0, at)
+      put.run(identity, uri, server, digest, bytes, requested, given, verdict, anyContents ? 1 : 0, at)
     },
     remove: (identity, uri) => Number(remove.run(identity, uri).changes) === 1,
   }
 }
 
 function toConsent(row: Record<string, unknown>): AppConsent {
-  const asked: Pick<AppConsent, 'csp' | 'permissions'> = readJson(String(row['asked']))
+  const requested: Pick<AppConsent, 'csp' | 'permissions'> = readJson(String(row['asked']))
   return {
-    ...asked,
+    ...requested,
     identity: String(row['identity']),
     uri: String(row['uri']),
     server: String(row['server']),

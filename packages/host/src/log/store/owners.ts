@@ -34,7 +34,7 @@ export function createOwners(store: string): Owners {
   const shared = store !== ':memory:'
   const folder = runningFolder(store)
   const fileOf = (owner: string): string => join(folder, `${owner}.lock`)
-  let held: DatabaseSync | undefined
+  let lockDatabase: DatabaseSync | undefined
 
   /** One program at a time: a lock being created looks like an abandoned one. Undefined if the lock is unavailable. */
   const alone = <T>(work: () => T): T | undefined => {
@@ -66,20 +66,20 @@ export function createOwners(store: string): Owners {
       return alone(() => clearOf(owner)) ?? false
     },
     lock() {
-      if (!shared || held !== undefined) return
+      if (!shared || lockDatabase !== undefined) return
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      held = alone(() => {
+      lockDatabase = alone(() => {
         for (const name of readdirSync(folder)) clearOf(name.replace(/\.lock$/, ''))
         return lockOn(fileOf(me))
       })
-      if (held === undefined) {
+      if (lockDatabase === undefined) {
         throw new Error(`Other programs kept ${folder} locked for ${lockTimeoutMs / 1000} s: try again`)
       }
     },
     close() {
-      if (held === undefined) return
-      held.close()
-      held = undefined
+      if (lockDatabase === undefined) return
+      lockDatabase.close()
+      lockDatabase = undefined
       alone(() => rmSync(fileOf(me), { force: true }))
     },
   }

@@ -6,9 +6,10 @@ import { oneLine, reasonOf } from '../../shared/text.ts'
  */
 export type StoreFault = 'damaged' | 'full' | 'denied' | 'busy' | 'newer' | 'other'
 
-/** The store cannot be opened or written. The message says which, why, and what to do. */
+/** The store cannot be opened or written. The message has the file, the reason and a suggested fix. */
 export class StoreError extends Error {
   override readonly name: string = 'StoreError'
+  /** The kind of failure. */
   readonly fault: StoreFault
 
   constructor(message: string, fault: StoreFault, options?: { cause: unknown }) {

@@ -63,13 +63,13 @@ export function createTraceTable(
   )
   const oldest = database.prepare('SELECT seq, at, stored FROM trace WHERE activity IS NULL ORDER BY seq')
   const drop = database.prepare('DELETE FROM trace WHERE activity IS NULL AND seq <= ?')
-  let sinceLook = Number.POSITIVE_INFINITY
+  let sincePruned = Number.POSITIVE_INFINITY
   let closed = false
 
-  function look(): void {
+  function prune(): void {
     let dropped = 0
-    const over = Number(store.get()?.['bytes']) - bounds.bytes
-    let excess = over <= 0 ? 0 : over + bounds.bytes * (1 - retainedShare)
+    const excessBytes = Number(store.get()?.['bytes']) - bounds.bytes
+    let excess = excessBytes <= 0 ? 0 : excessBytes + bounds.bytes * (1 - retainedShare)
     const tooOld = now() - bounds.ageMs
     let last = 0
     for (const row of oldest.iterate()) {
@@ -80,12 +80,12 @@ export function createTraceTable(
     }
     if (last > 0) drop.run(last)
     // The next batch continues with the rest.
-    sinceLook = dropped === maxDropped ? Number.POSITIVE_INFINITY : 0
+    sincePruned = dropped === maxDropped ? Number.POSITIVE_INFINITY : 0
   }
 
   writer.onStored = (bytes) => {
-    sinceLook += bytes
-    if (sinceLook > bounds.bytes / 50) look()
+    sincePruned += bytes
+    if (sincePruned > bounds.bytes / 50) prune()
   }
   return {
     file: database.location() ?? undefined,
@@ -101,8 +101,8 @@ export function createTraceTable(
     add: (row) => writer.add(row),
     trim() {
       writer.flush()
-      do look()
-      while (sinceLook > 0)
+      do prune()
+      while (sincePruned > 0)
     },
     setCause: (entry, cause) => writer.setCause(entry, cause),
     eventOf: (activity) => writer.eventOf(activity),

@@ -7,7 +7,7 @@ import { rollBack } from './chain.ts'
 /** One version of one definition of a server. */
 export interface DefinitionText {
   hash: string
-  says: JsonRecord
+  content: JsonRecord
   /** When it was first seen or accepted. ISO 8601. */
   at: string
   /** The revisions in which it was seen, which have different members. Undefined if unknown. */
@@ -92,10 +92,10 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
         what,
         name,
         agreed?.hash ?? null,
-        apart ? JSON.stringify(agreed.says) : null,
+        apart ? JSON.stringify(agreed.content) : null,
         agreed?.at ?? null,
         seen.hash,
-        JSON.stringify(seen.says),
+        JSON.stringify(seen.content),
         seen.at,
         blocked ?? null,
         listed ? 1 : 0,
@@ -162,11 +162,11 @@ function toRow(row: Record<string, unknown>): TrustRow[] {
   ]
 }
 
-function definitionText(hash: unknown, says: unknown, at: unknown, revisions: unknown): DefinitionText {
-  const value: unknown = readJson(String(says))
+function definitionText(hash: unknown, content: unknown, at: unknown, revisions: unknown): DefinitionText {
+  const value: unknown = readJson(String(content))
   return {
     hash: String(hash),
-    says: isRecord(value) ? value : {},
+    content: isRecord(value) ? value : {},
     at: String(at),
     ...(typeof revisions === 'string' && { revisions: revisions.split(' ') }),
   }

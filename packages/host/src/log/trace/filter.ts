@@ -172,9 +172,10 @@ function time(key: string, value: string, now: number, wrong: Wrong): number {
   return at
 }
 
-/** An invalid filter: the message says where, why and what is allowed there. */
+/** An invalid filter: the message has the position, the reason and what is allowed there. */
 export class TraceFilterError extends Error {
   override readonly name: string = 'TraceFilterError'
+  /** The whole filter. */
   readonly filter: string
   /** The position in the filter, counted from 1. */
   readonly column: number

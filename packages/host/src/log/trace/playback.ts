@@ -8,7 +8,9 @@ import { changesBetween, requestKey, subscriptionKey, withoutMeta } from './reco
 
 /** Options of a playback. */
 export interface PlaybackOptions {
+  /** Where requests of the client are read: one JSON-RPC message per line. */
   input: Readable
+  /** Where responses are written: one JSON-RPC message per line. */
   output: Writable
   /** Called for requests that are not in the recording. */
   onMismatch?: (message: string) => void
@@ -30,7 +32,7 @@ export async function playBack(
 ): Promise<void> {
   const turns = new Map<string, number>()
   const questions = new Map<string, (answer: JsonRecord) => void>()
-  let asked = 0
+  let requestCount = 0
 
   const send = (message: JsonRecord): void => {
     output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -57,8 +59,8 @@ export async function playBack(
   }
 
   async function ask(message: JsonRecord, expected: JsonRecord): Promise<string | undefined> {
-    asked += 1
-    const id = `recorded-${asked}`
+    requestCount += 1
+    const id = `recorded-${requestCount}`
     const answered = new Promise<JsonRecord>((resolve) => questions.set(id, resolve))
     send({ id, ...message })
     const answer = await answered

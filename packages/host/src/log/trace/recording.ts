@@ -42,11 +42,11 @@ export function recordingOf(events: Events, query: TraceQuery, now: number): Rec
       filter: `kind:wire connection:${JSON.stringify(connection)}`,
       limit: Number.MAX_SAFE_INTEGER,
     })
-    const made = recordedConnection(messages)
+    const recorded = recordedConnection(messages)
     const before = servers[name]
     servers[name] = {
-      revision: made.revision ?? before?.revision ?? null,
-      exchanges: [...(before?.exchanges ?? []), ...made.exchanges],
+      revision: recorded.revision ?? before?.revision ?? null,
+      exchanges: [...(before?.exchanges ?? []), ...recorded.exchanges],
     }
   }
   return { format: 'jackfield-recording', version: 1, at: new Date(now).toISOString(), servers }
@@ -119,7 +119,7 @@ function revisionIn(params: JsonRecord): string | undefined {
 
 /**
  * Reads a recording from the text of a file.
- * @throws McpError 'INVALID' that says what is wrong with it
+ * @throws McpError 'INVALID' with the reason
  */
 export function parseRecording(text: string): Recording {
   let value: unknown
@@ -158,11 +158,11 @@ function exchangeOf(value: unknown): RecordedExchange | undefined {
   if (!isRecord(value)) return undefined
   const { method, params, before, answer } = value
   if (typeof method !== 'string' || !isRecord(params) || !Array.isArray(before)) return undefined
-  const told = before.flatMap((one) => (isRecord(one) ? (notificationsOf(one) ?? []) : []))
-  if (told.length !== before.length) return undefined
-  if (answer === undefined) return { method, params, before: told }
-  const said = answerOf(answer)
-  return said && { method, params, before: told, answer: said }
+  const notifications = before.flatMap((one) => (isRecord(one) ? (notificationsOf(one) ?? []) : []))
+  if (notifications.length !== before.length) return undefined
+  if (answer === undefined) return { method, params, before: notifications }
+  const result = answerOf(answer)
+  return result && { method, params, before: notifications, answer: result }
 }
 
 /** A notification, or a server request with its response; other messages are not replayed. */
@@ -171,9 +171,9 @@ function notificationsOf({ message, answer }: JsonRecord): RecordedExchange['bef
   const { method, params } = message
   if (typeof method !== 'string' || method === '' || !method.isWellFormed()) return undefined
   if (params !== undefined && !isRecord(params)) return undefined
-  const said = answer === undefined ? undefined : answerOf(answer)
-  if (said === undefined && answer !== undefined) return undefined
-  return { message: { method, ...(params !== undefined && { params }) }, ...(said && { answer: said }) }
+  const result = answer === undefined ? undefined : answerOf(answer)
+  if (result === undefined && answer !== undefined) return undefined
+  return { message: { method, ...(params !== undefined && { params }) }, ...(result && { answer: result }) }
 }
 
 function answerOf(answer: unknown): JsonRecord | undefined {
@@ -190,7 +190,7 @@ const maxChanges = 200
 /** The differences of two JSON values, as JSON Pointers; the first 200. */
 export function changesBetween(before: unknown, after: unknown): ResultChange[] {
   const changes: ResultChange[] = []
-  const look = (path: string, a: unknown, b: unknown): void => {
+  const compare = (path: string, a: unknown, b: unknown): void => {
     if (changes.length >= maxChanges || canonical(a) === canonical(b)) return
     const both = (isRecord(a) && isRecord(b)) || (Array.isArray(a) && Array.isArray(b))
     if (!both) {
@@ -203,9 +203,9 @@ export function changesBetween(before: unknown, after: unknown): ResultChange[] 
     }
     const [one, other] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
     for (const name of new Set([...one.keys(), ...other.keys()]))
-      look(`${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, one.get(name), other.get(name))
+      compare(`${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, one.get(name), other.get(name))
   }
-  look('', before, after)
+  compare('', before, after)
   return changes
 }
 
@@ -218,11 +218,15 @@ export function withoutMeta(value: unknown): unknown {
 
 /** How often a request occurs in only one of two recordings, or its results in both. */
 export interface RecordingChange {
+  /** The name of the server in the recordings. */
   readonly server: string
+  /** The JSON-RPC method of the request. */
   readonly method: string
+  /** The params of the request, without `_meta`. */
   readonly params: Readonly<Record<string, unknown>>
   /** Undefined if both have it. */
   readonly only?: 'first' | 'second'
+  /** The differences of the results; empty if only one recording has the request. */
   readonly changes: readonly ResultChange[]
 }
 

@@ -128,9 +128,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
 
   function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     if ('method' in message) return
-    const place = key(direction === 'sent' ? 'received' : 'sent', message.id)
-    const asked = open.get(place)
-    open.delete(place)
+    const requestKey = key(direction === 'sent' ? 'received' : 'sent', message.id)
+    const asked = open.get(requestKey)
+    open.delete(requestKey)
     if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
     const failed = 'error' in message || message.result['isError'] === true
     const said =

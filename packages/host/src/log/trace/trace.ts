@@ -82,14 +82,14 @@ export function createTrace(
   }
 
   let hears = false
-  const hear = (event: HostEvent): void => {
+  const onEvent = (event: HostEvent): void => {
     if (event.type === 'stderr') note('stderr', event.server, event.text)
     if (event.type === 'warning') note('warning', event.server, event.message)
   }
 
   return {
     tap(server, options = {}) {
-      if (!hears) host.on(hear, ['stderr', 'warning'])
+      if (!hears) host.on(onEvent, ['stderr', 'warning'])
       if (!hears && !keep) table().trim()
       hears = true
       return () => {

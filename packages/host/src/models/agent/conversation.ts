@@ -61,6 +61,7 @@ export type LateResult = Extract<ToolCallEvent, { type: 'end' }>
 export interface SayOptions {
   /** Called with the model's text as it is generated. */
   onText?: (delta: string) => void
+  /** Called when a tool call of the model starts, continues without the turn, or ends. */
   onToolCall?: (event: ToolCallEvent) => void
   /** Called before the model request is retried after a pause. */
   onWait?: ModelRequest['onWait']
@@ -84,6 +85,7 @@ export interface Turn {
   callsNotRun?: number
   /** Number of model requests. */
   rounds: number
+  /** Tokens of all model requests of the turn. */
   usage: { inputTokens: number; outputTokens: number }
 }
 
@@ -100,7 +102,9 @@ export type UserInput = string | readonly SamplingMessage[]
 
 /** Options of a conversation: the host with its tools, the model, and the limits of one turn. */
 export interface ConversationOptions {
+  /** The host whose tools the model can call. */
   host: Host
+  /** The model that answers. */
   model: Model
   /** Its id, which its grants and data labels refer to. Default a new id. */
   id?: string
@@ -197,17 +201,17 @@ export function createConversation(options: ConversationOptions): Conversation {
     request: Pick<ModelRequest, 'messages' | 'toolChoice'>,
     { signal, onText, onWait }: SayOptions,
   ): Promise<{ reply: ModelReply; row: number; usage: ModelUsage | undefined }> {
-    const asked = model
-    const { reply, row } = await askModel(host, asked, {
+    const requestedModel = model
+    const { reply, row } = await askModel(host, requestedModel, {
       ...request,
       system: systemPrompt(host, options.system),
-      tools: offer.tools(asked),
+      tools: offer.tools(requestedModel),
       maxTokens,
       ...(signal !== undefined && { signal }),
       ...(onText !== undefined && { onText }),
       ...(onWait !== undefined && { onWait }),
     })
-    return { reply, row, usage: reply.usage && { model: asked.id, ...reply.usage } }
+    return { reply, row, usage: reply.usage && { model: requestedModel.id, ...reply.usage } }
   }
 
   async function run(
@@ -242,7 +246,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       })
       done.outcome
         .catch(lostCall)
-        .then((outcome) => takeLate(use.id, wanted.name, outcome))
+        .then((outcome) => takeLateResults(use.id, wanted.name, outcome))
         .catch((error: unknown) => process.emitWarning(`A late result was lost: ${reasonOf(error)}`))
       return
     }
@@ -280,24 +284,24 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   /** A call with a deferred question ended. */
-  function takeLate(id: string, name: string, outcome: ToolOutcome): void {
+  function takeLateResults(id: string, name: string, outcome: ToolOutcome): void {
     if (outcome.suspended === true) return
     late.push(lateResultMessages(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
-    if (!busy) tellLateWhereKept()
+    if (!busy) reportLateResults()
     if (id !== '') options.onLate?.(ended(id, name, outcome))
   }
 
   /** Between turns, late results are stored at once if possible; otherwise the next turn delivers them. */
-  function tellLateWhereKept(): void {
+  function reportLateResults(): void {
     try {
-      tellLate()
+      reportLateResult()
     } catch {
       // Another client continued the conversation, or the host is closed: the next turn reports it.
     }
   }
 
   /** Gives the model the results that arrived after the turn of their call. */
-  function tellLate(): void {
+  function reportLateResult(): void {
     for (let next = late[0]; next !== undefined; next = late[0]) {
       transcript.addNote(next)
       late.shift()
@@ -348,10 +352,10 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   function boundReached(ofReply: number, { calls }: Tally): string | undefined {
-    const over = (what: string, most: number): string =>
+    const overLimit = (what: string, most: number): string =>
       `This call was not run: ${what} may make ${most} tool calls. The person decides whether to continue.`
-    if (calls >= maxCalls) return over('one turn', maxCalls)
-    return ofReply >= maxCallsPerReply ? over('one reply', maxCallsPerReply) : undefined
+    if (calls >= maxCalls) return overLimit('one turn', maxCalls)
+    return ofReply >= maxCallsPerReply ? overLimit('one reply', maxCallsPerReply) : undefined
   }
 
   async function turn(say: SayOptions, tally: Tally): Promise<Turn> {
@@ -371,7 +375,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         return end('maxTokens')
       }
       const callsNotRun = await runAll(uses, reply.unreadable ?? {}, row, say, tally)
-      tellLate()
+      reportLateResult()
       const news = offer.update(model)
       if (news !== undefined) transcript.addLateResult(news)
       if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
@@ -387,7 +391,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       return await work()
     } finally {
       busy = false
-      tellLateWhereKept()
+      reportLateResults()
     }
   }
 
@@ -435,7 +439,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       alone(async () => {
         const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 }, calls: 0 }
         const words = typeof said === 'string' ? [userText(said)] : said
-        tellLate()
+        reportLateResult()
         transcript.begin(model.id, offer.update(model), words)
         try {
           return await turn(say, tally)
@@ -458,7 +462,7 @@ export function createConversation(options: ConversationOptions): Conversation {
           throw new McpError('INVALID', `${model.id} gave no summary. Try again, or use another model.`)
         return text
       }),
-    addLateResult: (name, call) => takeLate('', name, call),
+    addLateResult: (name, call) => takeLateResults('', name, call),
     compact(summary) {
       refuseWhileBusy()
       if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')

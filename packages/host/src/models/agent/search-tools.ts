@@ -124,8 +124,8 @@ function inspect(
   { names: wanted }: Record<string, unknown>,
   isOn: (tool: CatalogTool) => boolean,
 ): CallToolResult {
-  const asked = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : []
-  if (asked.length === 0)
+  const names = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : []
+  if (names.length === 0)
     return failed('inspect_tool needs "names": a list of tools that search_tools found.')
   const tools = new Map(
     host
@@ -133,7 +133,7 @@ function inspect(
       .filter(isOn)
       .map((entry) => [entry.name, entry]),
   )
-  const found = asked.slice(0, bounds.inspected).map((name) => {
+  const found = names.slice(0, bounds.inspected).map((name) => {
     const entry = tools.get(name)
     return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : shown(entry, 'full')
   })
@@ -154,8 +154,8 @@ function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
       Array.isArray(required) && required.includes(parameter) ? parameter : `${parameter}?`,
     )
   const words = oneLine([tool.title, tool.description].filter((part) => part !== undefined).join(': '))
-  const said = words.length > bounds.description ? `${words.slice(0, bounds.description)}…` : words
-  return `${name}(${parameters.join(', ')}${properties.length > 12 ? ', …' : ''})  ${said}`
+  const shortened = words.length > bounds.description ? `${words.slice(0, bounds.description)}…` : words
+  return `${name}(${parameters.join(', ')}${properties.length > 12 ? ', …' : ''})  ${shortened}`
 }
 
 /** As many of the parts as fit, and the number of the others. */

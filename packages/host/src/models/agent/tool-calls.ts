@@ -14,7 +14,7 @@ export interface ToolOutcome {
   decision?: Decision
   /** The row of the call, if it went through the broker. */
   activity?: number
-  /** The host was closed while the call waited for an answer; answering resumes it elsewhere. */
+  /** The host was closed while the call waited for an answer; answering resumes it in another program. */
   suspended?: boolean
   /** Tool calls of a program. */
   calls?: number

@@ -36,8 +36,8 @@ export function switched(
       )
     }
   }
-  const made = [...new Set(patterns)].map((pattern) => ({ pattern, on }))
-  const all = [...before.filter(({ pattern }) => !patterns.includes(pattern)), ...made]
+  const switches = [...new Set(patterns)].map((pattern) => ({ pattern, on }))
+  const all = [...before.filter(({ pattern }) => !patterns.includes(pattern)), ...switches]
   // Switches before the last "*" have no effect, nor does "on" before the first "off".
   const counted = all.slice(
     Math.max(

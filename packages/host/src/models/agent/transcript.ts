@@ -83,18 +83,18 @@ export class Transcript {
   }
 
   /** Starts a turn of the user. */
-  begin(model: string, told: string | undefined, said: readonly SamplingMessage[]): void {
+  begin(model: string, context: string | undefined, messages: readonly SamplingMessage[]): void {
     const message = (by: 'person' | 'host', one: SamplingMessage): ConversationEntry => ({
       kind: 'message',
       by,
       message: one,
     })
-    const words = said.findLast((one) => one.role === 'user' && wordsOf(one).trim() !== '')
+    const words = messages.findLast((one) => one.role === 'user' && wordsOf(one).trim() !== '')
     const title = this.#title === '' && words !== undefined ? shortened(wordsOf(words)) : ''
     this.#add(
       { kind: 'turn', model },
-      ...(told === undefined ? [] : [message('host', userText(told))]),
-      ...said.map((one) => message('person', one)),
+      ...(context === undefined ? [] : [message('host', userText(context))]),
+      ...messages.map((one) => message('person', one)),
       ...(title === '' ? [] : [{ kind: 'title' as const, title }]),
     )
   }

@@ -27,7 +27,7 @@ export interface ProgramProcess {
  */
 export function startProgram(
   job: Job,
-  hear: (message: FromProgram) => void,
+  onMessage: (message: FromProgram) => void,
   ended: (why: string) => void,
 ): ProgramProcess {
   const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore', 'ipc'], (stdio) =>
@@ -52,7 +52,7 @@ export function startProgram(
     // If it has exited already, `ended` was called.
     if (child.connected) child.send(message, () => {})
   }
-  child.on('message', hear)
+  child.on('message', onMessage)
   send({ type: 'job', job })
   return {
     answer: (id, answer) => send({ type: 'answer', id, answer }),

@@ -47,7 +47,7 @@ export async function runProgram(
   const stop = new AbortController()
   const abort = (): void => stop.abort(new McpError('CANCELLED', 'The program was ended'))
   const kept = new ContentHandles()
-  const told = { logs: [] as string[], shown: [] as ContentBlock[], calls: [] as CodeCall[] }
+  const output = { logs: [] as string[], shown: [] as ContentBlock[], calls: [] as CodeCall[] }
   const watched = new Watched(row)
   const running = new Set<Promise<void>>()
 
@@ -69,12 +69,12 @@ export async function runProgram(
   async function call(wanted: Extract<FromProgram, { type: 'call' }>): Promise<void> {
     const { id, server, tool } = wanted
     const entry = deps.tools.find((candidate) => candidate.server === server && candidate.tool.name === tool)
-    const at = told.calls.length
+    const at = output.calls.length
     const note = (outcome: CodeCall['outcome'], activity: number | null): void => {
-      told.calls[at] = { server, tool, outcome, activity }
+      output.calls[at] = { server, tool, outcome, activity }
     }
     note('unknown', null)
-    const over = watched.begin(server, tool)
+    const endCall = watched.begin(server, tool)
     let answer: object
     try {
       if (entry === undefined || at >= limits.calls) throw new Error(`${tool} of ${server} cannot be called`)
@@ -92,17 +92,17 @@ export async function runProgram(
       note('error', null)
       answer = { error: reasonWithFixes(error), denied: false }
     }
-    over()
+    endCall()
     process?.answer(id, JSON.stringify(answer))
   }
 
-  const hear = (message: FromProgram): void => {
+  const onMessage = (message: FromProgram): void => {
     if (message.type === 'end') ending.resolve(message)
-    else if (message.type === 'log') told.logs.push(message.text)
+    else if (message.type === 'log') output.logs.push(message.text)
     else if (message.type === 'show') {
       const block: ContentBlock | undefined =
         'text' in message ? { type: 'text', text: message.text } : kept.get(message.handle)
-      if (block !== undefined) told.shown.push(block)
+      if (block !== undefined) output.shown.push(block)
     } else if (!stop.signal.aborted) {
       const going = call(message).finally(() => running.delete(going))
       running.add(going)
@@ -111,13 +111,13 @@ export async function runProgram(
   const job: Job = { program, servers: names(deps.tools), ...limits }
   let process: ProgramProcess | undefined
   try {
-    process = startProgram(job, hear, (why) => giveUp({ outcome: 'error', error: why }))
+    process = startProgram(job, onMessage, (why) => giveUp({ outcome: 'error', error: why }))
     const ended = await ending.promise
     if (ended.outcome !== 'ok' && ended.outcome !== 'error') abort()
     await process.end()
     // A call that the program did not await still has an effect.
     await Promise.all(running)
-    return conclude(ended, told, limits.outputCharacters)
+    return conclude(ended, output, limits.outputCharacters)
   } finally {
     clock.clear()
     off()
@@ -350,10 +350,10 @@ function createClock(ms: number, out: () => void): Clock {
         clearTimeout(timer)
         left -= performance.now() - since
       }
-      let over = false
+      let isOver = false
       return () => {
-        if (over) return
-        over = true
+        if (isOver) return
+        isOver = true
         stops -= 1
         if (stops > 0 || timer === undefined) return
         since = performance.now()

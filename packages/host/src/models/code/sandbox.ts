@@ -21,7 +21,7 @@ const maxShown = 100
 /** Starts the program; returns the function that delivers call results to it. */
 export async function runInSandbox(
   job: Job,
-  tell: (message: FromProgram) => void,
+  send: (message: FromProgram) => void,
 ): Promise<(id: number, answer: string) => void> {
   // The engine does not count its allocations in WebAssembly, so the memory limit is set on the WebAssembly memory.
   const pages = Math.max(minPages, Math.ceil(job.memoryBytes / pageBytes))
@@ -35,29 +35,29 @@ export async function runInSandbox(
   let room = job.outputCharacters
   let lines = 0
   let shown = 0
-  let over = false
+  let isOver = false
   let usedMs = 0
   let since = 0
   let exhausted = false
 
   const end = (outcome: 'ok' | 'error' | 'limit', more: { value?: string; error?: string } = {}): void => {
-    if (over) return
-    over = true
-    tell({ type: 'end', outcome, ...more })
+    if (isOver) return
+    isOver = true
+    send({ type: 'end', outcome, ...more })
   }
 
   runtime.setInterruptHandler(() => {
     exhausted ||= usedMs + performance.now() - since > job.cpuMs
-    return exhausted || over
+    return exhausted || isOver
   })
 
   /** Runs pending jobs of the program until it waits or ends. */
   function go(step: () => void): void {
-    if (over) return
+    if (isOver) return
     since = performance.now()
     try {
       step()
-      for (let more = true; more && !exhausted && !over; ) {
+      for (let more = true; more && !exhausted && !isOver; ) {
         const jobs = runtime.executePendingJobs()
         if (jobs.error) {
           failed(vm, jobs.error)
@@ -110,7 +110,7 @@ export async function runInSandbox(
     }
     const id = calls
     waiting.set(id, promise)
-    tell({
+    send({
       type: 'call',
       id,
       server: vm.getString(server),
@@ -124,16 +124,16 @@ export async function runInSandbox(
     if (shown > maxShown) return
     const number = vm.getNumber(handle)
     if (number >= 0) {
-      tell({ type: 'show', handle: number })
+      send({ type: 'show', handle: number })
       return
     }
     const kept = bounded(vm.getString(text))
-    if (kept !== undefined) tell({ type: 'show', text: kept })
+    if (kept !== undefined) send({ type: 'show', text: kept })
   })
   const log = vm.newFunction('log', (text) => {
     lines += 1
     const kept = lines > maxLines ? undefined : bounded(vm.getString(text))
-    if (kept !== undefined) tell({ type: 'log', text: kept })
+    if (kept !== undefined) send({ type: 'log', text: kept })
   })
   const done = vm.newFunction('done', (value) => {
     const text = vm.getString(value)
@@ -142,9 +142,9 @@ export async function runInSandbox(
   const thrown = vm.newFunction('failed', (error) => fail(vm.getString(error)))
 
   go(() => {
-    const made = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
+    const createApi = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
     const list = vm.newString(JSON.stringify(job.servers))
-    const run = vm.unwrapResult(vm.callFunction(made, vm.undefined, call, show, log, list))
+    const run = vm.unwrapResult(vm.callFunction(createApi, vm.undefined, call, show, log, list))
     const program = compiled(vm, job.program)
     if ('problem' in program) fail(program.problem)
     else {

@@ -1,6 +1,6 @@
 /** The dates of a trip, in ISO form. */
 interface Span {
-  /** Undefined if the text only says when the trip ends. */
+  /** Undefined if the text has only the end of the trip. */
   start: string | undefined
   end: string | undefined
   /** Assumptions, in words. */
@@ -150,7 +150,7 @@ function spanIn(
   }
 }
 
-/** Two ISO dates are a period, whatever is between them. */
+/** Two ISO dates are a period, with any text between them. */
 function isIso(text: string, ...mentions: Mention[]): boolean {
   return mentions.every(({ from, to }) => /^\d{4}-\d{2}-\d{2}$/.test(text.slice(from, to)))
 }

@@ -13,7 +13,7 @@ const charactersPerToken = 3
 
 /**
  * A rule-based planner for use without a language model: it plans and books trips with a travel server's tools, ranks flights
- * that a server lists, and declines everything else. It always says what it is.
+ * that a server lists, and declines everything else. Every reply states that it comes from the offline planner.
  */
 export const offlineModel: Model = {
   id: 'offline',
@@ -141,7 +141,7 @@ function cost(flight: Listed, wanted: string, cheapest: number, quickest: number
     (flight.price / cheapest) * (/cheap/i.test(wanted) ? 3 : 1) +
     0.8 * (flight.minutes / quickest) +
     0.25 * flight.stops +
-    (leavesAsWanted(flight, wanted) === false ? 1.2 : 0) +
+    (declines(flight, wanted) === false ? 1.2 : 0) +
     (tooManyStops || notDirect ? 10 : 0)
   )
 }
@@ -156,7 +156,7 @@ function partIn(wanted: string): string | undefined {
   return /\b(morning|afternoon|evening)\b/i.exec(wanted)?.[1]?.toLowerCase()
 }
 
-function leavesAsWanted({ hour }: Listed, wanted: string): boolean | undefined {
+function declines({ hour }: Listed, wanted: string): boolean | undefined {
   const part = partIn(wanted)
   const span = part === undefined ? undefined : partsOfDay[part]
   if (span === undefined || hour === undefined) return undefined
@@ -179,7 +179,7 @@ function reasons(flight: Listed, wanted: string, cheapest: number, quickest: num
 }
 
 function timeOfDay(flight: Listed, wanted: string): string | undefined {
-  const fits = leavesAsWanted(flight, wanted)
+  const fits = declines(flight, wanted)
   if (fits === undefined) return undefined
   const part = partIn(wanted)
   return fits ? `leaves in the ${part} as you prefer` : `leaves at ${flight.hour} h, not in the ${part}`

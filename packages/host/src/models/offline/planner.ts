@@ -40,10 +40,10 @@ const thanks =
 export function planTrip(request: ModelRequest, today: Date): Move | undefined {
   const tools = new Map((request.tools ?? []).map((tool) => [baseName(tool.name), tool]))
   const all = personTexts(request.messages)
-  const said = all.at(-1)
-  const isLast = said?.index === request.messages.length - 1
-  if (isLast && smallTalk.test(said.text)) return undefined
-  if (isLast && thanks.test(said.text))
+  const lastMessage = all.at(-1)
+  const isLast = lastMessage?.index === request.messages.length - 1
+  if (isLast && smallTalk.test(lastMessage.text)) return undefined
+  if (isLast && thanks.test(lastMessage.text))
     return say('You are welcome. Name a destination to plan another trip.')
   const texts = all.filter(({ text }) => !smallTalk.test(text) && !thanks.test(text))
   const start = tripStart(
@@ -265,7 +265,7 @@ function summary(plan: Plan, city: string, booking: Done): string {
   const { trip } = plan
   if (plan.spoke > booking.index)
     return `Your trip to ${city} is booked. Name another destination to plan the next one.`
-  const told = (tool: string, good: (done: Done) => string, bad: string): string[] => {
+  const sentencesFor = (tool: string, good: (done: Done) => string, bad: string): string[] => {
     const done = latest(plan, tool)
     if (done === undefined) return []
     return [done.isError ? `${bad}: ${firstLine(forPerson(plan, done.text))}` : good(done)]
@@ -274,8 +274,16 @@ function summary(plan: Plan, city: string, booking: Done): string {
   return [
     `Your trip to ${city} is planned:`,
     ...booking.text.split('\n').filter((line) => /^(Booked|Flights|[A-Z].* night)/.test(line)),
-    ...told('createCalendarEvent', (done) => `Calendar: ${firstLine(done.text)}`, 'Not in your calendar'),
-    ...told('saveItinerary', (done) => `Itinerary: ${firstLine(done.text)}`, 'No itinerary was saved'),
+    ...sentencesFor(
+      'createCalendarEvent',
+      (done) => `Calendar: ${firstLine(done.text)}`,
+      'Not in your calendar',
+    ),
+    ...sentencesFor(
+      'saveItinerary',
+      (done) => `Itinerary: ${firstLine(done.text)}`,
+      'No itinerary was saved',
+    ),
     ...emails.map((done) => `E-mail: ${firstLine(done.text)}`),
     ...trip.assumed.map((words) => `I assumed that ${words}.`),
   ]

@@ -18,7 +18,7 @@ export interface Trip {
   emails: string[]
   /** Assumptions, in words. */
   assumed: string[]
-  /** Whether the user wants more than a list of flights. */
+  /** Whether the request is for more than a list of flights. */
   book: boolean
 }
 

@@ -215,7 +215,7 @@ export function requestTokens({
   messages,
   tools,
 }: Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools'>): number {
-  const said = messages.reduce(
+  const characters = messages.reduce(
     (sum, { content }) =>
       sum +
       tokensPerMessage +
@@ -223,7 +223,7 @@ export function requestTokens({
     0,
   )
   const offered = tools === undefined ? 0 : textTokens(JSON.stringify(tools))
-  return said + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
+  return characters + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
 }
 
 /** Tokens of a reply, estimated in the same way if its model does not report them. */

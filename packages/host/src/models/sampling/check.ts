@@ -48,7 +48,7 @@ export function resultFault(params: CreateMessageParams, result: CreateMessageRe
   return usesFault(params, blocks)
 }
 
-/** Why a model's reply cannot be passed on; undefined when it can. */
+/** Why a model's reply is not a valid result of `sampling/createMessage`; undefined if it is. */
 export function replyFault(params: CreateMessageParams, reply: ModelReply): string | undefined {
   return usesFault(params, blocksOf(reply.content))
 }

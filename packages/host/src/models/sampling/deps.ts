@@ -77,14 +77,14 @@ export async function stepped<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   try {
-    return await whileWanted(work, signal)
+    return await untilAborted(work, signal)
   } catch (error) {
     step.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
     throw error
   }
 }
 
-function whileWanted<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+function untilAborted<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
     if (signal.aborted) return abort()

@@ -144,7 +144,7 @@ function textOf({ id, server, detail }: Activity): ContextText[] {
   if (said === '') return []
   const label = oneLine(`${tool} ${JSON.stringify(args ?? {})}`)
   const whole = `${label} of ${server} gave:\n${said}`
-  const over = whole.length - maxCharacters
-  const text = over > 0 ? `${whole.slice(0, maxCharacters)}… [${over} more characters]` : whole
+  const excess = whole.length - maxCharacters
+  const text = excess > 0 ? `${whole.slice(0, maxCharacters)}… [${excess} more characters]` : whole
   return [{ id: String(id), server, label, text, tokens: estimateTokens(text) }]
 }

@@ -152,7 +152,7 @@ type Outcome = { result: CreateMessageResult } | { again: string }
 
 /** The newest response with those before it, which the user compares. */
 export interface Candidates {
-  made: Generated
+  generated: Generated
   earlier: readonly SamplingCandidate[]
   /** Why no further response could be generated. */
   problem?: string
@@ -164,7 +164,7 @@ export interface Candidates {
  */
 export async function reviewResult(
   params: CreateMessageParams,
-  { made, earlier, ...failed }: Candidates,
+  { generated: made, earlier, ...failed }: Candidates,
   choice: ModelChoice,
   spending: Spending,
   passage: SamplingRequest,
@@ -247,8 +247,8 @@ export async function reviewResult(
       step.close('error', { by, reason: problem })
       continue
     }
-    const told = answer.result === undefined ? chosen.result : frozenCopy(answer.result)
-    problem = resultFault(params, told)
+    const finalResult = answer.result === undefined ? chosen.result : frozenCopy(answer.result)
+    problem = resultFault(params, finalResult)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
       continue
@@ -258,12 +258,12 @@ export async function reviewResult(
     }
     step.close('allowed', {
       by,
-      edited: canonical(told) !== canonical(chosen.result),
+      edited: canonical(finalResult) !== canonical(chosen.result),
       ...(answer.chosen !== undefined && { chosen: answer.chosen, model: chosen.model }),
-      ...(canonical(told) !== canonical(result) && { result: told }),
+      ...(canonical(finalResult) !== canonical(result) && { result: finalResult }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })
-    return { result: told }
+    return { result: finalResult }
   }
   throw new Error(`The answer could not be used: ${problem}`)
 }

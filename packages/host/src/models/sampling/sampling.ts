@@ -95,22 +95,22 @@ export function createSampling(deps: SamplingDeps): Sampling {
     passage: SamplingRequest,
   ): Promise<CreateMessageResult> {
     let agreed = await reviewRequest(asked, choice, spending, passage, parts)
-    let candidates: Candidates = { made: await generate(agreed, spending, passage, parts), earlier: [] }
+    let candidates: Candidates = { generated: await generate(agreed, spending, passage, parts), earlier: [] }
     for (;;) {
       const outcome = await reviewResult(agreed.params, candidates, agreed.choice, spending, passage, parts)
       if ('result' in outcome) return outcome.result
       const next = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
-      const { made, earlier } = candidates
+      const { generated: made, earlier } = candidates
       try {
         candidates = {
-          made: await generate(next, spending, passage, parts),
+          generated: await generate(next, spending, passage, parts),
           earlier: [...earlier, { model: agreed.choice.model, ...made }].slice(-maxEarlier),
         }
         agreed = next
       } catch (error) {
         if (passage.signal.aborted) throw error
         // The user can still send what was generated before.
-        candidates = { made, earlier, problem: reasonOf(error) }
+        candidates = { generated: made, earlier, problem: reasonOf(error) }
       }
     }
   }
@@ -139,9 +139,9 @@ export function createSampling(deps: SamplingDeps): Sampling {
       signal: context.signal,
     }
     try {
-      const told = await carry(given, passage, causeRow)
-      row.close('ok', { model: told.model })
-      return told
+      const response = await carry(given, passage, causeRow)
+      row.close('ok', { model: response.model })
+      return response
     } catch (error) {
       throw ended(error, passage)
     }
@@ -244,9 +244,9 @@ function createService(
       const grant = grants.remove(id)
       if (grant === undefined) return false
       const { server, stage } = grant
-      const what = stage === 'request' ? 'asks models' : 'is told by models'
+      const what = stage === 'request' ? 'sends to models' : 'gets from models'
       const kind: Activity['kind'] = 'sampling'
-      const summary = `What ${server} ${what} is looked at again`
+      const summary = `What ${server} ${what} is reviewed again`
       recorder.note({ kind, server, summary, detail: { ...grant } }, 'revoked')
       return true
     },

@@ -2,7 +2,7 @@ import MiniSearch from 'minisearch'
 import { isRecord } from '../../shared/json.ts'
 import type { CatalogTool, ToolMatch, ToolSearchResult, ToolSearchService } from '../../types/index.ts'
 import { createMeter } from './meter.ts'
-import { synonyms, wish, words } from './words.ts'
+import { parseQuery, synonyms, words } from './words.ts'
 
 interface Entry {
   id: string
@@ -76,7 +76,7 @@ export class ToolIndex {
 
   /** Every word counts once, by its best form; tools that match more words rank higher. */
   #scores(query: string): Map<string, number> {
-    const { words: all, verbs } = wish(query)
+    const { words: all, verbs } = parseQuery(query)
     const asked = all.slice(0, bounds.words)
     const scores = new Map<string, { score: number; answered: number }>()
     for (const [at, word] of asked.entries()) {

@@ -141,7 +141,7 @@ export class ServerConnection {
     this.#options.onLists()
   }
 
-  /** Reconnects immediately, whatever the state. Resolves when the server is ready or failed. */
+  /** Reconnects immediately, in any state. Resolves when the server is ready or failed. */
   async reconnect(): Promise<void> {
     await this.#restart({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
   }
@@ -343,8 +343,8 @@ export class ServerConnection {
   #fetched(client: Client): void {
     const { problem } = this.#listCache
     if (problem !== undefined) {
-      const told = this.state.state === 'degraded' && this.state.reason === problem.reason
-      if (!told) this.#become({ state: 'degraded', ...problem })
+      const wasReported = this.state.state === 'degraded' && this.state.reason === problem.reason
+      if (!wasReported) this.#become({ state: 'degraded', ...problem })
     } else {
       const { era, revision } = client.server
       if (this.state.state !== 'ready') this.#become({ state: 'ready', era, revision })

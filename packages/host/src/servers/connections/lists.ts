@@ -294,7 +294,7 @@ function isListOfRecords(list: unknown): boolean {
   return Array.isArray(list) && list.every(isRecord)
 }
 
-/** Who the server lists things to: the account, or whatever it is given to know the caller by. */
+/** Identifies the principal for which the server lists definitions: the account, or the credentials in its configuration. */
 export function principalOf(name: string, config: ServerConfig): string {
   return 'url' in config
     ? fingerprint({ account: name, headers: config.headers, auth: config.auth })

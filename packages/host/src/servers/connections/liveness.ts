@@ -180,7 +180,7 @@ export class IdleTimer {
     if (traffic.isBusy) return this.#afterMs
     const latest = Math.max(this.#usedMs, traffic.lastMs)
     const idle = latest + this.#afterMs - now
-    const held = [...this.#conversations.values()].map((since) => since + conversationMs - now)
-    return Math.max(0, idle, ...held)
+    const remainingMs = [...this.#conversations.values()].map((since) => since + conversationMs - now)
+    return Math.max(0, idle, ...remainingMs)
   }
 }

@@ -68,7 +68,7 @@ export class Opener {
     const { onStderr, onWarning } = this.#options
     const sinceMs = performance.now()
     this.#login = 'url' in config ? await login(config) : undefined
-    const said = new StderrFilter(onStderr, onWarning)
+    const stderr = new StderrFilter(onStderr, onWarning)
     const traffic = new Traffic(() => performance.now())
     const tap = this.#options.tap()
     let pid: number | undefined
@@ -84,13 +84,13 @@ export class Opener {
         limitMs: connectTimeoutMs,
         fetch: tap.fetch,
         connect: this.#connectOptions(traffic, tap),
-        onStderr: (text) => said.push(text),
+        onStderr: (text) => stderr.push(text),
         onStart: (started) => {
           pid = started
         },
       }),
     )
-    return { client, traffic, pid, sinceMs, ended: () => said.end() }
+    return { client, traffic, pid, sinceMs, ended: () => stderr.end() }
   }
 
   /** Runs work during which the user is not asked for a login. */
@@ -269,7 +269,7 @@ function revisionsFor({ config, revisions }: DialOptions): readonly ProtocolVers
   )
 }
 
-/** Whether a failure may come from a changed era; an unreachable server says nothing about that. */
+/** Whether a failure may come from a changed era; an unreachable server is no evidence of that. */
 function mayBeOther(error: unknown): boolean {
   if (!(error instanceof McpError)) return true
   const { code, details } = error
@@ -337,16 +337,16 @@ export class StderrFilter {
   readonly #now: () => number
   #since = Number.NEGATIVE_INFINITY
   #chars = 0
-  #left = 0
+  #suppressed = 0
 
   constructor(
     pass: (text: string) => void,
-    tell: (message: string) => void,
+    warn: (message: string) => void,
     { maxChars, windowMs }: StderrFilterBounds = bounds,
     now: () => number = () => performance.now(),
   ) {
     this.#pass = pass
-    this.#emit = tell
+    this.#emit = warn
     this.#maxChars = maxChars
     this.#windowMs = windowMs
     this.#now = now
@@ -359,18 +359,19 @@ export class StderrFilter {
     }
     const kept = text.slice(0, Math.max(0, this.#maxChars - this.#chars))
     this.#chars += kept.length
-    const first = this.#left === 0
-    this.#left += text.length - kept.length
+    const first = this.#suppressed === 0
+    this.#suppressed += text.length - kept.length
     if (kept !== '') this.#pass(kept)
-    if (first && this.#left > 0) {
+    if (first && this.#suppressed > 0) {
       this.#emit(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
     }
   }
 
   /** Reports how much was dropped, and starts a new window. */
   end(): void {
-    if (this.#left > 0) this.#emit(`${this.#left} characters that it wrote to stderr were not shown`)
-    this.#left = 0
+    if (this.#suppressed > 0)
+      this.#emit(`${this.#suppressed} characters that it wrote to stderr were not shown`)
+    this.#suppressed = 0
     this.#chars = 0
   }
 }

@@ -83,14 +83,14 @@ async function diagnoseProgram(
   const program = await chart.step('command', () => findProgram(config))
   await chart.step('executable', () => mayRun(program ?? ''))
   const box = config.sandbox ? await chart.step('sandbox', () => enclosed(config)) : undefined
-  let said = ''
+  let stderr = ''
   let tried: Tried | undefined
   await chart.step('start', async () => {
     const onStderr = (text: string): void => {
-      said = (said + text).slice(-maxOutputChars)
+      stderr = (stderr + text).slice(-maxOutputChars)
     }
     tried = await tryToConnect(stdio({ ...(box?.launch ?? config), onStderr }), options(config, signal))
-    return checkStart(tried, said)
+    return checkStart(tried, stderr)
   })
   await finish(chart, () => tried, 'output')
   await box?.closed()
@@ -112,15 +112,15 @@ async function diagnoseAddress(
   chart: DoctorSteps,
   { login, env, signal }: Pick<DiagnoseOptions, 'login' | 'env' | 'signal'>,
 ): Promise<void> {
-  const place = await chart.step('address', async () => readAddress(config.url, env))
+  const url = await chart.step('address', async () => readAddress(config.url, env))
   const fetch = fetchIn(env)
   const headers = config.headers ?? {}
-  if (place?.proxy !== undefined) chart.skip('dns', `the proxy ${shownProxy(place.proxy)} resolves the name`)
-  else await chart.step('dns', () => needed(place, resolveName))
-  await chart.step('tcp', () => needed(place, (at) => openPort(at, signal)))
-  if (place?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
-  else await chart.step('tls', () => needed(place, (at) => greetTls(at, signal)))
-  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, fetch, signal)))
+  if (url?.proxy !== undefined) chart.skip('dns', `the proxy ${shownProxy(url.proxy)} resolves the name`)
+  else await chart.step('dns', () => needed(url, resolveName))
+  await chart.step('tcp', () => needed(url, (at) => openPort(at, signal)))
+  if (url?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
+  else await chart.step('tls', () => needed(url, (at) => greetTls(at, signal)))
+  const answer = await chart.step('http', () => needed(url, (at) => askHttp(at, headers, fetch, signal)))
   const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
   let tried: Tried | undefined
   const signedIn = answer?.status === 401 ? await login(config) : undefined
@@ -282,14 +282,14 @@ async function tryToConnect(target: ClientTransportFactory, options: ConnectOpti
 }
 
 /** Whether the process runs. */
-function checkStart({ error }: Tried, said: string): { finding: Finding; found: true } {
+function checkStart({ error }: Tried, stderr: string): { finding: Finding; found: true } {
   if (!(error instanceof McpError)) return { finding: { message: 'it runs' }, found: true }
   const { code, details, message } = error
   if (code === 'CONNECT_FAILED' && !('exitCode' in details))
     throw new StepFailure(message, 'Start it by hand in a terminal, where it says more.')
   const ended = /exited with code|was ended by|closed its/.test(message)
   if (!ended) return { finding: { message: 'it runs' }, found: true }
-  const last = said.trim().split('\n').at(-1) ?? ''
+  const last = stderr.trim().split('\n').at(-1) ?? ''
   const advice =
     last === ''
       ? 'Start it by hand in a terminal, where it says more.'

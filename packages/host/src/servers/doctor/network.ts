@@ -49,7 +49,7 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
     if (code === 'ENOTFOUND')
       throw new StepFailure(
         `there is no host "${host}"`,
-        'Look for a slip in the address, or join the network (VPN) that knows it.',
+        'Check the host name for a typing error, or connect to the network (VPN) in which it exists.',
       )
     throw new StepFailure(
       `the name service does not answer (${code})`,
@@ -237,7 +237,7 @@ export function checkAccess(
   }
   if (status === 403)
     throw new StepFailure(
-      'it knows you and says no (403)',
+      'it accepts the credentials but denies access (403)',
       'Ask its operator for access, or for a token with more scopes.',
     )
   return {

@@ -27,6 +27,7 @@ export interface BundleOptions {
 
 /** A bundle (`.mcpb`) that was read and not yet unpacked. */
 export interface Bundle {
+  /** The configuration entry that its installation adds, and the findings about it. */
   readonly plan: InstallPlan
   /** The target folder. */
   readonly folder: string
@@ -233,9 +234,9 @@ export function readManifest(text: string, platform: NodeJS.Platform): Manifest 
   if (Array.isArray(platforms) && !platforms.includes(platform)) {
     throw invalid(`is made for ${oneLine(platforms.map(inWords).join(', '))}, and this is ${platform}`)
   }
-  const { author, user_config: asked = {} } = manifest
+  const { author, user_config: userConfig = {} } = manifest
   const by = isRecord(author) ? author['name'] : author
-  const needs = Object.entries(object(asked, 'user_config'))
+  const needs = Object.entries(object(userConfig, 'user_config'))
   return {
     name,
     version,

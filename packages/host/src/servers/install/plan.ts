@@ -190,7 +190,7 @@ const runners: Readonly<Record<string, Runner>> = {
 /**
  * A published server must run one package of a public registry in one exact version, so that later starts run exactly what the
  * user approved.
- * @throws McpError 'INVALID' that says what is wrong, why, and what to do
+ * @throws McpError 'INVALID' with the problem, the reason and a suggested fix
  */
 function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecord>): void {
   if ('url' in config) return

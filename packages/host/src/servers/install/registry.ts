@@ -164,6 +164,7 @@ function reasonBelow(error: unknown): string {
 
 /** The bundle of a published server. */
 export interface PublishedBundle {
+  /** Where the bundle is downloaded. */
   readonly url: string
   /** SHA-256 in hexadecimal. */
   readonly hash: string
@@ -200,6 +201,7 @@ export interface FetchBundleOptions {
   fetch?: Fetch
   /** The environment with proxy variables. Default `process.env`. */
   env?: ConfigEnvironment
+  /** Aborts the download. */
   signal?: AbortSignal
 }
 
@@ -211,7 +213,7 @@ export async function fetchBundle(
   { url, hash }: Pick<PublishedBundle, 'url' | 'hash'>,
   { env = process.env, fetch: get = fetchIn(env), signal }: FetchBundleOptions = {},
 ): Promise<Uint8Array> {
-  const place = placeIn(url)
+  const place = parseAddress(url)
   const soon = AbortSignal.timeout(withinMs)
   const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
   let bytes: Buffer
@@ -232,7 +234,7 @@ export async function fetchBundle(
   )
 }
 
-function placeIn(url: string): URL {
+function parseAddress(url: string): URL {
   const place = URL.parse(url)
   if (place !== null && (place.protocol === 'https:' || isHere(place))) return place
   throw new McpError('INVALID', `${oneLine(url)} is no address of a bundle: it must begin with https`)
@@ -243,8 +245,8 @@ function isHere({ protocol, hostname }: URL): boolean {
 }
 
 /** Follows a few redirects, only to https URLs outside this machine. */
-async function reached(place: URL, get: Fetch, signal: AbortSignal): Promise<Response> {
-  let at = place
+async function reached(url: URL, get: Fetch, signal: AbortSignal): Promise<Response> {
+  let at = url
   for (let hop = 0; ; hop++) {
     const response = await get(at, { redirect: 'manual', signal })
     const { status, headers } = response
@@ -259,7 +261,7 @@ async function reached(place: URL, get: Fetch, signal: AbortSignal): Promise<Res
     ) {
       throw new McpError(
         'INVALID',
-        `${place.host} sends on to ${oneLine(location)}, which is no address of a bundle`,
+        `${url.host} sends on to ${oneLine(location)}, which is no address of a bundle`,
       )
     }
     at = next

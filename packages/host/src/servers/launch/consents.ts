@@ -36,7 +36,7 @@ interface ConsentDeps {
 }
 
 /** `written`: the identity without the values of its variables. */
-type Wanted = ConsentNeeded & { identity: string; written: string }
+type ConsentRequest = ConsentNeeded & { identity: string; written: string }
 
 const changedElsewhere: TrustFinding = {
   severity: 'warning',
@@ -51,7 +51,7 @@ export class Consents implements ConsentService {
   readonly #deps: ConsentDeps
   /** The refusals of this run, by identity. */
   readonly #refused = new Set<string>()
-  readonly #asking = new Map<string, Promise<void>>()
+  readonly #openQuestions = new Map<string, Promise<void>>()
 
   constructor(deps: ConsentDeps) {
     this.#deps = deps
@@ -107,12 +107,12 @@ export class Consents implements ConsentService {
       const wanted = await this.#pending(server, config)
       if (wanted === undefined) return
       if (this.#refused.has(wanted.identity)) throw refusedStart(server)
-      const asking =
-        this.#asking.get(wanted.identity) ??
-        this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
-      this.#asking.set(wanted.identity, asking)
+      const openQuestion =
+        this.#openQuestions.get(wanted.identity) ??
+        this.#ask(wanted, config, signal).finally(() => this.#openQuestions.delete(wanted.identity))
+      this.#openQuestions.set(wanted.identity, openQuestion)
       // Files may have changed while the question was open: what starts is compared with what was approved.
-      await asking
+      await openQuestion
     }
   }
 
@@ -123,12 +123,12 @@ export class Consents implements ConsentService {
   }
 
   /** Removes refusals: the user requested to be asked again. */
-  again(): void {
+  askAgain(): void {
     this.#refused.clear()
   }
 
   /** Only configurations that another author may have written need consent. */
-  async #pending(server: string, config: ServerConfig): Promise<Wanted | undefined> {
+  async #pending(server: string, config: ServerConfig): Promise<ConsentRequest | undefined> {
     const { table, redactor, agreeToAll, lastIdentity } = this.#deps
     if (config.from?.layer !== 'project' || agreeToAll) return undefined
     const { identity: written, command, findings, given, program } = await described(config, this.#deps)
@@ -154,12 +154,12 @@ export class Consents implements ConsentService {
     }
   }
 
-  #agree({ identity, file, server, command }: Wanted): void {
+  #agree({ identity, file, server, command }: ConsentRequest): void {
     this.#refused.delete(identity)
     this.#deps.table.put({ identity, file, server, command, at: new Date().toISOString() })
   }
 
-  async #ask(wanted: Wanted, config: ServerConfig, signal: AbortSignal): Promise<void> {
+  async #ask(wanted: ConsentRequest, config: ServerConfig, signal: AbortSignal): Promise<void> {
     const { questions, recorder, redactor } = this.#deps
     const { server, file, command, program, given, findings, before } = wanted
     const changed = before === undefined ? {} : { before }

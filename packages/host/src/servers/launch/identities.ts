@@ -99,9 +99,9 @@ export class Identities {
     return credentials.exclusive(name, async () => {
       const kept = await credentials.get(name)
       if (kept !== undefined) return kept
-      const made = randomBytes(32).toString('base64')
-      await credentials.set(name, made)
-      return made
+      const newKey = randomBytes(32).toString('base64')
+      await credentials.set(name, newKey)
+      return newKey
     })
   }
 }

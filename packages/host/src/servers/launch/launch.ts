@@ -57,7 +57,7 @@ export class Launch {
   readonly #consents: Consents
   readonly #redactor: SecretRedactor
   readonly #store: SecretStore
-  readonly #around: Surroundings
+  readonly #surroundings: Surroundings
   readonly #answer: ReturnType<typeof createSecrets>['answer']
   readonly #onWarning: LaunchDeps['onWarning']
   readonly #redactFor: HostOptions['redactFor']
@@ -81,7 +81,7 @@ export class Launch {
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor
-    this.#around = { env, home }
+    this.#surroundings = { env, home }
     this.#store = options.secrets ?? memorySecrets()
     const ask: Parameters<typeof createSecrets>[0]['ask'] = (...asked) =>
       askInput(questions, recorder, ...asked)
@@ -114,7 +114,7 @@ export class Launch {
 
   /**
    * The configuration to start or connect to. It contains secrets and is only for the connection.
-   * @throws McpError 'INVALID' that says what is missing, or the reason of the signal
+   * @throws McpError 'INVALID' that names what is missing, or the reason of the signal
    */
   prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
     // A user or a keychain may never answer.
@@ -134,9 +134,9 @@ export class Launch {
     const variables = await this.#machineVariables(server, config, resolved, signal)
     if (config.from?.layer !== 'project') return withMachineVariables(resolved, variables)
     await this.#consents.admit(server, config, signal)
-    const place = await resolveCommand({ ...resolved, from: config.from }, this.#around)
-    if (place.isApart) await mkdir(place.cwd, { recursive: true, mode: 0o700 })
-    return withMachineVariables(startedAs(resolved, place), variables)
+    const command = await resolveCommand({ ...resolved, from: config.from }, this.#surroundings)
+    if (command.isApart) await mkdir(command.cwd, { recursive: true, mode: 0o700 })
+    return withMachineVariables(startedAs(resolved, command), variables)
   }
 
   /** The machine's variables that a server gets. Those with credentials need approval once. */
@@ -147,7 +147,7 @@ export class Launch {
     signal: AbortSignal,
   ): Promise<MachineVariable[]> {
     const given: MachineVariable[] = []
-    for (const variable of variablesFor(resolved, this.#around.env)) {
+    for (const variable of variablesFor(resolved, this.#surroundings.env)) {
       const { name, value, isCredential } = variable
       if (!isCredential) {
         given.push(variable)
@@ -169,11 +169,11 @@ export class Launch {
     file: string | undefined,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const kept = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
-    const whom = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
-    const description = `your choice: ${name} of your environment holds credentials. Give it to ${whom}? (The answer is kept with the secrets as "${kept}"; remove it there to be asked again.)`
+    const action = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
+    const recipients = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
+    const description = `your choice: ${name} of your environment holds credentials. Give it to ${recipients}? (The answer is kept with the secrets as "${action}"; remove it there to be asked again.)`
     try {
-      return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] }, signal)
+      return await this.#answer(action, server, { id: name, description, options: ['no', 'yes'] }, signal)
     } catch {
       // Without a store there is no stored answer.
       return undefined
@@ -202,7 +202,7 @@ export class Launch {
     const readable = await (this.#store.readable?.() ?? Promise.resolve([])).catch(() => [])
     for (const { name, value } of readable) this.#redactor.add(value, markOf(name), name)
     for (const config of (await this.#redactFor?.()) ?? [])
-      learnVariables(config, this.#around.env, this.#redactor)
+      learnVariables(config, this.#surroundings.env, this.#redactor)
   }
 
   /** Registers values that a configuration contains under secret-like names. */
@@ -223,8 +223,8 @@ export class Launch {
   }
 
   /** Asks again about refusals. */
-  again(): void {
-    this.#consents.again()
+  askAgain(): void {
+    this.#consents.askAgain()
   }
 }
 

@@ -4,8 +4,11 @@ import type { StdioServerConfig } from '../../types/index.ts'
 
 /** A variable that configures network access and package sources of programs. */
 export interface MachineVariable {
+  /** The name of the variable, in the case in which it is set. */
   name: string
+  /** Its value in the environment of this process. */
   value: string
+  /** What it configures. */
   kind: Kind
   /** Whether it contains a user name, a password or a token. */
   isCredential: boolean

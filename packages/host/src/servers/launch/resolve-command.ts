@@ -57,7 +57,7 @@ export async function resolveCommand(
   const fetches = runsPackage(command, args)
   const isApart = fetches && config.cwd === undefined
   const base = resolve(config.cwd ?? '.')
-  const cwd = isApart ? apart(config, around, isForeign) : base
+  const cwd = isApart ? separateFolder(config, around, isForeign) : base
   const path = searchPath(config, around, (folder) => !fetches || !isForeign(folder), base)
   const file = await findProgram(command, { path: path ?? '', cwd: base, env: around.env })
   const left =
@@ -87,8 +87,8 @@ export async function resolveCommand(
  * The configuration that is actually started.
  * @throws McpError 'CONNECT_FAILED' for a program that fetches packages and exists only in the project
  */
-export function startedAs(config: StdioServerConfig, place: ResolvedCommand): StdioServerConfig {
-  const { file, args, cwd, isApart, path, left } = place
+export function startedAs(config: StdioServerConfig, command: ResolvedCommand): StdioServerConfig {
+  const { file, args, cwd, isApart, path, left } = command
   if (left !== undefined) {
     throw new McpError(
       'CONNECT_FAILED',
@@ -107,7 +107,7 @@ export function startedAs(config: StdioServerConfig, place: ResolvedCommand): St
 }
 
 /** A folder for the servers of one file, without project files. */
-function apart(
+function separateFolder(
   { from }: StdioServerConfig,
   { env, home }: Surroundings,
   isForeign: (path: string) => boolean,

@@ -60,12 +60,12 @@ export function createLogin(options: LoginOptions): Login {
   return {
     auth,
     async during(mode, work) {
-      const mine = { mode }
-      under.push(mine)
+      const ownMode = { mode }
+      under.push(ownMode)
       try {
         return await work()
       } finally {
-        under.splice(under.indexOf(mine), 1)
+        under.splice(under.indexOf(ownMode), 1)
       }
     },
     revoke: () => auth.revoke(config.url),
@@ -94,7 +94,7 @@ function redirectFor(
 ): Redirect {
   return {
     async begin(last) {
-      const way = mode()
+      const loginMode = mode()
       const session = await loopback({
         timeoutMs: loginTimeoutMs,
         open,
@@ -105,10 +105,10 @@ function redirectFor(
         close: () => session.close(),
         async open(url, signal) {
           const page = pageAt(url)
-          if (way === 'quietly') throw new SignInNeeded(page)
+          if (loginMode === 'quietly') throw new SignInNeeded(page)
           // Other programs with the same credentials wait for this login, so it has a time limit.
           const soon = AbortSignal.any([signal, AbortSignal.timeout(loginTimeoutMs)])
-          if (way === 'asking' || !agreedTo(page)) await ask(page, soon)
+          if (loginMode === 'asking' || !agreedTo(page)) await ask(page, soon)
           return session.open(url, signal)
         },
       }

@@ -44,13 +44,13 @@ export class Logins implements LoginService {
   #store: CredentialStore | undefined
   readonly #logins = new Map<string, { login: Login; config: string }>()
   /** Servers already asked about in this run, so that not every connection attempt asks again. */
-  readonly #asked = new Set<string>()
+  readonly #askedServers = new Set<string>()
   /** The pages that users agreed to and that are about to be opened. */
   readonly #agreed = new Map<string, LoginPage>()
   /** Open questions with their follow-up. */
   readonly #pending = new Map<string, Promise<void>>()
   /** Withdraw the open questions. */
-  readonly #asking = new Map<string, AbortController>()
+  readonly #openQuestions = new Map<string, AbortController>()
   readonly #signIns = new Map<string, Promise<void>>()
   /** The last opened page of each server. */
   readonly #pages = new Map<string, LoginPage>()
@@ -81,7 +81,7 @@ export class Logins implements LoginService {
       network,
       ask: async (page, signal) => {
         if ((await this.#ask(server, page, signal)) !== otherWindow) return
-        // The login was completed elsewhere, so no page was approved here.
+        // Another program completed the login, so no page was approved here.
         throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
       },
       agreedTo: (page) => this.#agreedTo(server, page),
@@ -97,16 +97,17 @@ export class Logins implements LoginService {
   /** A server requires a login: the user is asked once, and the server is connected after they agree. */
   needed(server: string, { page }: SignInNeeded): void {
     const { questions, signal, emit } = this.#deps
-    if (this.#asked.has(server) || this.#asking.has(server) || !questions.canAsk('login')) return
-    this.#asked.add(server)
+    if (this.#askedServers.has(server) || this.#openQuestions.has(server) || !questions.canAsk('login'))
+      return
+    this.#askedServers.add(server)
     const shown = shortened(page)
     const ready = new AbortController()
-    this.#asking.set(server, ready)
+    this.#openQuestions.set(server, ready)
     const pending = this.#ask(server, shown, AbortSignal.any([signal, ready.signal]))
-      .finally(() => this.#asking.delete(server))
+      .finally(() => this.#openQuestions.delete(server))
       .then(async (by) => {
         if (by === otherWindow) {
-          this.again(server)
+          this.askAgain(server)
           return this.#deps.connection(server).reconnect()
         }
         this.#agreed.set(server, shown)
@@ -127,7 +128,7 @@ export class Logins implements LoginService {
 
   /** The server is connected, so a pending login is not needed. */
   ready(server: string): void {
-    this.#asking.get(server)?.abort(new McpError('CANCELLED', `you are signed in at ${server} now`))
+    this.#openQuestions.get(server)?.abort(new McpError('CANCELLED', `you are signed in at ${server} now`))
   }
 
   pending(server: string): Promise<void> | undefined {
@@ -135,15 +136,15 @@ export class Logins implements LoginService {
   }
 
   /** Allows the question to be asked again, because the user requested a connection. */
-  again(server: string): void {
-    this.#asked.delete(server)
+  askAgain(server: string): void {
+    this.#askedServers.delete(server)
   }
 
   async signIn(server: string): Promise<void> {
     const { recorder } = this.#deps
     const row = recorder.open({ kind: 'login', server, summary: `You sign in at ${server}`, detail: {} })
     // The user requested it, so no question is asked.
-    this.#asked.add(server)
+    this.#askedServers.add(server)
     try {
       await this.#signInOnce(server)
       row.close('ok', {})
@@ -157,7 +158,7 @@ export class Logins implements LoginService {
   async signOut(server: string): Promise<Revocation> {
     const { connection, recorder, redactor } = this.#deps
     const revocation = redactor.value(await connection(server).signOut())
-    this.#asked.add(server)
+    this.#askedServers.add(server)
     const summary = `You signed out of ${server}${revocationNote(revocation)}`
     recorder.note({ kind: 'login', server, summary, detail: { revocation } }, 'ok')
     return revocation

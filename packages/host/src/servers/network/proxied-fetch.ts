@@ -81,7 +81,7 @@ function isUnreachable(error: unknown): boolean {
   )
 }
 
-/** An unknown certificate authority is reported with a fix; every other failure is passed on. */
+/** An unknown certificate authority is reported with a fix; every other failure is rethrown. */
 function withCertificateHint(error: unknown, { host }: URL, proxy: EnvProxy | undefined): unknown {
   const cause = error instanceof Error ? error.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

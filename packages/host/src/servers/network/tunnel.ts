@@ -25,7 +25,7 @@ export function openTunnel(
   const { url } = proxy
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? secureRequest : plainRequest
-    const asking = send({
+    const connectRequest = send({
       ...hostOf(url),
       method: 'CONNECT',
       path: authority,
@@ -34,7 +34,7 @@ export function openTunnel(
       timeout: connectMs,
       ...(signal !== undefined && { signal }),
     })
-    asking.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
+    connectRequest.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
       if (statusCode < 200 || statusCode > 299) {
         socket.destroy()
         reject(refusedBy(proxy, statusCode, authority))
@@ -45,13 +45,17 @@ export function openTunnel(
       resolve(socket)
     })
     // Some proxies respond to CONNECT with an ordinary response and a body.
-    asking.once('response', (response) => {
+    connectRequest.once('response', (response) => {
       response.destroy()
       reject(refusedBy(proxy, response.statusCode ?? 0, authority))
     })
-    asking.once('timeout', () => asking.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })))
-    asking.once('error', (error) => reject(signal?.aborted ? signal.reason : unreachable(proxy, error)))
-    asking.end()
+    connectRequest.once('timeout', () =>
+      connectRequest.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })),
+    )
+    connectRequest.once('error', (error) =>
+      reject(signal?.aborted ? signal.reason : unreachable(proxy, error)),
+    )
+    connectRequest.end()
   })
 }
 

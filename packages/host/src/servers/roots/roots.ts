@@ -43,13 +43,13 @@ interface RootsDeps {
 }
 
 /** An open question, and the number of waiting requests. */
-interface Asking {
+interface OpenRootsQuestion {
   readonly done: Promise<void>
   readonly withdraw: AbortController
   waiting: number
 }
 
-/** Interval in milliseconds of checking whether an open question was decided elsewhere. */
+/** Interval in milliseconds of checking whether another program or a command has decided an open question. */
 const pollMs = 100
 /** Maximum questions caused by one request. */
 const maxRounds = 3
@@ -66,7 +66,7 @@ export class Roots {
   /** The folders visible to servers at their last request. */
   readonly #seen = new Map<string, string>()
   /** Open questions by identity, so that a server with two names or connections causes one question. */
-  readonly #asking = new Map<string, Asking>()
+  readonly #openQuestions = new Map<string, OpenRootsQuestion>()
 
   constructor(deps: RootsDeps) {
     const { options, table, signal } = deps
@@ -107,7 +107,7 @@ export class Roots {
     })
     table.noteAsked(identity, client?.server.era ?? 'stateless', new Date().toISOString())
     const asked = mustAsk(before)
-    const first = asked && !this.#asking.has(identity)
+    const first = asked && !this.#openQuestions.has(identity)
     try {
       let now = before
       // A shared question may be about other folders than these, which are asked about next.
@@ -195,37 +195,44 @@ export class Roots {
     signal: AbortSignal,
   ): Promise<void> {
     const { identity } = this.server(server)
-    const asking = this.#asking.get(identity) ?? this.#open(identity, server, standing, cause, row)
-    asking.waiting += 1
+    const openQuestion =
+      this.#openQuestions.get(identity) ?? this.#open(identity, server, standing, cause, row)
+    openQuestion.waiting += 1
     const aborted = Promise.withResolvers<never>()
     const abort = (): void => aborted.reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()
     try {
-      await Promise.race([asking.done, aborted.promise])
+      await Promise.race([openQuestion.done, aborted.promise])
     } finally {
       signal.removeEventListener('abort', abort)
-      asking.waiting -= 1
-      if (asking.waiting === 0) {
-        this.#ended(identity, asking)
-        asking.withdraw.abort(signal.reason)
+      openQuestion.waiting -= 1
+      if (openQuestion.waiting === 0) {
+        this.#ended(identity, openQuestion)
+        openQuestion.withdraw.abort(signal.reason)
       }
     }
   }
 
-  #open(identity: string, server: string, standing: RootsState, cause: Cause, row: number): Asking {
+  #open(
+    identity: string,
+    server: string,
+    standing: RootsState,
+    cause: Cause,
+    row: number,
+  ): OpenRootsQuestion {
     const withdraw = new AbortController()
     const done = this.#ask(server, standing, cause, row, withdraw.signal).finally(() =>
-      this.#ended(identity, asking),
+      this.#ended(identity, openQuestion),
     )
     done.catch(() => {})
-    const asking: Asking = { done, withdraw, waiting: 0 }
-    this.#asking.set(identity, asking)
-    return asking
+    const openQuestion: OpenRootsQuestion = { done, withdraw, waiting: 0 }
+    this.#openQuestions.set(identity, openQuestion)
+    return openQuestion
   }
 
-  #ended(identity: string, asking: Asking): void {
-    if (this.#asking.get(identity) === asking) this.#asking.delete(identity)
+  #ended(identity: string, openQuestion: OpenRootsQuestion): void {
+    if (this.#openQuestions.get(identity) === openQuestion) this.#openQuestions.delete(identity)
   }
 
   async #ask(
@@ -261,7 +268,7 @@ export class Roots {
     )
   }
 
-  /** The user's answer; undefined once it was decided elsewhere: in another program on this store, or by a command. */
+  /** The user's answer; undefined once another program on this store, or a command, has decided it. */
   async #unlessDecided<T>(
     server: string,
     consent: RootsConsent | undefined,
@@ -351,11 +358,11 @@ class LiveRootsService implements RootsService {
     const all = this.#roots.folders.all()
     const known = all.find((given) => sameFolder(given.uri, uri))
     const given = known ?? { uri, ...(name !== undefined && { name }), from: 'added' as const }
-    const looked = await inspectFolder(
+    const preview = await inspectFolder(
       [...all.filter((other) => other !== known), given],
       this.#roots.around(),
     )
-    const found = looked.find((other) => other.uri === given.uri)
+    const found = preview.find((other) => other.uri === given.uri)
     const refusal = found?.findings.find(({ severity }) => severity === 'refused')
     if (found === undefined || refusal !== undefined) {
       throw new FixableError(
@@ -502,11 +509,11 @@ interface RootsState {
 
 function rootsStateOf(folders: readonly OpenFolder[], consent: RootsConsent | undefined): RootsState {
   const offered = folders.filter(isOffered)
-  const agreed = offered.filter((folder) => knows(consent?.agreed ?? [], folder))
+  const agreed = offered.filter((folder) => hasSeen(consent?.agreed ?? [], folder))
   return {
     consent,
     offered,
-    fresh: offered.filter((folder) => !knows(consent?.offered ?? [], folder)),
+    fresh: offered.filter((folder) => !hasSeen(consent?.offered ?? [], folder)),
     allowed: agreed.filter(isReported),
     missing: agreed.filter((folder) => !isReported(folder)),
   }
@@ -523,7 +530,7 @@ function seenAs({ uri, real }: OpenFolder): SeenFolder {
 }
 
 /** A folder that was missing may appear later, but not as a link to somewhere else. */
-function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
+function hasSeen(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
   const isLink = folder.findings.some(({ code }) => code === 'link')
   return seen.some(
     ({ uri, real }) =>
@@ -532,7 +539,7 @@ function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
   )
 }
 
-/** Interval in milliseconds of checking the folders that servers know. */
+/** Interval in milliseconds of checking the folders that servers received as roots. */
 const watchMs = 500
 
 /** Repeats work after a start, sequentially, until the signal aborts. */
@@ -542,8 +549,8 @@ class Watch {
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
 
-  constructor(look: () => Promise<void>, signal: AbortSignal) {
-    this.#poll = look
+  constructor(check: () => Promise<void>, signal: AbortSignal) {
+    this.#poll = check
     this.#signal = signal
     signal.addEventListener('abort', () => clearInterval(this.#timer), { once: true })
   }

@@ -7,11 +7,11 @@ import { connect, createServer } from 'node:net'
 
 const [socket = '', command = '', ...args] = process.argv.slice(2)
 
-const server = createServer((near) => {
+const server = createServer((clientSocket) => {
   const far = connect(socket)
   for (const [one, other] of [
-    [near, far],
-    [far, near],
+    [clientSocket, far],
+    [far, clientSocket],
   ] as const) {
     one.on('error', () => other.destroy())
     one.once('close', () => other.destroy())

@@ -13,7 +13,7 @@ export interface ListedHost {
 }
 
 /** A host and port that a program connects to. */
-export interface Wanted {
+export interface TargetHost {
   host: string
   port: number
 }
@@ -70,7 +70,7 @@ export function readHosts(written: readonly string[]): ListedHost[] {
 }
 
 /** Parses `host:port` in a proxy request; undefined if invalid. */
-export function readWanted(authority: string, defaultPort?: number): Wanted | undefined {
+export function parseTarget(authority: string, defaultPort?: number): TargetHost | undefined {
   const url = URL.parse(`http://${authority}`)
   if (url === null || url.host === '' || url.username !== '' || url.pathname !== '/' || url.search !== '') {
     return undefined
@@ -80,7 +80,7 @@ export function readWanted(authority: string, defaultPort?: number): Wanted | un
 }
 
 /** The entry that allows a host. */
-export function listedAs({ host, port }: Wanted, list: readonly ListedHost[]): ListedHost | undefined {
+export function listedAs({ host, port }: TargetHost, list: readonly ListedHost[]): ListedHost | undefined {
   return list.find((entry) => {
     const named = entry.wildcard ? host.endsWith(`.${entry.name}`) : host === entry.name
     const open =

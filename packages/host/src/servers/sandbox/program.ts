@@ -121,8 +121,8 @@ async function dependenciesOf(folder: string): Promise<string[]> {
 const packageName = /^(?:@[a-z\d~-][\w.~-]*\/)?[a-z\d~-][\w.~-]*$/i
 
 async function containsAny(folder: string, names: readonly string[]): Promise<boolean> {
-  const held = await Promise.all(names.map((name) => exists(join(folder, name))))
-  return held.includes(true)
+  const exist = await Promise.all(names.map((name) => exists(join(folder, name))))
+  return exist.includes(true)
 }
 
 /** The interpreter in a script's first line: a path, or a name if it uses `env`. */

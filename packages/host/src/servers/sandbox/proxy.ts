@@ -10,7 +10,7 @@ import type { ConfigEnvironment } from '../../config/variables.ts'
 import { reasonOf } from '../../shared/text.ts'
 import { type EnvProxy, proxyFor } from '../network/fetch.ts'
 import { hostOf, openTunnel, proxyCredentials } from '../network/tunnel.ts'
-import { type ListedHost, listedAs, mayLeadTo, readWanted, type Wanted } from './hosts.ts'
+import { type ListedHost, listedAs, mayLeadTo, parseTarget, type TargetHost } from './hosts.ts'
 
 /** The only network access of a sandbox: an HTTP proxy on a socket file, limited to the listed hosts. */
 export interface SandboxProxy {
@@ -43,54 +43,54 @@ const hopHeaders = new Set([
  */
 export async function startProxy(
   hosts: readonly ListedHost[],
-  onRefused: (place: string, reason: string) => void,
+  onRefused: (destination: string, reason: string) => void,
   env: ConfigEnvironment = {},
 ): Promise<SandboxProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'jackfield-way-'))
   const open = new Set<Duplex>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const refuse = (place: string, reason: string): string => {
-    if (!told.has(place) && told.size < maxReported) {
-      told.add(place)
+    if (!reported.has(place) && reported.size < maxReported) {
+      reported.add(place)
       onRefused(place, reason)
     }
     return `${place} cannot be reached from this sandbox: ${reason}\n`
   }
-  const server = createServer({ keepAlive: false }, (asked, answer) => {
-    passOn(asked, answer, hosts, refuse, env)
+  const server = createServer({ keepAlive: false }, (request, answer) => {
+    passOn(request, answer, hosts, refuse, env)
   })
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  server.on('connect', (asked: IncomingMessage, near: Duplex, head: Buffer) => {
-    const wanted = readWanted(asked.url ?? '', 443)
+  server.on('connect', (asked: IncomingMessage, clientSocket: Duplex, head: Buffer) => {
+    const wanted = parseTarget(asked.url ?? '', 443)
     const way = resolveUpstream(wanted, hosts, refuse, asked.url ?? '')
-    near.on('error', () => near.destroy())
-    if (typeof way === 'string') return near.end(forbidden(way))
+    clientSocket.on('error', () => clientSocket.destroy())
+    if (typeof way === 'string') return clientSocket.end(forbidden(way))
     const established = (far: Socket): void => {
-      near.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      clientSocket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) far.write(head)
-      far.pipe(near)
-      near.pipe(far)
+      far.pipe(clientSocket)
+      clientSocket.pipe(far)
     }
     const proxy = upstream('https:', wanted, env)
     if (proxy !== undefined && wanted !== undefined) {
       const left = new AbortController()
-      near.once('close', () => left.abort())
+      clientSocket.once('close', () => left.abort())
       openTunnel(proxy, wanted, left.signal).then(
         (far) => {
           open.add(far)
-          far.on('error', () => near.destroy())
+          far.on('error', () => clientSocket.destroy())
           far.once('close', () => {
             open.delete(far)
-            near.destroy()
+            clientSocket.destroy()
           })
-          near.once('close', () => far.destroy())
+          clientSocket.once('close', () => far.destroy())
           established(far)
         },
-        (error: unknown) => near.end(badGateway(reasonOf(error))),
+        (error: unknown) => clientSocket.end(badGateway(reasonOf(error))),
       )
       return
     }
@@ -98,14 +98,14 @@ export async function startProxy(
     open.add(far)
     far.once('connect', () => established(far))
     far.once('error', (error) => {
-      if (far.connecting || far.pending) near.end(badGateway(error.message))
-      else near.destroy()
+      if (far.connecting || far.pending) clientSocket.end(badGateway(error.message))
+      else clientSocket.destroy()
     })
     far.once('close', () => {
       open.delete(far)
-      near.destroy()
+      clientSocket.destroy()
     })
-    near.once('close', () => far.destroy())
+    clientSocket.once('close', () => far.destroy())
   })
   try {
     await new Promise<void>((resolve, reject) => {
@@ -132,7 +132,7 @@ function passOn(
   asked: IncomingMessage,
   answer: ServerResponse,
   hosts: readonly ListedHost[],
-  refuse: (place: string, reason: string) => string,
+  refuse: (destination: string, reason: string) => string,
   env: ConfigEnvironment,
 ): void {
   const url = URL.parse(asked.url ?? '')
@@ -140,7 +140,7 @@ function passOn(
     answer.writeHead(400).end('This proxy takes whole http addresses and CONNECT.\n')
     return
   }
-  const wanted = readWanted(url.host, 80)
+  const wanted = parseTarget(url.host, 80)
   const way = resolveUpstream(wanted, hosts, refuse, url.host)
   if (typeof way === 'string') {
     answer.writeHead(403, { 'content-type': 'text/plain' }).end(way)
@@ -191,7 +191,7 @@ function passOn(
 /** The machine's proxy for a host; undefined if there is none. */
 function upstream(
   protocol: 'http:' | 'https:',
-  wanted: Wanted | undefined,
+  wanted: TargetHost | undefined,
   env: ConfigEnvironment,
 ): EnvProxy | undefined {
   if (wanted === undefined) return undefined
@@ -201,9 +201,9 @@ function upstream(
 
 /** The address to connect to, or the reason for a refusal. The checked address is the one that is used. */
 function resolveUpstream(
-  wanted: Wanted | undefined,
+  wanted: TargetHost | undefined,
   hosts: readonly ListedHost[],
-  refuse: (place: string, reason: string) => string,
+  refuse: (destination: string, reason: string) => string,
   written: string,
 ): (() => Socket) | string {
   if (wanted === undefined) return refuse(written.slice(0, 200), 'it is no host and port')

@@ -95,8 +95,8 @@ const emptySandbox = [
 ]
 
 function whyNot(error: unknown): { reason: string; advice: string } {
-  const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-  const words = said === '' ? (error instanceof Error ? error.message : String(error)) : said
+  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+  const words = stderr === '' ? (error instanceof Error ? error.message : String(error)) : stderr
   const reason = `bubblewrap cannot make a sandbox here: ${words.split('\n').at(-1) ?? words}`
   if (/namespace|uid map|permission denied|operation not permitted/i.test(words)) {
     return {

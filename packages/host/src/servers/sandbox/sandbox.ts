@@ -77,7 +77,7 @@ export async function sandboxed(
   const box: Sandbox = config.sandbox === true ? {} : config.sandbox
   const fetching = fetchingOf(config.command, config.args ?? [])
   const hosts = hostsOf(box, fetching)
-  const { bwrap, limitedBy, temporaryBytes } = await means(box, env)
+  const { bwrap, limitedBy, temporaryBytes } = await methodOf(box, env)
   const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
   const cwd = resolve(config.cwd ?? '.')
   const program = await findProgram(config.command, { path, cwd })
@@ -100,9 +100,9 @@ export async function sandboxed(
     const { startProxy } = await import('./proxy.ts')
     proxy = await startProxy(
       hosts,
-      (place, reason) => {
-        refused.push(place)
-        onWarning(refusal(place, reason))
+      (destination, reason) => {
+        refused.push(destination)
+        onWarning(refusal(destination, reason))
       },
       env,
     )
@@ -168,7 +168,7 @@ function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHo
  * Checks that the sandbox and its limits are available.
  * @throws McpError 'INVALID' if there is no bubblewrap, or a configured limit cannot be enforced
  */
-async function means(
+async function methodOf(
   box: Sandbox,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<{ bwrap: string; limitedBy: string[]; temporaryBytes: number | undefined }> {
@@ -252,8 +252,8 @@ function proxyMount(proxy: SandboxProxy | undefined): Mount[] {
   ]
 }
 
-function refusal(place: string, reason: string): string {
-  return `Its sandbox did not let it reach ${place}: ${reason}`
+function refusal(destination: string, reason: string): string {
+  return `Its sandbox did not let it reach ${destination}: ${reason}`
 }
 
 /**
@@ -329,8 +329,8 @@ const packageManagers: readonly [words: RegExp, way: Omit<Fetching, 'program'>][
 function fetchingOf(command: string, args: readonly string[]): Fetching | undefined {
   const program = basename(command)
   const words = [program, ...args.filter((arg) => !arg.startsWith('-')).slice(0, 2)].join(' ')
-  const way = packageManagers.find(([pattern]) => pattern.test(words))?.[1]
-  return way && { program, ...way }
+  const advice = packageManagers.find(([pattern]) => pattern.test(words))?.[1]
+  return advice && { program, ...advice }
 }
 
 /** Advice if a sandbox refused hosts, appended to the reason why the server did not start. */
@@ -340,7 +340,9 @@ async function proxyMountOf(
   home: string,
 ): Promise<string | undefined> {
   if (refused.length === 0) return undefined
-  const listed = refused.map((place) => JSON.stringify(place.replace(/:(?:443|80)$/, ''))).join(', ')
+  const listed = refused
+    .map((destination) => JSON.stringify(destination.replace(/:(?:443|80)$/, '')))
+    .join(', ')
   const reach = `Its sandbox did not let it reach ${refused.join(', ')}; if that is meant, set "network": [${listed}] in its "sandbox".`
   if (fetching === undefined) return reach
   const { program, settings, variable } = fetching
