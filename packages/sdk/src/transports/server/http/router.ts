@@ -35,6 +35,8 @@ export class Router {
   /** The HTTP methods of the endpoint, for `Allow`. */
   readonly #methods: string
   readonly #options: ServeHttpOptions
+  /** The path of HTTP+SSE, where it is served. */
+  readonly #sse: string | undefined
   readonly #accepts = new AcceptReader()
   readonly #warn: (message: string) => void
   /** Whether the handler receives all requests of a port, with no framework in between. */
@@ -55,6 +57,7 @@ export class Router {
     this.#path = path
     this.#methods = state.sessions !== undefined ? 'POST, GET, DELETE' : 'POST'
     this.#options = options
+    this.#sse = options.sse
     this.#warn = warn
   }
 
@@ -125,7 +128,7 @@ export class Router {
     if (this.#state.draining && this.ownsPort) reply.extra = { ...reply.extra, Connection: 'close' }
     const isEndpoint =
       request.isAt(this.#path) || (this.#options.path === undefined && request.isMounted === true)
-    if (!isEndpoint && !this.#isSseEndpoint(request)) {
+    if (!isEndpoint && !(this.#sse !== undefined && request.isAt(this.#sse))) {
       if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
     } else if (this.#state.closing) {
@@ -198,11 +201,6 @@ export class Router {
     )
   }
 
-  #isSseEndpoint(request: HttpRequest): boolean {
-    const { sse } = this.#options
-    return sse !== undefined && request.isAt(sse)
-  }
-
   /** Whether the body of a request is needed; otherwise its response was sent, or a stream was opened. */
   #needsBody(exchange: HttpExchange): boolean {
     const { request, reply, caller, memory } = exchange
@@ -210,7 +208,7 @@ export class Router {
     const accepted = this.#accepts.read(request.header('accept'))
     if (closing) {
       this.#closing(reply)
-    } else if (this.#isSseEndpoint(request)) {
+    } else if (this.#sse !== undefined && request.isAt(this.#sse)) {
       // The refusal of a POST without a session shows clients that this is not a Streamable HTTP endpoint.
       const isMessage = request.method === 'POST' && sessionIdIn(request) !== undefined
       if (isMessage && isJson(request.header('content-type'))) return true
@@ -310,7 +308,7 @@ export class Router {
   #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> | undefined {
     const { legacy } = this.#state
     const { request, reply } = exchange
-    if (this.#isSseEndpoint(request)) {
+    if (this.#sse !== undefined && request.isAt(this.#sse)) {
       return this.#state.sessions?.use(async ({ sse }) => sse?.message(exchange, value, bytes))
     }
     if (Array.isArray(value)) {
