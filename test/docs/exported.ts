@@ -31,10 +31,12 @@ export function exportedFrom(file: string): Exported[] {
     if (what === '*') others.forEach(add)
     else for (const [inner, outer] of namesIn(what)) add(chosen(others, inner, outer, file))
   }
-  const heard = [...source.matchAll(imported)]
+  const imports = [...source.matchAll(imported)]
   for (const { 1: what = '' } of source.matchAll(named)) {
     for (const [inner, outer] of namesIn(what)) {
-      const from = heard.find(({ 1: names = '' }) => namesIn(names).some(([, local]) => local === inner))?.[2]
+      const from = imports.find(({ 1: names = '' }) =>
+        namesIn(names).some(([, local]) => local === inner),
+      )?.[2]
       add(chosen(from === undefined ? [] : exportedFrom(join(dirname(file), from)), inner, outer, file))
     }
   }

@@ -1,6 +1,7 @@
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { account, repository } from '../../servers/git/test/fixture.ts'
+import { builtProgram } from '../setup/built-program.ts'
 import { officialV1 } from './guests/official-v1.ts'
 import { officialV2 } from './guests/official-v2.ts'
 import { type Desk, restingDesk } from './suite/guest.ts'
@@ -24,7 +25,7 @@ describe.each(guests)('$kind.name at $revision with the git server', ({ kind, re
       person: elicit,
       folders: [{ uri: pathToFileURL(repo.path).href, name: 'project' }],
     }
-    const program = fileURLToPath(new URL('../../servers/git/dist/main.js', import.meta.url))
+    const program = builtProgram('git')
     const guest = await kind.connect({ command: process.execPath, args: [program] }, revision, {
       desk,
       fetch,

@@ -4,12 +4,12 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { started } from '../../packages/host/test/fixtures/hosts.ts'
 import { homeFolder, named, withoutSandbox } from '../../packages/host/test/sandbox/bubblewrap.ts'
 import { repository } from '../../servers/git/test/fixture.ts'
+import { type BuiltProgram, builtProgram } from '../setup/built-program.ts'
 import { officialV1 } from './guests/official-v1.ts'
 import { officialV2 } from './guests/official-v2.ts'
 import type { Json } from './suite/guest.ts'
@@ -21,7 +21,7 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), 'jackfield-servers-')))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 interface Reference {
-  server: string
+  server: BuiltProgram
   /** Arguments of the program, and folders that it needs in a sandbox. */
   start(): { args: string[]; read?: string[]; write?: string[] }
   /** A call that changes nothing, and text in its result. */
@@ -93,9 +93,6 @@ const references: Reference[] = [
   },
 ]
 
-const programOf = (server: string): string =>
-  fileURLToPath(new URL(`../../servers/${server}/dist/main.js`, import.meta.url))
-
 const guests = [
   { kind: officialV1, revision: '2025-11-25' },
   { kind: officialV2, revision: '2025-11-25' },
@@ -104,7 +101,7 @@ const guests = [
 
 describe.each(references)('the built $server server', ({ server, start, call: { tool, args, text } }) => {
   it.each(guests)('is used by $kind.name at $revision', async ({ kind, revision }) => {
-    const place = { command: process.execPath, args: [programOf(server), ...start().args] }
+    const place = { command: process.execPath, args: [builtProgram(server), ...start().args] }
     const guest = await kind.connect(place, revision, { fetch })
     try {
       expect(guest.revision).toBe(revision)
@@ -122,7 +119,7 @@ describe.each(references)('the built $server server', ({ server, start, call: { 
       const { args: words, read = [], write = [] } = start()
       const config = {
         command: process.execPath,
-        args: [programOf(server), ...words],
+        args: [builtProgram(server), ...words],
         sandbox: { read, write },
       }
       const host = await started({ servers: { [server]: config }, rules: [{ id: 'all', verdict: 'allow' }] })
@@ -158,7 +155,7 @@ describe.skipIf(inspector === undefined)(name, () => {
 
   it.each(inspected)('lists and calls tools of the $server server', async ({ server, start, call }) => {
     // Its options come before the program of the server, whose arguments would take them for their own.
-    const target = ['--', process.execPath, programOf(server), ...start().args]
+    const target = ['--', process.execPath, builtProgram(server), ...start().args]
     const options = { env: { ...process.env, HOME: made('inspector') } }
     const inspect = (...words: string[]): Promise<{ stdout: string; code?: number }> =>
       run(process.execPath, [inspector ?? '', '--cli', ...words, ...target], options).catch(

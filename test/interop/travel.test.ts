@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { builtProgram } from '../setup/built-program.ts'
 import { officialV1 } from './guests/official-v1.ts'
 import { officialV2 } from './guests/official-v2.ts'
 import { type Desk, type Guest, restingDesk } from './suite/guest.ts'
@@ -44,7 +45,7 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
       }),
       folders: [{ uri: pathToFileURL(folder).href, name: 'trips' }],
     }
-    const program = fileURLToPath(new URL('../../servers/travel/dist/main.js', import.meta.url))
+    const program = builtProgram('travel')
     const place = { command: process.execPath, args: [program, '--db', ':memory:'] }
     guest = await kind.connect(place, revision, { desk, fetch })
   })

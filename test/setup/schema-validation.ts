@@ -17,9 +17,11 @@ const core: ReadonlySet<string> = new Set(Object.keys(methods))
 /** Notifications of extensions, which the core schema does not define. */
 const added: ReadonlySet<string> = new Set(['notifications/tasks'])
 
-/** Of more messages only the first ones are validated. */
+/** Of more messages, or more characters of them, only the first ones are validated. */
 const validatedPerTest = 500
+const charactersPerTest = 500_000
 let validated = 0
+let characters = 0
 const sent: Fault[] = []
 const received: Fault[] = []
 
@@ -52,9 +54,10 @@ function validate(
   message: unknown,
   answers: string | undefined,
 ): void {
-  if (++validated > validatedPerTest) return
+  if (++validated > validatedPerTest || characters > charactersPerTest) return
   const text = written(message)
   if (text === undefined) return
+  characters += text.length
   for (const fault of checkWire(revision, sender, JSON.parse(text), answers)) {
     faults.push({ fault: `${sender} ${revision}: ${fault}`, message: text.slice(0, 500) })
   }
@@ -72,6 +75,7 @@ function written(message: unknown): string | undefined {
 /** Fails the test if a message was invalid, and resets for the next test. */
 export function expectValid(): void {
   validated = 0
+  characters = 0
   const reason = faultsDeclared()
   const sentFaults = sent.splice(0)
   const receivedFaults = received.splice(0)

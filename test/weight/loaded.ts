@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { builtProgram } from '../setup/built-program.ts'
 
 const run = promisify(execFile)
 
@@ -71,7 +72,7 @@ export async function commandRun(
     const { code, stdout } = await new Promise<{ code: number; stdout: string }>((resolve) => {
       execFile(
         process.execPath,
-        [...flags, `${root}packages/app/bin/jackfield.js`, ...words],
+        [...flags, builtProgram('jackfield'), ...words],
         { cwd: folder, env: { ...process.env, HOME: folder } },
         (error, stdout) => resolve({ code: Number(error?.code ?? 0), stdout }),
       )

@@ -21,11 +21,11 @@ async function start(name: string, args: string[]): Promise<{ process: ChildProc
   const program = fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
   const process = fork(program, args, { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
   child = process
-  return { process, said: await heard(process) }
+  return { process, said: await received(process) }
 }
 
 /** The next thing a child says; an error where it ends before. */
-async function heard(process: ChildProcess): Promise<unknown> {
+async function received(process: ChildProcess): Promise<unknown> {
   const ended = once(process, 'exit').then(([code]) => {
     throw new Error(`The program ended with ${code}`)
   })
@@ -99,7 +99,7 @@ function asking(say: Say, era: Era, asked: Asked): () => Promise<void> {
 
 async function inUse(process: ChildProcess, which: 'old' | 'young'): Promise<number> {
   process.send(which)
-  return Number(await heard(process))
+  return Number(await received(process))
 }
 
 /** Bytes for each call that collections of young objects leave behind, though nothing of it is needed any more. */
@@ -151,7 +151,7 @@ describe('a response that was read', () => {
       const { process } = await start('young-client', [revision, asked])
       const bytes = await left(process, async (calls) => {
         process.send(calls)
-        await heard(process)
+        await received(process)
       })
       expect(bytes).toBeLessThan(fewBytes)
     },

@@ -14,9 +14,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Manifest, readManifest } from '../../../scripts/fresh-project.ts'
 import { type Finished, root, run } from '../../../scripts/run.ts'
 import { openTerminal, terminalMissing } from '../../../scripts/terminal/terminal.ts'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { planProject, problemWithName, templates, writeProject } from '../src/create.ts'
 
-const bin = join(root, 'packages/create-jackfield/bin/create-jackfield.js')
+const bin = builtProgram('create-jackfield')
 
 function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'create-jackfield-'))

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { defaultLimits, type Limits, parseDatabases, parseTarget } from './config.ts'
@@ -20,12 +20,18 @@ Usage: jackfield-server-database [options] DATABASE...
   --cursor-time SECONDS
                      How long a result waits for its next page. Default: ${defaultLimits.cursorMs / 1000}
   --help             Show this.
+  --version          Show the version.
 
 Databases are read-only by default, which the engines enforce.`
 
 function fail(message: string): never {
   process.stderr.write(`jackfield-server-database: ${message}\n`)
   process.exit(1)
+}
+
+/** The version in package.json. */
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 /** A number of an option. @throws TypeError naming the option */
@@ -48,10 +54,15 @@ async function main(): Promise<void> {
       timeout: { type: 'string' },
       'cursor-time': { type: 'string' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   })
   if (values.help) {
     process.stdout.write(`${help}\n`)
+    return
+  }
+  if (values.version) {
+    process.stdout.write(`${version()}\n`)
     return
   }
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

@@ -11,9 +11,10 @@ import { named, withoutSandbox } from '../../../packages/host/test/sandbox/bubbl
 import { officialV1 } from '../../../test/interop/guests/official-v1.ts'
 import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
 import { restingDesk } from '../../../test/interop/suite/guest.ts'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { eras, rowIn, shop, sqliteFile, structuredOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('database')
 
 function start(args: string[], env: Record<string, string> = {}): ChildProcess {
   const child = spawn(process.execPath, [main, ...args], {
@@ -133,6 +134,8 @@ describe.each([
 
 describe('the command line', () => {
   test('explains itself', async () => {
+    const version = await outcome(start(['--version']))
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { code, stdout, stderr } = await outcome(start(['--help']))
     expect(code).toBe(0)
     for (const word of ['--allow-writes', '--max-rows', '--timeout', 'env:']) expect(stdout).toContain(word)
@@ -204,14 +207,13 @@ describe.skipIf(process.platform !== 'linux')('a server that is killed during a 
 describe.skipIf(withoutSandbox !== undefined)(named("a database server in the host's sandbox"), () => {
   test('reads a file of a folder that is open to it', async () => {
     const file = sqliteFile(shop)
-    const program = fileURLToPath(new URL('../dist/main.js', import.meta.url))
     // In this workspace the SDK is a link to its sources.
     const sdk = fileURLToPath(new URL('../../../packages/sdk', import.meta.url))
     const host = await started({
       servers: {
         db: {
           command: process.execPath,
-          args: [program, `sales=${file}`],
+          args: [main, `sales=${file}`],
           sandbox: { read: [dirname(file), sdk] },
         },
       },

@@ -1,5 +1,5 @@
 import { Readability } from '@mozilla/readability'
-import { parseHTML } from 'linkedom'
+import { parseHTML } from 'linkedom/worker'
 import { toMarkdown } from './markdown.ts'
 import { sanitize } from './sanitize.ts'
 import type { Format } from './types.ts'

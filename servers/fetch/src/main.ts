@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { createFetchServer } from './server.ts'
@@ -18,11 +19,22 @@ Usage: jackfield-server-fetch [options]
   --timeout SECONDS      Seconds for one fetch. Default 30.
   --http PORT            Serve http://127.0.0.1:PORT/mcp instead of standard input and output; 0 takes any free port.
   --help                 Print this text.
+  --version              Print the version.
 
 Environment: with NODE_USE_ENV_PROXY=1, requests go through the proxy in HTTPS_PROXY and HTTP_PROXY, except to the hosts in
 NO_PROXY. The proxy resolves the names, and must refuse private addresses.`
 
-function readArguments(): { options: FetchOptions; http: number | undefined; help: boolean } {
+/** The version in package.json. */
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+}
+
+function readArguments(): {
+  options: FetchOptions
+  http: number | undefined
+  help: boolean
+  version: boolean
+} {
   const { values } = parseArgs({
     options: {
       'allow-private': { type: 'string', multiple: true, default: [] },
@@ -32,6 +44,7 @@ function readArguments(): { options: FetchOptions; http: number | undefined; hel
       timeout: { type: 'string' },
       http: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   })
   const http = values.http === undefined ? undefined : numberOf('--http', values.http)
@@ -48,6 +61,7 @@ function readArguments(): { options: FetchOptions; http: number | undefined; hel
     },
     http,
     help: values.help ?? false,
+    version: values.version ?? false,
   }
 }
 
@@ -57,9 +71,9 @@ function numberOf(option: string, text: string): number {
 }
 
 async function main(): Promise<void> {
-  const { options, http: port, help: isHelp } = readArguments()
-  if (isHelp) {
-    process.stdout.write(`${help}\n`)
+  const { options, http: port, ...wanted } = readArguments()
+  if (wanted.help || wanted.version) {
+    process.stdout.write(`${wanted.help ? help : version()}\n`)
     return
   }
   const server = createFetchServer(options)

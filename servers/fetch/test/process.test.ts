@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { FetchServer } from '@jackfield/server-fetch'
@@ -10,9 +9,10 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as OfficialV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { article, clientOf, contentOf, refusal, revisions, siteOf, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('fetch')
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
@@ -69,6 +69,7 @@ describe('the fetch server as a process', () => {
 
 describe('the command line', () => {
   test('describes its options', () => {
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { status, stdout, stderr } = run('--help')
     expect(status).toBe(0)
     const options = ['--allow-private', '--port', '--ignore-robots', '--user-agent', '--timeout', '--http']

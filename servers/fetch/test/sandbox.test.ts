@@ -1,10 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { started, textOf } from '../../../packages/host/test/fixtures/hosts.ts'
 import { homeFolder, named, withoutSandbox } from '../../../packages/host/test/sandbox/bubblewrap.ts'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { article, siteOf } from './fixture.ts'
 
-const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' }] as const
 
@@ -15,7 +14,7 @@ describe.skipIf(withoutSandbox !== undefined)(named("the fetch server in the hos
     const other = await siteOf({ '/': article('') })
     const config = {
       command: process.execPath,
-      args: [at('../dist/main.js'), '--allow-private', site.place, '--allow-private', other.place],
+      args: [builtProgram('fetch'), '--allow-private', site.place, '--allow-private', other.place],
       sandbox: { network: [site.place] },
     }
     const host = await started({ servers: { fetch: config }, rules: [...rules] })

@@ -10,10 +10,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { officialV1 } from '../../../test/interop/guests/official-v1.ts'
 import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
 import { type Desk, restingDesk } from '../../../test/interop/suite/guest.ts'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { accepting, eras, folderWith, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
-const built = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('filesystem')
 const workspace = fileURLToPath(new URL('../../..', import.meta.url))
 
 function start(args: string[], env: Record<string, string> = {}): ChildProcess {
@@ -177,7 +177,7 @@ describe.skipIf(!sandbox.ready)(`in the sandbox of jackfield${withoutSandbox}`, 
     const config = join(folder, 'config.json')
     const server = {
       command: process.execPath,
-      args: [built, '--confirm', 'never', work, read, file],
+      args: [main, '--confirm', 'never', work, read, file],
       // No person can be asked here which folders it may know.
       roots: false,
       // The packages of the workspace are links; an installed server needs its directories only.
@@ -188,7 +188,7 @@ describe.skipIf(!sandbox.ready)(`in the sandbox of jackfield${withoutSandbox}`, 
       ...words: string[]
     ): Promise<{ code: number; stdout: string; stderr: string }> => {
       const args = [
-        join(workspace, 'packages/app/bin/jackfield.js'),
+        builtProgram('jackfield'),
         ...words,
         '--config',
         config,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { serveStdio } from '@jackfield/sdk/stdio'
@@ -19,6 +19,7 @@ Usage: jackfield-server-git [FOLDER...] [options]
   --concurrency N     Git processes at the same time. Default: 4
   --git PATH          The git program, version 2.32 or later. Default: git in PATH
   --help              Show this.
+  --version           Show the version.
 
 Hooks, filters and other programs that a repository configures are not run. Nothing is fetched or pushed.`
 
@@ -27,7 +28,12 @@ function fail(message: string): never {
   process.exit(1)
 }
 
-function readArguments(): GitServerOptions | 'help' {
+/** The version in package.json. */
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+}
+
+function readArguments(): GitServerOptions | 'help' | 'version' {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -38,9 +44,11 @@ function readArguments(): GitServerOptions | 'help' {
       concurrency: { type: 'string' },
       git: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   })
   if (values.help === true) return 'help'
+  if (values.version === true) return 'version'
   const { confirm = 'ask' } = values
   if (confirm !== 'ask' && confirm !== 'never') {
     throw new Error(`--confirm takes "ask" or "never", not "${confirm}"`)
@@ -74,6 +82,7 @@ function number(option: string, text: string | undefined, least: number, most: n
 try {
   const options = readArguments()
   if (options === 'help') process.stdout.write(`${help}\n`)
+  else if (options === 'version') process.stdout.write(`${version()}\n`)
   else {
     serveStdio(createGitServer(options)).closed.catch((error: unknown) => {
       fail(error instanceof Error ? error.message : String(error))

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { account, folder, Marker, repository, revisions, textOf } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('git')
 
 beforeEach(() => {
   account()
@@ -74,6 +75,7 @@ describe('the command line', () => {
     spawnSync(process.execPath, [main, ...args], { encoding: 'utf8', input: '' })
 
   test('explains itself', () => {
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { status, stdout, stderr } = run('--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const option of [

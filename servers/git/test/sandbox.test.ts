@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { started, textOf } from '../../../packages/host/test/fixtures/hosts.ts'
 import { person } from '../../../packages/host/test/fixtures/people.ts'
 import { homeFolder, named, withoutSandbox } from '../../../packages/host/test/sandbox/bubblewrap.ts'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { account, folder, Marker, repository } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('git')
 const cli = { caller: 'cli' } as const
 
 describe.skipIf(withoutSandbox !== undefined)(named('the git server in the sandbox of a host'), () => {

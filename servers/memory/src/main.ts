@@ -23,7 +23,8 @@ Usage: jackfield-server-memory [options]
                          "memory" writes it, and exit.
   --export FILE          Write the memory as such a file, "-" for standard output, and exit.
   --conversation NAME    Import into or export from the memory of this conversation instead of the shared one.
-  --help                 Print this text.`
+  --help                 Print this text.
+  --version              Print the version.`
 
 /** The file in the data folder of this user. */
 function dataFile(): string {
@@ -46,6 +47,7 @@ interface Arguments {
   exportTo: string | undefined
   conversation: string | undefined
   help: boolean
+  version: boolean
 }
 
 function readArguments(): Arguments {
@@ -58,6 +60,7 @@ function readArguments(): Arguments {
       export: { type: 'string' },
       conversation: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   })
   const { scope, http: port, conversation } = values
@@ -81,7 +84,13 @@ function readArguments(): Arguments {
     exportTo: values.export,
     conversation,
     help: values.help ?? false,
+    version: values.version ?? false,
   }
+}
+
+/** The version in package.json. */
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 /** Imports or exports the memory. */
@@ -156,8 +165,8 @@ async function serve({ file, scope, http: port }: Arguments): Promise<void> {
 
 async function main(): Promise<void> {
   const given = readArguments()
-  if (given.help) {
-    process.stdout.write(`${help}\n`)
+  if (given.help || given.version) {
+    process.stdout.write(`${given.help ? help : version()}\n`)
     return
   }
   if (process.getBuiltinModule?.('node:sqlite') === undefined) {

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { MemoryServer } from '@jackfield/server-memory'
@@ -9,9 +8,10 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as OfficialV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { acme, alice, fill, readJson, revisions, temporaryFile, worksAt } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('memory')
 const programOf = (file: string, ...args: string[]) => ({
   command: process.execPath,
   args: [main, '--file', file, ...args],
@@ -112,6 +112,7 @@ describe('official clients', () => {
 
 describe('the command line', () => {
   test('describes its options', () => {
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { status, stdout, stderr } = run('--help')
     expect(status).toBe(0)
     for (const word of ['--file', '--scope', '--http', '--import', '--export', '--conversation']) {

@@ -1,11 +1,10 @@
 import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { started, textOf } from '../../../packages/host/test/fixtures/hosts.ts'
 import { homeFolder, named, withoutSandbox } from '../../../packages/host/test/sandbox/bubblewrap.ts'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { alice, temporaryFile } from './fixture.ts'
 
-const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' }] as const
 
@@ -15,7 +14,7 @@ describe.skipIf(withoutSandbox !== undefined)(named("the memory server in the ho
     const file = temporaryFile()
     const config = {
       command: process.execPath,
-      args: [at('../dist/main.js'), '--file', file],
+      args: [builtProgram('memory'), '--file', file],
       sandbox: { write: [dirname(file)] },
     }
     const first = await started({ servers: { memory: config }, rules: [...rules] })

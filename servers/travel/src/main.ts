@@ -18,6 +18,7 @@ Usage: jackfield-travel [--db FILE] [--provider URL] [--http PORT]
                computing them. The README describes its requests. Default: TRAVEL_PROVIDER
   --http PORT  Serve http://127.0.0.1:PORT/mcp instead of standard input and output; 0 takes any free port.
   --help       Show this.
+  --version    Show the version.
 
 Environment: TRAVEL_DB; TRAVEL_PROVIDER, and TRAVEL_PROVIDER_TOKEN for its bearer token; SMTP_URL (smtps://user:password@host) and SMTP_FROM to send mail.`
 
@@ -43,11 +44,17 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The version in package.json. */
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+}
+
 function readArguments(): {
   db: string
   provider: string | undefined
   http: number | undefined
   help: boolean
+  version: boolean
 } {
   const { values } = parseArgs({
     options: {
@@ -55,6 +62,7 @@ function readArguments(): {
       provider: { type: 'string' },
       http: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   })
   const http = values.http === undefined ? undefined : Number(values.http)
@@ -67,6 +75,7 @@ function readArguments(): {
     provider,
     http,
     help: values.help ?? false,
+    version: values.version ?? false,
   }
 }
 
@@ -126,8 +135,8 @@ async function serveOverHttp(server: TravelServer, port: number): Promise<void> 
 
 async function main(): Promise<void> {
   const given = readArguments()
-  if (given.help) {
-    process.stdout.write(`${help}\n`)
+  if (given.help || given.version) {
+    process.stdout.write(`${given.help ? help : version()}\n`)
     return
   }
   const server = await openServer(given.db, given.provider)

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { protocolVersions } from '@jackfield/sdk'
 import { afterAll, describe, expect, test } from 'vitest'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 
 /*
  * The requests of the introductory documents of the protocol, literally, as lines to the server's process, on each revision. Where
  * the documents show a list of parameters instead of JSON, the JSON is made from it.
  */
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('travel')
 const client = { name: 'example-client', version: '1.0.0' }
 const capabilities = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 

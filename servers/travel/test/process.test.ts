@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { TravelServer } from '@jackfield/server-travel'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../test/setup/built-program.ts'
 import { eras, filling, readJson } from './fixture.ts'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = builtProgram('travel')
 const wish = { destination: 'Barcelona', departure: '2099-06-15', returnDate: '2099-06-22' }
 const accept = filling({ confirmBooking: true })
 
@@ -90,6 +90,8 @@ describe.each(eras)('the travel server as a process on %s', (era) => {
 
 describe('the command line', () => {
   test('explains itself', async () => {
+    const version = await outcome(start(['--version']))
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     const { code, stdout, stderr } = await outcome(start(['--help']))
     expect(code).toBe(0)
     for (const word of ['--db', '--http', '--provider', 'TRAVEL_DB', 'TRAVEL_PROVIDER_TOKEN', 'SMTP_URL'])

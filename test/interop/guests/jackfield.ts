@@ -7,11 +7,11 @@ import {
   type Failed,
   type Guest,
   type GuestKind,
-  type Heard,
   type ListMethod,
   messageOf,
-  noHeard,
+  nothingReceived,
   type Place,
+  type Received,
 } from '../suite/guest.ts'
 
 /** This project's client. */
@@ -20,16 +20,16 @@ export const jackfield: GuestKind = {
   ours: true,
   failure,
   async connect(place, revision, options) {
-    const heard = noHeard()
+    const received = nothingReceived()
     const client = await connect(link(place, options), {
       ...(options.only && { revisions: [revision] }),
       ...(options.desk && answering(options.desk)),
       timeoutMs: 5000,
-      onLog: ({ level, data, logger }) => heard.logs.push({ level, data, logger }),
-      onChange: (change) => heard.changes.push(change.type === 'resource' ? change.uri : change.type),
-      onElicitationComplete: (id) => heard.visits.push(id),
+      onLog: ({ level, data, logger }) => received.logs.push({ level, data, logger }),
+      onChange: (change) => received.changes.push(change.type === 'resource' ? change.uri : change.type),
+      onElicitationComplete: (id) => received.visits.push(id),
     })
-    return guestOf(client, heard)
+    return guestOf(client, received)
   },
 }
 
@@ -48,14 +48,14 @@ function answering(desk: Desk): ConnectOptions {
   }
 }
 
-function guestOf(client: Client, heard: Heard): Guest {
+function guestOf(client: Client, received: Received): Guest {
   const { server } = client
   return {
     revision: server.revision,
     server: server.info,
     instructions: server.instructions,
     capabilities: server.capabilities,
-    heard,
+    heard: received,
     tools: () => client.tools(),
     call: (name, args, options) => client.call(name, args, options),
     resources: () => client.resources(),

@@ -21,10 +21,10 @@ import {
   type Failed,
   type Guest,
   type GuestKind,
-  type Heard,
   messageOf,
-  noHeard,
+  nothingReceived,
   type Place,
+  type Received,
 } from '../suite/guest.ts'
 
 const info = { name: 'official-guest', version: '1.0.0' }
@@ -40,9 +40,9 @@ export const officialV1: GuestKind = {
   async connect(place, _revision, options) {
     const { desk } = options
     const client = new Client(info, { capabilities: desk ? capabilities : {} })
-    const heard = noHeard()
+    const received = nothingReceived()
     if (desk) answer(client, desk)
-    hear(client, heard)
+    receive(client, received)
     const transport = transportTo(place, options)
     let agreed: string | undefined
     // It passes the negotiated version to its transport only.
@@ -53,7 +53,7 @@ export const officialV1: GuestKind = {
       },
     })
     await client.connect(transport)
-    return guestOf(client, heard, agreed)
+    return guestOf(client, received, agreed)
   },
 }
 
@@ -79,7 +79,7 @@ function answer(client: Client, desk: Desk): void {
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: desk.folders }))
 }
 
-function hear(client: Client, { logs, changes, visits }: Heard): void {
+function receive(client: Client, { logs, changes, visits }: Received): void {
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
     logs.push(params)
   })
@@ -100,13 +100,13 @@ function hear(client: Client, { logs, changes, visits }: Heard): void {
   })
 }
 
-function guestOf(client: Client, heard: Heard, revision: string | undefined): Guest {
+function guestOf(client: Client, received: Received, revision: string | undefined): Guest {
   return {
     revision,
     server: client.getServerVersion(),
     instructions: client.getInstructions(),
     capabilities: client.getServerCapabilities(),
-    heard,
+    heard: received,
     tools: async () => {
       const tools: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
       let cursor: string | undefined

@@ -14,10 +14,10 @@ import {
   type Failed,
   type Guest,
   type GuestKind,
-  type Heard,
   messageOf,
-  noHeard,
+  nothingReceived,
   type Place,
+  type Received,
 } from '../suite/guest.ts'
 
 const info = { name: 'official-guest', version: '2.0.0' }
@@ -38,11 +38,11 @@ export const officialV2: GuestKind = {
         ? { versionNegotiation: { mode: { pin: revision } } }
         : { versionNegotiation: { mode: 'legacy' }, supportedProtocolVersions: [revision] }),
     })
-    const heard = noHeard()
+    const received = nothingReceived()
     if (desk) answer(client, desk)
-    hear(client, heard)
+    receive(client, received)
     await client.connect(transportTo(place, options))
-    return guestOf(client, heard, revision === modern)
+    return guestOf(client, received, revision === modern)
   },
 }
 
@@ -68,7 +68,7 @@ function answer(client: Client, desk: Desk): void {
   client.setRequestHandler('roots/list', () => ({ roots: desk.folders }))
 }
 
-function hear(client: Client, { logs, changes, visits }: Heard): void {
+function receive(client: Client, { logs, changes, visits }: Received): void {
   client.setNotificationHandler('notifications/message', ({ params }) => {
     logs.push(params)
   })
@@ -85,7 +85,7 @@ function hear(client: Client, { logs, changes, visits }: Heard): void {
   })
 }
 
-function guestOf(client: Client, heard: Heard, isModern: boolean): Guest {
+function guestOf(client: Client, received: Received, isModern: boolean): Guest {
   let level: string | undefined
   const metaWith = (meta: object | undefined) => {
     const all = { ...meta, ...(isModern && level !== undefined && { [logLevelKey]: level }) }
@@ -96,7 +96,7 @@ function guestOf(client: Client, heard: Heard, isModern: boolean): Guest {
     server: client.getServerVersion(),
     instructions: client.getInstructions(),
     capabilities: client.getServerCapabilities(),
-    heard,
+    heard: received,
     tools: async () => (await client.listTools({}, { cacheMode: 'refresh' })).tools,
     call: (name, args = {}, { onProgress, signal, timeoutMs, meta } = {}) =>
       client.callTool(

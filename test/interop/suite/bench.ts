@@ -81,7 +81,8 @@ export class Bench {
     await Promise.all([...this.#own].map(({ guest }) => guest.close().catch(() => {})))
     this.#own.clear()
     Object.assign(this.desk, restingDesk())
-    for (const { guest } of this.#opened) for (const heard of Object.values(guest.heard)) heard.length = 0
+    for (const { guest } of this.#opened)
+      for (const received of Object.values(guest.heard)) received.length = 0
     return this.#faults()
   }
 

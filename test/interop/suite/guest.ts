@@ -64,7 +64,7 @@ export interface Desk {
 }
 
 /** The notifications that a client received. */
-export interface Heard {
+export interface Received {
   readonly logs: { level: string; data: unknown; logger?: string | undefined }[]
   /** `tools`, `prompts`, `resources`, or the URI of a resource. */
   readonly changes: string[]
@@ -72,14 +72,14 @@ export interface Heard {
   readonly visits: string[]
 }
 
-export interface ProgressHeard {
+export interface ReceivedProgress {
   progress: number
   total?: number | undefined
   message?: string | undefined
 }
 
 export interface CallWith {
-  onProgress?: (report: ProgressHeard) => void
+  onProgress?: (report: ReceivedProgress) => void
   signal?: AbortSignal
   timeoutMs?: number
   meta?: Json
@@ -114,7 +114,7 @@ export interface Guest {
   readonly server: { name: string; version: string } | undefined
   readonly instructions: string | undefined
   readonly capabilities: object | undefined
-  readonly heard: Heard
+  readonly heard: Received
   tools(): Promise<(Listed & { inputSchema: object; outputSchema?: unknown; annotations?: unknown })[]>
   call(name: string, args?: Json, options?: CallWith): Promise<Called>
   resources(): Promise<(Listed & { uri: string; mimeType?: string | undefined })[]>
@@ -179,7 +179,7 @@ export const restingDesk = (): Desk => ({
   folders: [],
 })
 
-export const noHeard = (): Heard => ({ logs: [], changes: [], visits: [] })
+export const nothingReceived = (): Received => ({ logs: [], changes: [], visits: [] })
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -24,12 +24,12 @@ function writer(from: 'client' | 'server'): (chunk: unknown) => void {
 }
 
 const { stdin, stdout } = process
-const heard = writer('client')
+const received = writer('client')
 const said = writer('server')
 
 const push = stdin.push.bind(stdin)
 stdin.push = (chunk: unknown, encoding?: BufferEncoding) => {
-  heard(chunk)
+  received(chunk)
   return push(chunk, encoding)
 }
 

@@ -61,13 +61,13 @@ const attacks: readonly [Attack, ...Attack[]] = [
 /** The response of a port of this machine to a text; undefined if the port is closed. */
 function said(port: number, text: string, host = '127.0.0.1'): Promise<string | undefined> {
   return new Promise((resolve) => {
-    let heard = ''
+    let received = ''
     const socket = dial({ port, host }, () => socket.write(text))
     socket.on('data', (chunk) => {
-      heard += chunk.toString('latin1')
+      received += chunk.toString('latin1')
     })
     socket.on('error', () => resolve(undefined))
-    socket.on('close', () => resolve(heard))
+    socket.on('close', () => resolve(received))
   })
 }
 

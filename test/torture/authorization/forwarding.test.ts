@@ -25,11 +25,11 @@ const upstream = () =>
   })
 
 /** A line to a server on which everything is written down. */
-async function tapped(port: number): Promise<{ url: string; heard(): string }> {
-  const heard: Buffer[] = []
+async function tapped(port: number): Promise<{ url: string; received(): string }> {
+  const received: Buffer[] = []
   const tap = createServer((near) => {
     const far = dial(port, '127.0.0.1')
-    near.on('data', (chunk) => heard.push(chunk))
+    near.on('data', (chunk) => received.push(chunk))
     near.pipe(far).pipe(near)
     near.on('error', () => far.destroy())
     far.on('error', () => near.destroy())
@@ -38,7 +38,7 @@ async function tapped(port: number): Promise<{ url: string; heard(): string }> {
   onTestFinished(() => void tap.close())
   const bound = tap.address()
   const own = typeof bound === 'object' ? bound?.port : 0
-  return { url: `http://127.0.0.1:${own}/mcp`, heard: () => Buffer.concat(heard).toString('latin1') }
+  return { url: `http://127.0.0.1:${own}/mcp`, received: () => Buffer.concat(received).toString('latin1') }
 }
 
 /** A way in front of the upstream server; gives where it is, and a token that is good there. */
@@ -141,12 +141,12 @@ campaign(
           const where = `${what}, ${revision}, trial ${trial}`
           // One at least goes through to the server behind.
           await request(client, name, trial === 0 ? 3 : random.between(0, 3), random, where)
-          const heard = line.heard()
-          for (const secret of secrets) expect(heard.includes(secret), `${where}: ${secret}`).toBe(false)
+          const received = line.received()
+          for (const secret of secrets) expect(received.includes(secret), `${where}: ${secret}`).toBe(false)
         }
         await client.close()
       }
-      expect(line.heard(), what).toContain('tools/call')
+      expect(line.received(), what).toContain('tools/call')
     }
     course.made(made)
   },

@@ -69,19 +69,19 @@ async function started(...given: [url: string, directory: string, key: string, c
   onTestFinished(() => void child.kill('SIGKILL'))
   let said = ''
   let wrong = ''
-  let heard = (): void => {}
+  let received = (): void => {}
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text
-    heard()
+    received()
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     wrong += text
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  ended.then(() => heard())
+  ended.then(() => received())
   const line = (expected: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      heard = () => {
+      received = () => {
         if (said.includes('\n')) {
           const now = said.trim()
           said = ''
@@ -91,7 +91,7 @@ async function started(...given: [url: string, directory: string, key: string, c
           reject(new Error(`The program ended with ${child.exitCode}: ${wrong.slice(-2000)}`))
         }
       }
-      heard()
+      received()
     })
   await line('ready')
   return {

@@ -27,7 +27,7 @@ campaign(
     chapter: 'Authorization',
     claim: 'An invalid token is refused with a challenge, and no handler runs',
     trial: 'forged token',
-    trials: { change: 400, long: 40_000 },
+    trials: { test: 150, change: 400, long: 40_000 },
   },
   async (course) => {
     const { send, ran } = await protectedShop()

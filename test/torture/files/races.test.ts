@@ -99,7 +99,7 @@ describe.runIf(process.platform === 'linux')('the files of the travel server', (
       claim:
         'Nothing is written outside a root while folders, parents and files in it are swapped with links',
       trial: 'write',
-      trials: { test: 400, change: 2000, long: 1_000_000 },
+      trials: { test: 200, change: 2000, long: 1_000_000 },
       longMinutes: 240,
     },
     async ({ trials, long, seed, measured }) => {
@@ -150,7 +150,7 @@ describe('several writers of one new file', () => {
       chapter: 'Files',
       claim: 'Of several writers that create the same file without overwrite, exactly one succeeds',
       trial: 'race of four writers',
-      trials: { test: 200, change: 1000, long: 100_000 },
+      trials: { test: 100, change: 1000, long: 100_000 },
     },
     async ({ trials }) => {
       const root = mkdtempSync(join(tmpdir(), 'races-'))

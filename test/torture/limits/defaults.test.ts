@@ -91,15 +91,15 @@ async function isKept(events: number, minutes = 0): Promise<boolean> {
   const mounted = await webAdapter(server)
   const own = await passing(session(mounted))
   const params = { name: 'speak', _meta: { progressToken: 'p' } }
-  const heard = await passing(own.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
-  await passing(until(() => heard.over(), minute))
-  expect(heard.events).toHaveLength(events)
+  const received = await passing(own.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
+  await passing(until(() => received.over(), minute))
+  expect(received.events).toHaveLength(events)
   // An unused session would end before its events do.
   for (let passed = 0; passed < minutes; passed++) {
     await vi.advanceTimersByTimeAsync(minute)
     if (passed % 20 === 19) await passing(own.post({ jsonrpc: '2.0', id: `ping${passed}`, method: 'ping' }))
   }
-  const again = await passing(own.get({ 'last-event-id': heard.events[0]?.id }))
+  const again = await passing(own.get({ 'last-event-id': received.events[0]?.id }))
   const { status } = again
   again.drop()
   await passing(mounted.close())

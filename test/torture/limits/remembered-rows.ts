@@ -97,15 +97,15 @@ async function resumed(chars: number, options: ServeHttpOptions): Promise<string
     options,
   )
   onTestFinished(() => one.close())
-  const heard = async (much: number) => {
+  const received = async (much: number) => {
     const own = await session(one)
     const params = { name: 'speak', arguments: { chars: much }, _meta: { progressToken: 'p' } }
     const answer = await own.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     await until(() => answer.over())
     return { own, first: answer.events[0]?.id }
   }
-  const { own, first } = await heard(0)
-  await heard(chars)
+  const { own, first } = await received(0)
+  await received(chars)
   const again = await own.get({ 'last-event-id': first })
   return again.status === 200 ? undefined : `${again.status} ${await again.text()}`
 }

@@ -123,7 +123,7 @@ export function mirrored(name: string): Record<string, string> {
 }
 
 /** Collects what a connection says. */
-export function heard(from: Readable): { text(): string; until(what: string | RegExp): Promise<void> } {
+export function received(from: Readable): { text(): string; until(what: string | RegExp): Promise<void> } {
   let text = ''
   from.on('data', (chunk) => {
     text += chunk

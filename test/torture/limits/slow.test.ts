@@ -5,10 +5,10 @@ import {
   type Address,
   callOf,
   dial,
-  heard,
   mirrored,
   opening,
   postOf,
+  received,
   serveMeasured,
   watched,
 } from './served.ts'
@@ -31,7 +31,7 @@ const transports: Readonly<Record<string, (to: Doors, name: string, reads: boole
   },
   'HTTP session': async (to, name, reads) => {
     const first = await dial(to.web)
-    const begun = heard(first)
+    const begun = received(first)
     first.write(postOf(opening[0] ?? '', {}))
     await begun.until('"serverInfo"')
     const id = /mcp-session-id: (\S+)/i.exec(begun.text())?.[1] ?? ''
@@ -43,12 +43,12 @@ const transports: Readonly<Record<string, (to: Doors, name: string, reads: boole
   },
   'HTTP+SSE': async (to, name, reads) => {
     const socket = await dial(to.web)
-    const named = heard(socket)
+    const named = received(socket)
     socket.write('GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n')
     await named.until('sessionId=')
     const inbox = /\/sse\?sessionId=\S+/.exec(named.text())?.[0] ?? ''
     const sender = await dial(to.web)
-    const sent = heard(sender)
+    const sent = received(sender)
     sender.write(postOf(opening[0] ?? '', {}, inbox))
     await sent.until('202')
     if (reads) await named.until('"serverInfo"')
@@ -205,5 +205,5 @@ async function sipped(socket: Socket, name: string): Promise<{ cut: boolean; lon
 }
 
 function answered(socket: Socket): Promise<void> {
-  return heard(socket).until('"echo"')
+  return received(socket).until('"echo"')
 }

@@ -19,7 +19,7 @@ const speak: Tool = async ({ times, chars }, exchange) => {
 type Session = Awaited<ReturnType<typeof session>>
 
 /** A call that is heard to its end. */
-async function heard(own: Session, id: string | number, times: number, chars: number): Promise<Answer> {
+async function received(own: Session, id: string | number, times: number, chars: number): Promise<Answer> {
   const params = { name: 'speak', arguments: { times, chars }, _meta: { progressToken: 'p' } }
   const answer = await own.post({ jsonrpc: '2.0', id, method: 'tools/call', params })
   await until(() => answer.over(), watchdogMs)
@@ -44,11 +44,11 @@ campaign(
     onTestFinished(() => mounted.close())
     const all: { own: Session; first: string | undefined; chars: number }[] = []
     const used = await session(mounted)
-    const oldest = await heard(used, 'oldest', 3, 10)
+    const oldest = await received(used, 'oldest', 3, 10)
     for (let trial = 0; trial < trials; trial++) {
-      if (trial % 5 === 0) await heard(used, trial, 1, 10)
+      if (trial % 5 === 0) await received(used, trial, 1, 10)
       const own = await session(mounted)
-      const answer = await heard(own, 1, random.between(1, 9), random.between(1, 20_000))
+      const answer = await received(own, 1, random.between(1, 9), random.between(1, 20_000))
       const chars = answer.events.reduce((sum, { data }) => sum + data.length, 0)
       all.push({ own, first: answer.events[0]?.id, chars })
     }
@@ -95,11 +95,11 @@ test('an event id is used once, also after stored events expired or were dropped
   })
   const one = await session(mounted)
   const other = await session(mounted)
-  const before = await heard(one, 1, 5, 10)
+  const before = await received(one, 1, 5, 10)
   vi.setSystemTime(Date.now() + limits.storedEventsMs + 1)
-  const expired = await heard(one, 2, 5, 10)
-  await heard(other, 1, 5, 5_000)
-  const gone = await heard(one, 3, 5, 10)
+  const expired = await received(one, 2, 5, 10)
+  await received(other, 1, 5, 5_000)
+  const gone = await received(one, 3, 5, 10)
   const places = [before, expired, gone].flatMap(({ events }) => events.map(({ id }) => position(id)))
   expect(places).toEqual([...places].sort((a, b) => a - b))
   expect(new Set(places).size).toBe(places.length)

@@ -107,7 +107,7 @@ function subscription(id: number): Request {
 }
 
 /** Notes at which milliseconds comments come on a stream. */
-async function hear(body: ReadableStream<Uint8Array<ArrayBuffer>> | null, times: number[]): Promise<void> {
+async function receive(body: ReadableStream<Uint8Array<ArrayBuffer>> | null, times: number[]): Promise<void> {
   if (body === null) throw new Error('An answer has no body')
   for await (const text of body.pipeThrough(new TextDecoderStream())) {
     if (text.includes(': keep-alive')) times.push(Date.now())
@@ -139,7 +139,7 @@ campaign(
       Array.from({ length: trials }, async (_, id) => {
         const times: number[] = []
         const { body } = await handler.fetch(subscription(id))
-        return { times, over: hear(body, times) }
+        return { times, over: receive(body, times) }
       }),
     )
     const seconds = 45

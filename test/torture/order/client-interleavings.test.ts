@@ -189,7 +189,7 @@ campaign(
     claim:
       'In any order of requests, progress, cancellations, responses, disconnects and timeouts, each call of a client ends once, with the right outcome',
     trial: 'order of up to seven events on one revision',
-    trials: { test: 80, change: 200, long: 20_000 },
+    trials: { test: 40, change: 200, long: 20_000 },
     longMinutes: 120,
   },
   async ({ trials, long, seed, made }) => {

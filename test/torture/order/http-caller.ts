@@ -39,7 +39,7 @@ export class Trip {
     this.wasDropped = true
   }
 
-  hear(message: JsonRpcMessage): void {
+  receive(message: JsonRpcMessage): void {
     if (this.answers.length > 0) this.stray.push(`after its answer: ${JSON.stringify(message)}`)
     if (!('method' in message)) {
       this.answers.push('error' in message ? String(message.error.code) : textIn(message.result['content']))
@@ -113,10 +113,10 @@ export class HttpCaller {
       },
     }
     trip.open.add(connection)
-    const hear = (text: string): void => {
+    const receive = (text: string): void => {
       const message = parseJson(text)
       if (!isMessage(message)) trip.stray.push(`no message: ${text}`)
-      else if (!isDropped) trip.hear(message)
+      else if (!isDropped) trip.receive(message)
     }
     const events = new EventReader({
       maxBytes: 1_000_000,
@@ -125,7 +125,7 @@ export class HttpCaller {
       onEvent: (event) => {
         if (isDropped) return
         if (event.id !== undefined) trip.lastId = event.id
-        if (event.data !== '') hear(event.data)
+        if (event.data !== '') receive(event.data)
       },
     })
     const read = async (): Promise<void> => {
@@ -140,7 +140,7 @@ export class HttpCaller {
         if (isStream) events.push(value)
         else whole.push(value)
       }
-      if (!isStream && whole.length > 0) hear(Buffer.concat(whole).toString())
+      if (!isStream && whole.length > 0) receive(Buffer.concat(whole).toString())
     }
     read()
       .catch((error) => {

@@ -22,7 +22,7 @@ interface Model {
   /** Whether a list that the client kept was changed without a notification. */
   mayBeStale: boolean
   /** Changes the subscription should have been notified of. */
-  heard: number
+  received: number
   next: number
 }
 
@@ -57,7 +57,7 @@ function compare(model: Model, shop: Shop): void {
   expect(stopped, 'handlers that were told to stop').toEqual(
     [...shop.held.keys()].filter((key) => model.stopped.has(key)),
   )
-  expect(shop.heard.length, 'changes heard').toBe(model.heard)
+  expect(shop.received.length, 'changes heard').toBe(model.received)
   expect(shop.failures, 'failures of the server').toEqual([])
 }
 
@@ -102,7 +102,7 @@ const change = fc.constantFrom(...names).map((name) =>
         model.tools.add(name)
         shop.server.add({ tools: { [name]: tool({ run: () => name }) } })
       }
-      if (model.watching) model.heard++
+      if (model.watching) model.received++
       if (!hears(model)) model.mayBeStale = true
     },
   ),
@@ -114,7 +114,7 @@ const update = fc.constant(
     () => true,
     (model, shop) => {
       shop.server.resourceUpdated(stock)
-      if (model.watching) model.heard++
+      if (model.watching) model.received++
     },
   ),
 )
@@ -200,7 +200,7 @@ const watch = fc.constant(
       if (!model.watching) return shop.watch?.close()
       shop.watch = await shop.client.watch(
         { toolsListChanged: true, resourceSubscriptions: [stock] },
-        (change) => shop.heard.push(change),
+        (change) => shop.received.push(change),
       )
     },
   ),
@@ -269,14 +269,14 @@ campaign(
     claim:
       'Client and server behave as a model of calls, questions, cancellations, changes, subscriptions, reconnects and restarts predicts',
     trial: 'run of up to 30 random commands, or 50 with --long',
-    trials: { change: 200, long: 100_000 },
+    trials: { test: 70, change: 200, long: 100_000 },
     longMinutes: 120,
   },
   async ({ trials, long, seed }) => {
     const unhandled: unknown[] = []
-    const hear = (error: unknown): void => void unhandled.push(error)
-    process.on('unhandledRejection', hear)
-    onTestFinished(() => void process.off('unhandledRejection', hear))
+    const receive = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', receive)
+    onTestFinished(() => void process.off('unhandledRejection', receive))
     await Promise.all(places.map(warm))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
@@ -295,7 +295,7 @@ campaign(
                 stopped: new Set(),
                 watching: false,
                 mayBeStale: false,
-                heard: 0,
+                received: 0,
                 next: 0,
               }
               try {

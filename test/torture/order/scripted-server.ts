@@ -68,7 +68,7 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
   let tell: (message: object) => void = () => {}
   let lose: () => void = () => {}
   let up = true
-  const hear = (message: JsonRpcMessage): void => {
+  const receive = (message: JsonRpcMessage): void => {
     if (!up) stray.push(JSON.stringify(message))
     if (!('method' in message)) return
     const { method, params } = message
@@ -85,7 +85,7 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
   const link = new DuplexTransport('memory', async (events) => {
     tell = (message) => events.text(JSON.stringify(message))
     lose = () => events.lost(new McpError('CONNECTION_CLOSED', 'The far end hung up'))
-    return { send: async (text) => hear(JSON.parse(text)), close: async () => {} }
+    return { send: async (text) => receive(JSON.parse(text)), close: async () => {} }
   })
   return {
     link,

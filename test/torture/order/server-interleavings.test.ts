@@ -154,7 +154,7 @@ campaign(
     claim:
       'In any order of requests, progress, cancellations, responses, disconnects and pauses, a server answers each request at most once, and sends nothing afterwards',
     trial: 'order of up to seven events on one revision',
-    trials: { change: 200, long: 20_000 },
+    trials: { test: 70, change: 200, long: 20_000 },
     longMinutes: 120,
   },
   async ({ trials, long, seed, made }) => {

@@ -39,7 +39,7 @@ export class Shop {
   readonly held = new Map<string, { signal: AbortSignal; release: () => void }>()
   /** What gives the person's answer to an open question, and the signal that takes it back. */
   readonly asked = new Map<string, { signal: AbortSignal; answer: (seat: string | undefined) => void }>()
-  readonly heard: ServerChange[] = []
+  readonly received: ServerChange[] = []
   readonly failures: unknown[] = []
   watch: Watch | undefined
   readonly server: Server = this.#define()

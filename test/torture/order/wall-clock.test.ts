@@ -59,7 +59,7 @@ campaign(
 
 test('log messages of a call continue when the wall clock is set back', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const burst = 100
   const server = defineServer({
     name: 'chatty',
@@ -76,11 +76,11 @@ test('log messages of a call continue when the wall clock is set back', async ()
       }),
     },
   })
-  const client = await connect(server, { onLog: ({ data }) => heard.push(data) })
+  const client = await connect(server, { onLog: ({ data }) => received.push(data) })
   const called = client.call('chat', {}, { logLevel: 'info' })
   await vi.advanceTimersByTimeAsync(3_000)
   await called
-  expect(heard).toHaveLength(burst + 1)
-  expect(heard.at(-1)).toBe('the last')
+  expect(received).toHaveLength(burst + 1)
+  expect(received.at(-1)).toBe('the last')
   await client.close()
 })

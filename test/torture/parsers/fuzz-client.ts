@@ -54,7 +54,7 @@ export function clientTargets(): Target[] {
       name: 'words of servers',
       share: 3,
       seeds: said,
-      run: (input, random) => heard(input, random, clients),
+      run: (input, random) => receiveMessage(input, random, clients),
       allows: isTyped,
     },
     { name: 'results of servers', share: 4, seeds: answers, run: used, allows: isTyped },
@@ -166,7 +166,11 @@ async function answered(input: Buffer, random: Random, clients: Map<ProtocolVers
   await asked
 }
 
-async function heard(input: Buffer, random: Random, clients: Map<ProtocolVersion, Met>): Promise<void> {
+async function receiveMessage(
+  input: Buffer,
+  random: Random,
+  clients: Map<ProtocolVersion, Met>,
+): Promise<void> {
   const value = parseJson(input.toString('utf8'))
   if (typeof value !== 'object' || value === null) return
   const { far } = await meeting(clients, random)

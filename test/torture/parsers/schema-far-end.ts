@@ -7,7 +7,7 @@ export interface FarEnd {
   /** What it answers a request with: the members of a response besides its id. */
   answer: (method: string, message: object) => object | undefined
   /** Hears of notices and of answers. */
-  hear: (message: object) => void
+  receive: (message: object) => void
   /** Sends a message of its own. */
   say(message: object): void
 }
@@ -17,7 +17,7 @@ export function farEnd(answer: FarEnd['answer']): FarEnd {
   let say: FarEnd['say'] = () => {}
   const end: FarEnd = {
     answer,
-    hear: () => {},
+    receive: () => {},
     say: (message) => say(message),
     link: new DuplexTransport('memory', async (events) => {
       say = (message) => events.text(JSON.stringify(message))
@@ -28,7 +28,7 @@ export function farEnd(answer: FarEnd['answer']): FarEnd {
     if (!isObject(message)) return
     const { id, method } = message
     if (typeof method !== 'string' || id === undefined) {
-      end.hear(message)
+      end.receive(message)
       return
     }
     const said = end.answer(method, message)

@@ -59,11 +59,11 @@ for (const revision of protocolVersions) {
         await settled()
         far.say(notice)
         await settled()
-        const heard = effects
+        const received = effects
         // Where it was not taken back, it is now.
         far.say({ jsonrpc: '2.0', ...cancelled })
         await settled()
-        effects = heard
+        effects = received
       })
     }
   }
@@ -146,10 +146,10 @@ async function eachAcknowledgement(
       await settled()
       far.say(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(id))))
       await settled()
-      const heard = effects
+      const received = effects
       far.say({ jsonrpc: '2.0', id, result: { resultType: 'complete' } })
       await watch
-      effects = heard
+      effects = received
     },
   )
   far.answer = (method) => ({ result: right[method] })
@@ -164,11 +164,11 @@ async function eachVisit(revision: ProtocolVersion, far: FarEnd): Promise<void> 
     await settled()
     far.say(notice)
     await settled()
-    const heard = effects
+    const received = effects
     // Where it was not over, it is now.
     far.say({ jsonrpc: '2.0', ...over })
     await settled()
-    effects = heard
+    effects = received
   })
 }
 
@@ -188,9 +188,9 @@ async function eachInitialized(revision: ProtocolVersion): Promise<void> {
     await settled()
     server.add({ tools: { added: tool({ run: () => 'new' }) } })
     await settled()
-    const heard = effects
+    const received = effects
     await connection.close()
-    effects = heard
+    effects = received
   })
 }
 
@@ -231,9 +231,9 @@ async function eachCancelled(revision: ProtocolVersion): Promise<void> {
     await settled()
     connection.receive(JSON.parse(JSON.stringify(changed)))
     await settled()
-    const heard = effects
+    const received = effects
     await connection.close()
-    effects = heard
+    effects = received
   })
 }
 

@@ -64,12 +64,12 @@ function roundOf(question: object): object {
 
 /** Whether the client answers with an error, and one that is about the question. */
 async function isRefused(far: FarEnd, question: object): Promise<boolean> {
-  const heard: object[] = []
-  far.hear = (message) => heard.push(message)
+  const received: object[] = []
+  far.receive = (message) => received.push(message)
   far.say({ jsonrpc: '2.0', id: 'asked', ...question })
-  for (let left = 20; left > 0 && heard.length === 0; left--)
+  for (let left = 20; left > 0 && received.length === 0; left--)
     await new Promise((resolve) => setImmediate(resolve))
-  const [answer] = heard
+  const [answer] = received
   if (!isObject(answer)) return true
   return isObject(answer['error']) && answer['error']['code'] !== internalError
 }

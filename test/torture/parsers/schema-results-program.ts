@@ -79,9 +79,9 @@ interface Met {
 }
 
 async function meet(revision: ProtocolVersion, far: FarEnd, onWarning = (): void => {}): Promise<Met> {
-  const heard = { onWarning }
-  const client = await connect(far.link, { revisions: [revision], onWarning: () => heard.onWarning() })
-  return Object.assign(heard, { far, client })
+  const received = { onWarning }
+  const client = await connect(far.link, { revisions: [revision], onWarning: () => received.onWarning() })
+  return Object.assign(received, { far, client })
 }
 
 async function isGreetingRefused(

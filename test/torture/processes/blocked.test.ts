@@ -23,14 +23,14 @@ interface Seat {
 }
 
 /** Reads keep-alives as they go by. */
-function counting(heard: () => void): Fetch {
+function counting(received: () => void): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init)
     if (response.body === null) return response
     const decoder = new TextDecoder()
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, to) => {
-        if (decoder.decode(chunk).includes(': keep-alive')) heard()
+        if (decoder.decode(chunk).includes(': keep-alive')) received()
         to.enqueue(chunk)
       },
     })

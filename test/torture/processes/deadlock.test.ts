@@ -21,14 +21,14 @@ interface Outcome {
 
 /** A client of ours calls with so many bytes while its server writes as many and reads nothing. */
 async function oursCalls(bytes: number, perMessage: number, maxQueuedBytes: number): Promise<Outcome> {
-  let heard = 0
+  let received = 0
   const client = await connect(
     stdio({
       command: process.execPath,
       args: [at('writing-server.ts'), String(bytes), String(perMessage)],
       maxQueuedBytes,
     }),
-    { revisions: ['2025-11-25'], timeoutMs: hungMs, onLog: () => heard++ },
+    { revisions: ['2025-11-25'], timeoutMs: hungMs, onLog: () => received++ },
   )
   onTestFinished(() => client.close())
   const text = 'y'.repeat(perMessage)
@@ -39,7 +39,7 @@ async function oursCalls(bytes: number, perMessage: number, maxQueuedBytes: numb
     expect(reason).toBeInstanceOf(McpError)
     expect(reason).toMatchObject({ code: 'LIMIT' })
   }
-  expect(heard).toBe(Math.ceil(bytes / perMessage))
+  expect(received).toBe(Math.ceil(bytes / perMessage))
   if (maxQueuedBytes > 2 * bytes) expect(refused).toEqual([])
   await client.close()
   return { answered: outcomes.length - refused.length, refused: refused.length }

@@ -117,7 +117,7 @@ campaign(
     claim:
       'Every pending request to a server is answered or fails with how the server ended, whenever it is killed',
     trial: 'server killed at a random moment with thirteen requests under way',
-    trials: { change: 200, long: 10_000, test: 40 },
+    trials: { change: 200, long: 10_000, test: 20 },
   },
   async ({ trials, seed, measured }) => {
     const unhandled: unknown[] = []

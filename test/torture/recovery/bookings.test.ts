@@ -67,7 +67,7 @@ campaign(
     chapter: 'Sessions and streams',
     claim: 'A booking whose answer is cut off is resumed until its outcome is known, and made once',
     trial: 'booking over connections that are cut after a random byte',
-    trials: { change: 40, long: 10_000 },
+    trials: { test: 20, change: 40, long: 10_000 },
   },
   async ({ trials, seed, measured }) => {
     const random = new Random(seed)

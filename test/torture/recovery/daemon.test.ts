@@ -4,14 +4,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { connect as connectSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createHostClient, type HostClient, type InboxRow, streamChannel } from '@jackfield/host/client'
 import { describe, expect } from 'vitest'
+import { builtProgram } from '../../setup/built-program.ts'
 import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
-const program = fileURLToPath(new URL('../../../packages/app/dist/main.js', import.meta.url))
+const program = builtProgram('jackfield')
 const killServer = programFile(new URL('kill-server.ts', import.meta.url))
 /** The longest time that a host process works before a kill that waits for nothing, in milliseconds. */
 const longestMs = 400

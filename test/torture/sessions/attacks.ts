@@ -117,7 +117,7 @@ export async function attackAll(
       nodes[at]?.send({ ...ask, headers: { ...ask.headers, ...as('mallory'), ...mine } })
     const where = `${attack.name}, node ${at + 1}, trial ${trial}`
     const toldBy = (answer: Answer | undefined): Promise<string | undefined> =>
-      attack.streams ? heard(answer, 1, where) : within(where, Promise.resolve(answer?.text()))
+      attack.streams ? received(answer, 1, where) : within(where, Promise.resolve(answer?.text()))
     const theirs = await within(where, Promise.resolve(send(foreign)))
     // An answer that ought not to be may be a stream without an end, so its status is judged before it is read.
     expect(theirs?.status, where).toBe(attack.status)
@@ -231,7 +231,7 @@ function nearby(event: string, random: Random): string {
 }
 
 /** The first messages of a stream that stays open, which is then broken off. */
-async function heard(answer: Answer | undefined, messages: number, where: string): Promise<string> {
+async function received(answer: Answer | undefined, messages: number, where: string): Promise<string> {
   if (answer === undefined) throw new Error('No answer')
   try {
     await until(() => answer.messages().length >= messages || answer.over(), watchdogMs)

@@ -28,7 +28,7 @@ campaign(
     chapter: 'Sessions and streams',
     claim: 'Of two concurrent requests with one id the first is answered and the second refused',
     trial: 'request, answer or cancellation at a random moment',
-    trials: { change: 1500, long: 60_000 },
+    trials: { test: 500, change: 1500, long: 60_000 },
   },
   async (course) => {
     const random = new Random(course.seed)

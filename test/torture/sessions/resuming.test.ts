@@ -14,7 +14,7 @@ campaign(
     chapter: 'Sessions and streams',
     claim: 'A stream that is cut at any byte resumes after the last whole event, with every event once',
     trial: 'cut of a 200-event stream',
-    trials: { test: 700, change: 2_300, long: revisions * wholeBytes * cutsOfAStream },
+    trials: { test: 350, change: 2_300, long: revisions * wholeBytes * cutsOfAStream },
     changeMinutes: 4,
     longMinutes: 90,
   },

@@ -5,7 +5,6 @@ import type { InboxOptions } from '../commands/inbox.ts'
 import type { ServersOptions } from '../commands/servers.ts'
 import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
-import { oneLine } from '../output/sanitize.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addCompletionCommands } from './completion-commands.ts'
 import { addConfigCommands } from './config-commands.ts'
@@ -358,7 +357,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   groupCommands(program)
   completeHelp(program, shared)
   try {
-    checkFirstWords(program, own)
+    await checkFirstWords(program, own)
     await program.parseAsync([...own], { from: 'user' })
     // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
     return interruptedBy(io.signal) ?? code
@@ -381,14 +380,21 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
 }
 
 /** @throws a usage error for options before the command, and for help about a command that does not exist */
-function checkFirstWords(program: Command, [first = '', second]: readonly string[]): void {
-  if (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first))
+async function checkFirstWords(
+  program: Command,
+  [first = '', second = '-']: readonly string[],
+): Promise<void> {
+  const isOption = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
+  const isHelp = first === 'help' && !second.startsWith('-')
+  if (!isOption && !isHelp) return
+  const { oneLine } = await import('../output/sanitize.ts')
+  if (isOption)
     throw usageError(
       `There is no option ${oneLine(first)} before a command. Options follow the command, as in: jackfield tools --json`,
     )
-  if (first !== 'help' || second === undefined || second.startsWith('-')) return
-  if ([...program.commands.map((command) => command.name()), 'help'].includes(second)) return
-  throw usageError(`There is no command "${oneLine(second)}". jackfield --help lists all commands.`)
+  const commands = [...program.commands.map((command) => command.name()), 'help']
+  if (!commands.includes(second))
+    throw usageError(`There is no command "${oneLine(second)}". jackfield --help lists all commands.`)
 }
 
 function withServerOptions(command: Command): Command {

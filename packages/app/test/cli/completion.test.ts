@@ -3,11 +3,11 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { offer } from './one-tool-server.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 const breaks = ' \t\n"\'@><=;|&(:'
 
 /** Runs as a command line, typed or inserted by a shell that evaluates it. */

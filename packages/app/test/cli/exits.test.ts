@@ -3,8 +3,8 @@ import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import {
   begin,
@@ -18,7 +18,7 @@ import {
   tempFolder,
 } from './jackfield.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 
 describe.concurrent('exit codes', () => {
   test.each([

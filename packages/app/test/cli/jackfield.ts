@@ -1,17 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import type { Activity } from '@jackfield/host'
 import { expect } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { installedProgram } from '../../../../test/setup/program-file.ts'
 import { run as runCommand } from '../../src/cli/program.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
-const require = createRequire(import.meta.url)
+const bin = builtProgram('jackfield')
 
 /** Commands that start the official reference servers, and our travel server. */
 export const everything = [
@@ -27,7 +25,7 @@ export const filesystem = (folder: string): string[] => [
 ]
 export const travel = (database = ':memory:'): string[] => [
   process.execPath,
-  join(dirname(require.resolve('@jackfield/server-travel/package.json')), 'dist/main.js'),
+  builtProgram('travel'),
   '--db',
   database,
 ]

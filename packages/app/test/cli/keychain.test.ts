@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { everything, jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const timeout = 120_000
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 const bubblewrap = ['/usr/bin/bwrap', '/usr/local/bin/bwrap'].find((file) => existsSync(file))
 const keptInFile = 'the key that seals credentials is kept in'
 /** No D-Bus session, so no Secret Service: what a server machine or a container has. */

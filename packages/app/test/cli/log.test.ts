@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { begin, jsonFile, run, tempFolder, travel } from './jackfield.ts'
 
 const folder = tempFolder()
@@ -113,7 +114,7 @@ test('a recording is served instead of its server, and two recordings are compar
     expect.stringMatching(/^travel: \d+ requests, 2026-07-28\nWritten to/),
   ])
   const live = await run(['call', ...use, '--json', 'travel', ...search])
-  const bin = new URL('../../bin/jackfield.js', import.meta.url).pathname
+  const bin = builtProgram('jackfield')
   const play = ['--', process.execPath, bin, 'serve-recording', one]
   const again = join(folder, 'again.db')
   const played = await run(['call', '--store', again, '--json', ...search, ...play])

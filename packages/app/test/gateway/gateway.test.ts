@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { expect, it, onTestFinished } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { begin, jsonFile, tempFolder, travel } from '../cli/jackfield.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 
 function config(): string {
   const [command, ...args] = travel()

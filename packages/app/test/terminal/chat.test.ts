@@ -1,7 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   openTerminal,
@@ -9,10 +8,11 @@ import {
   type TerminalOptions,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { everything, travel } from '../cli/jackfield.ts'
 import { prompt, say } from './person.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`The chat is not tested in a terminal: ${missing}\n`)
 

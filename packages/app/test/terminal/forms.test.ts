@@ -1,7 +1,6 @@
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   openTerminal,
@@ -9,9 +8,10 @@ import {
   type TerminalOptions,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 const server = programFile(new URL('prying-server.ts', import.meta.url))
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`Forms are not tested in a terminal: ${missing}\n`)

@@ -1,7 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type Key,
@@ -9,10 +8,11 @@ import {
   type Terminal,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { prompt, say } from './person.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 const notes = programFile(new URL('notes-server.ts', import.meta.url))
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`The chat is not tested in a terminal: ${missing}\n`)

@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { type Ended, run, tempFolder } from '../cli/jackfield.ts'
 
-const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bin = builtProgram('jackfield')
 
 /** Why nothing can be tested in a terminal here; undefined where it can. Said once. */
 export const missing = terminalMissing()
@@ -36,12 +36,15 @@ export function person(): Person {
   const home = tempFolder()
   const programs = join(home, 'programs')
   mkdirSync(programs)
+  const { NODE_COMPILE_CACHE } = process.env
   const env = {
     HOME: home,
     PATH: [programs, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
     XDG_DATA_HOME: join(home, 'data'),
     JACKFIELD_KEY_FILE: join(home, 'key'),
     NO_COLOR: '1',
+    // A process starts in a fifth less of the CPU time with its code compiled.
+    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   }
   const self: Person = {
     home,

@@ -86,8 +86,8 @@ export class ActiveRequests {
   }
 }
 
-function originOf({ server, row, method, target, ...request }: ActiveRequest): RequestOrigin {
-  const { arguments: args, caller, conversation } = request
+function originOf(request: ActiveRequest): RequestOrigin {
+  const { server, row, method, target, arguments: args, caller, conversation } = request
   return {
     row,
     cause: {

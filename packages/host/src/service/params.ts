@@ -323,8 +323,9 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
 const callNumber = z.int().positive()
 const word = z.string().max(1_000)
 const clientFrame: z.ZodType<ClientFrame> = z.union([
-  z.strictObject({ hello: z.strictObject({ client: word.min(8), name: word, build: word }) }),
+  // The most frequent first: the union tries them in order.
   z.strictObject({ call: callNumber, method: word, params: z.unknown() }),
+  z.strictObject({ hello: z.strictObject({ client: word.min(8), name: word, build: word }) }),
   z.strictObject({ stop: callNumber }),
   z.strictObject({
     subscribe: word,

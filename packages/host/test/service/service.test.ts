@@ -149,6 +149,40 @@ describe('a run', () => {
     await other.call('runs.stop', { id: free })
   })
 
+  test('can be waited for in the call that starts it, and is stopped with that call', async () => {
+    const { config, ran } = session()
+    const { client } = await rig({ servers: { s: config } })
+    const [one, other] = [await client('one'), await client('other')]
+    const seen = runsOf(other)
+    const request = { kind: 'call' as const, tool: 's__echo', arguments: { text: 'hi' } }
+    const run = await one.call('runs.perform', { request })
+    expect(run).toMatchObject({ state: 'done', by: 'one', result: { call: { denied: false } } })
+    await until(() => seen.view().get(run.id)?.state === 'done', 'the row')
+    const stop = new AbortController()
+    const slow = { kind: 'call' as const, tool: 's__slow', arguments: {} }
+    const running = one.call('runs.perform', { request: slow }, { signal: stop.signal })
+    await until(() => seen.rows().some((row) => (row.progress?.progress ?? 0) > 1), 'progress')
+    stop.abort(new Error('no longer needed'))
+    await expect(running).rejects.toThrow('no longer needed')
+    await until(() => seen.rows().some(({ state }) => state === 'stopped'), 'the end')
+    await until(() => ran().some(([tool]) => tool === 'slow cancelled'), 'the cancellation')
+  })
+
+  test('that its client waits for ends with the client only if started so', async () => {
+    const { client } = await rig({ servers: { s: session().config } })
+    const [one, other] = [await client('one'), await client('other')]
+    const seen = runsOf(other)
+    const request = { kind: 'call' as const, tool: 's__slow', arguments: {} }
+    const calls = [true, false].map((attached) => one.call('runs.perform', { request, attached }))
+    await until(() => seen.rows().filter(({ activity }) => activity !== undefined).length === 2, 'both')
+    one.close()
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await until(() => seen.rows()[0]?.state === 'stopped', 'the end of the first')
+    const [, free] = seen.rows()
+    expect(free?.state).toBe('running')
+    await other.call('runs.stop', { id: free?.id ?? '' })
+  })
+
   test('fails at once if its question cannot be asked', async () => {
     const { client } = await rig({ servers: { s: asking } })
     const one = await client('one')
@@ -382,6 +416,36 @@ describe('a connection', () => {
     for (const id of ids) expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
     expect(ran().filter(([tool]) => tool === 'echo')).toHaveLength(20)
     await until(() => ids.every((id) => runs.view().get(id)?.state === 'done'), 'the rows after the return')
+  })
+
+  test('of a client that repeats a call gives the first result, or says that it is not kept', async () => {
+    const { peers } = await rig()
+    const hello = { client: 'a-client-id', name: 'raw', build: '' }
+    const connected = (): { send: (call: number) => void; frames: Record<string, unknown>[] } => {
+      const [here, there] = channelPair()
+      peers.serve(there)
+      const frames: Record<string, unknown>[] = []
+      here.listen(
+        (text) => void frames.push(JSON.parse(text)),
+        () => {},
+      )
+      here.send(JSON.stringify({ hello }))
+      const params = { prompt: 'none', arguments: {} }
+      return {
+        frames,
+        send: (call) => here.send(JSON.stringify({ call, method: 'library.keepPromptValues', params })),
+      }
+    }
+    const first = connected()
+    for (let call = 1; call <= 501; call++) first.send(call)
+    await until(() => first.frames.length === 502, 'the answers')
+    const again = connected()
+    for (const call of [1, 2, 501]) again.send(call)
+    await until(() => again.frames.length === 4, 'the answers again')
+    expect(again.frames.slice(1).sort((a, b) => Number(a['call']) - Number(b['call']))).toEqual([
+      { call: 1, fault: expect.objectContaining({ code: 'OUTCOME_UNKNOWN' }) },
+      ...first.frames.filter(({ call }) => call === 2 || call === 501),
+    ])
   })
 
   test('rejects unreadable frames and invalid calls', async () => {

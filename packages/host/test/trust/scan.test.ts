@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { scanTexts } from '../../src/core/trust/scan.ts'
 import { makeVisible } from '../../src/shared/visible.ts'
 import type { TrustFinding } from '../../src/types/index.ts'
@@ -17,11 +17,7 @@ const alarming = (findings: readonly TrustFinding[]): TrustFinding[] =>
   findings.filter(({ severity }) => severity !== 'notice')
 const travel = {
   command: process.execPath,
-  args: [
-    fileURLToPath(new URL('../../../../servers/travel/dist/main.js', import.meta.url)),
-    '--db',
-    ':memory:',
-  ],
+  args: [builtProgram('travel'), '--db', ':memory:'],
 }
 
 describe('poisoned descriptions', () => {

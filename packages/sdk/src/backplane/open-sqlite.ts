@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { McpError } from '../jsonrpc/error.ts'
 
@@ -11,6 +10,8 @@ export function openSqlite(what: string, path: string): DatabaseSync {
   const found =
     typeof process.getBuiltinModule === 'function' ? process.getBuiltinModule('node:sqlite') : undefined
   if (found !== undefined) {
+    // Looked up as well: the build puts this file in a chunk that browsers load.
+    const { closeSync, openSync } = process.getBuiltinModule('node:fs')
     closeSync(openSync(path, 'a', 0o600))
     const db = new found.DatabaseSync(path)
     db.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')

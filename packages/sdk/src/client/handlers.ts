@@ -79,7 +79,7 @@ export class ClientHandlers {
     parent?: TelemetrySpan,
   ): Promise<JsonObject> {
     const work = async (): Promise<JsonObject> => {
-      const answer = await this.#dispatch(method, params, context, version)
+      const answer = await this.#answer({ method, params }, context, version)
       try {
         JSON.stringify(answer)
         return answer
@@ -100,15 +100,15 @@ export class ClientHandlers {
     return span === undefined ? work() : withSpan(span, work, (result) => result)
   }
 
-  async #dispatch(
-    method: QuestionMethod,
-    params: JsonObject,
+  async #answer(
+    question: { method: QuestionMethod; params: JsonObject },
     context: AskContext,
     version: ProtocolVersion,
   ): Promise<JsonObject> {
+    const { method, params } = question
     if (this.#options.relay !== undefined) {
       if (method === 'elicitation/create') this.#pendingElicitations.add(params['elicitationId'])
-      return this.#options.relay.answer({ method, params }, context)
+      return this.#options.relay.answer(question, context)
     }
     switch (method) {
       case 'elicitation/create':

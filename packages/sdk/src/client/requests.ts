@@ -86,7 +86,22 @@ export class Requests {
     const { connection, era } = this.#options
     this.#assertAllowed(method)
     const span = connection.startSpan(method, given, undefined, era.facts.revision)
-    const run = (): Promise<Completed> => this.#run(method, given, options, finish, span)
+    const run = async (): Promise<Completed> => {
+      const onProgress = increasing(options.onProgress, this.#warn)
+      const params = options.relay === undefined ? await this.#extendParams(method, given) : given
+      const deadline = this.#deadlineFor(method, params, options)
+      const call: Call = { method, params, deadline, span, onProgress }
+      try {
+        deadline.signal.throwIfAborted()
+        if (options.relay === undefined) return await this.#untilComplete(call, options, finish)
+        return { result: (await this.#send(call, {}, options)).result, rounds: 0 }
+      } catch (error) {
+        this.#options.handlers.pendingElicitations.addFromError(error)
+        throw error
+      } finally {
+        deadline.close()
+      }
+    }
     return span === undefined ? run() : withSpan(span, run, ({ result }) => result)
   }
 
@@ -126,29 +141,6 @@ export class Requests {
     const { tools, refreshTools } = this.#options
     if (tools.isEmpty) await refreshTools()
     return tools.tool(name)
-  }
-
-  async #run(
-    method: string,
-    given: JsonObject,
-    options: CallOptions,
-    finish: Finish,
-    span: TelemetrySpan | undefined,
-  ): Promise<Completed> {
-    const onProgress = increasing(options.onProgress, this.#warn)
-    const params = options.relay === undefined ? await this.#extendParams(method, given) : given
-    const deadline = this.#deadlineFor(method, params, options)
-    const call: Call = { method, params, deadline, span, onProgress }
-    try {
-      deadline.signal.throwIfAborted()
-      if (options.relay === undefined) return await this.#untilComplete(call, options, finish)
-      return { result: (await this.#send(call, {}, options)).result, rounds: 0 }
-    } catch (error) {
-      this.#options.handlers.pendingElicitations.addFromError(error)
-      throw error
-    } finally {
-      deadline.close()
-    }
   }
 
   /** Sends a request, answers requests for input and repeats it with the responses until the result is complete. */

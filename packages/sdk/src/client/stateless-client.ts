@@ -101,112 +101,95 @@ export function envelope(
 
 /** Opens a `subscriptions/listen` stream, which is reopened whenever it breaks. Resolves when it is acknowledged. */
 function subscribe(
-  options: StatelessClientOptions,
+  { connection, timeoutMs, invalidate }: StatelessClientOptions,
   params: JsonObject,
   onChange: (change: ServerChange) => void,
 ): Promise<Watch> {
   const closed = deferred()
   const stop = new AbortController()
-  const removeListener = options.connection.onClosed(() => stop.abort())
+  const { signal } = stop
+  const removeListener = connection.onClosed(() => stop.abort())
   const close = (): Promise<void> => {
     stop.abort()
     return closed.promise
   }
+
+  /** Runs one stream. Resolves when either side closed it regularly. */
+  const listen = async (onAcknowledged: (acknowledged: SubscriptionFilter) => void): Promise<void> => {
+    const method = 'subscriptions/listen'
+    const ended = new AbortController()
+    const over = AbortSignal.any([signal, ended.signal])
+    const deadline = new CallDeadline({ label: method, signal: over, idleMs: timeoutMs, totalMs: timeoutMs })
+    let isAcknowledged = false
+    const onNotification = (message: JsonRpcNotification): void => {
+      if (message.method === 'notifications/subscriptions/acknowledged') {
+        if (isAcknowledged) return
+        isAcknowledged = true
+        deadline.pause()
+        onAcknowledged(filterIn(message.params?.['notifications']))
+      } else if (message.method === 'notifications/cancelled') {
+        ended.abort()
+      } else {
+        const change = changeOf(message)
+        if (change !== undefined) onChange(change)
+      }
+    }
+    try {
+      await connection.request({ method, params, deadline, onNotification })
+    } catch (error) {
+      if (!isAcknowledged || !over.aborted) throw error
+    } finally {
+      deadline.close()
+    }
+    if (!isAcknowledged) {
+      throw new McpError('PROTOCOL', 'The server ended the subscription before acknowledging it')
+    }
+  }
+
+  const keepListening = async (opened: (acknowledged: SubscriptionFilter) => void): Promise<void> => {
+    const backoff = new RetryBackoff()
+    let acknowledged: SubscriptionFilter | undefined
+    let since = Number.POSITIVE_INFINITY
+    let refusals = 0
+    do {
+      const last = acknowledged
+      let retryMs: number | undefined
+      try {
+        await listen((filter) => {
+          since = performance.now()
+          acknowledged = filter
+          if (last !== undefined) {
+            for (const change of changesIn(last)) onChange(change)
+            return
+          }
+          // A change between the last response and the subscription was not notified.
+          for (const change of changesIn(filter)) invalidate(change)
+          opened(filter)
+        })
+        return
+      } catch (error) {
+        retryMs = retryAfterOf(error)
+        if (acknowledged === undefined) {
+          const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < timeoutMs
+          if (!isTransient || ++refusals > maxRefusals) throw error
+        } else if (signal.aborted || error instanceof RpcError) return
+      }
+      // A server that acknowledges and closes at once counts as failing.
+      if (performance.now() - since >= stableAfterMs) backoff.reset()
+      await wait(backoff.afterFailure(retryMs), signal).catch(() => {})
+    } while (!signal.aborted)
+    if (acknowledged === undefined)
+      throw new McpError('CONNECTION_CLOSED', 'The connection closed before the subscription began')
+  }
+
   return new Promise((resolve, reject) => {
-    const opened = (acknowledged: SubscriptionFilter): void =>
-      resolve({ acknowledged, closed: closed.promise, close })
-    keepListening(options, params, onChange, opened, stop.signal)
+    keepListening((acknowledged) => resolve({ acknowledged, closed: closed.promise, close }))
       .finally(() => {
         removeListener()
         closed.resolve()
       })
       .catch(reject)
   })
-}
-
-async function keepListening(
-  options: StatelessClientOptions,
-  params: JsonObject,
-  onChange: (change: ServerChange) => void,
-  opened: (acknowledged: SubscriptionFilter) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const backoff = new RetryBackoff()
-  let acknowledged: SubscriptionFilter | undefined
-  let since = Number.POSITIVE_INFINITY
-  let refusals = 0
-  do {
-    const last = acknowledged
-    let retryMs: number | undefined
-    try {
-      await listen(options, params, onChange, signal, (filter) => {
-        since = performance.now()
-        acknowledged = filter
-        if (last !== undefined) {
-          for (const change of changesIn(last)) onChange(change)
-          return
-        }
-        // A change between the last response and the subscription was not notified.
-        for (const change of changesIn(filter)) options.invalidate(change)
-        opened(filter)
-      })
-      return
-    } catch (error) {
-      retryMs = retryAfterOf(error)
-      if (acknowledged === undefined) {
-        const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < options.timeoutMs
-        if (!isTransient || ++refusals > maxRefusals) throw error
-      } else if (signal.aborted || error instanceof RpcError) return
-    }
-    // A server that acknowledges and closes at once counts as failing.
-    if (performance.now() - since >= stableAfterMs) backoff.reset()
-    await wait(backoff.afterFailure(retryMs), signal).catch(() => {})
-  } while (!signal.aborted)
-  if (acknowledged === undefined)
-    throw new McpError('CONNECTION_CLOSED', 'The connection closed before the subscription began')
-}
-
-/** Runs one stream. Resolves when either side closed it regularly. */
-async function listen(
-  { connection, timeoutMs }: StatelessClientOptions,
-  params: JsonObject,
-  onChange: (change: ServerChange) => void,
-  signal: AbortSignal,
-  onAcknowledged: (acknowledged: SubscriptionFilter) => void,
-): Promise<void> {
-  const ended = new AbortController()
-  const over = AbortSignal.any([signal, ended.signal])
-  const deadline = new CallDeadline({
-    label: 'subscriptions/listen',
-    signal: over,
-    idleMs: timeoutMs,
-    totalMs: timeoutMs,
-  })
-  let isAcknowledged = false
-  const onNotification = (message: JsonRpcNotification): void => {
-    if (message.method === 'notifications/subscriptions/acknowledged') {
-      if (isAcknowledged) return
-      isAcknowledged = true
-      deadline.pause()
-      onAcknowledged(filterIn(message.params?.['notifications']))
-    } else if (message.method === 'notifications/cancelled') {
-      ended.abort()
-    } else {
-      const change = changeOf(message)
-      if (change !== undefined) onChange(change)
-    }
-  }
-  try {
-    const method = 'subscriptions/listen'
-    await connection.request({ method, params, deadline, onNotification })
-  } catch (error) {
-    if (!isAcknowledged || !over.aborted) throw error
-  } finally {
-    deadline.close()
-  }
-  if (!isAcknowledged) {
-    throw new McpError('PROTOCOL', 'The server ended the subscription before acknowledging it')
-  }
 }
 
 function filterIn(value: unknown): SubscriptionFilter {

@@ -26,38 +26,36 @@ export interface Icon {
   theme?: 'light' | 'dark'
 }
 
-/** Text for a model or a user. */
-export interface TextContent {
-  type: 'text'
-  /** The text. */
-  text: string
+/** The members of every block of content. */
+interface Block {
   /** Hints on its use. */
   annotations?: Annotations
   _meta?: JsonObject
 }
 
+/** Text for a model or a user. */
+export interface TextContent extends Block {
+  type: 'text'
+  /** The text. */
+  text: string
+}
+
 /** An image for a model or a user. */
-export interface ImageContent {
+export interface ImageContent extends Block {
   type: 'image'
   /** Base64. */
   data: string
   /** Media type, such as `image/png`. */
   mimeType: string
-  /** Hints on its use. */
-  annotations?: Annotations
-  _meta?: JsonObject
 }
 
 /** Audio for a model or a user. Since 2025-03-26. */
-export interface AudioContent {
+export interface AudioContent extends Block {
   type: 'audio'
   /** Base64. */
   data: string
   /** Media type, such as `audio/wav`. */
   mimeType: string
-  /** Hints on its use. */
-  annotations?: Annotations
-  _meta?: JsonObject
 }
 
 /** A resource's contents as text. */
@@ -86,17 +84,14 @@ export interface BlobResourceContents {
 export type ResourceContents = TextResourceContents | BlobResourceContents
 
 /** A resource's contents, embedded in a message. */
-export interface EmbeddedResource {
+export interface EmbeddedResource extends Block {
   type: 'resource'
   /** The contents. */
   resource: ResourceContents
-  /** Hints on its use. */
-  annotations?: Annotations
-  _meta?: JsonObject
 }
 
 /** A link to a resource. Since 2025-06-18. */
-export interface ResourceLink {
+export interface ResourceLink extends Block {
   type: 'resource_link'
   /** URI of the resource, for `resources/read`. It need not be in `resources/list`. */
   uri: string
@@ -112,9 +107,6 @@ export interface ResourceLink {
   size?: number
   /** Icons to display. Since 2025-11-25. */
   icons?: Icon[]
-  /** Hints on its use. */
-  annotations?: Annotations
-  _meta?: JsonObject
 }
 
 /** One block of a tool result or a prompt message. Clients whose revision lacks the type get text instead. */

@@ -209,12 +209,18 @@ function subscribeUpstream(
     let mayHaveMissed = false
     while (!signal.aborted) {
       try {
-        const received = await watchOnce(upstream, filter, publish, signal, (acknowledged) => {
-          resolve(acknowledged)
-          if (mayHaveMissed) for (const change of changesIn(filter)) publish(change)
+        let hasReceived = false
+        const client = await upstream.get()
+        const watch = await client.watch(filter, (change) => {
+          hasReceived = true
+          publish(change)
         })
+        resolve(watch.acknowledged)
+        if (mayHaveMissed) for (const change of changesIn(filter)) publish(change)
+        await orAborted(watch.closed, signal).catch(() => {})
+        await watch.close()
         wasOpened = true
-        if (received) backoff.reset()
+        if (hasReceived) backoff.reset()
       } catch (error) {
         if (!wasOpened && retryFirst) resolve({})
         else if (!wasOpened) reject(error)
@@ -229,26 +235,6 @@ function subscribeUpstream(
   })
   opened.catch(() => {})
   return { opened, close: () => stop.abort() }
-}
-
-/** Watches until the subscription ends. Returns whether it received a change. */
-async function watchOnce(
-  upstream: Upstream,
-  filter: SubscriptionFilter,
-  publish: (change: ServerChange) => void,
-  signal: AbortSignal,
-  opened: (acknowledged: SubscriptionFilter) => void,
-): Promise<boolean> {
-  let received = false
-  const client = await upstream.get()
-  const watch = await client.watch(filter, (change) => {
-    received = true
-    publish(change)
-  })
-  opened(watch.acknowledged)
-  await orAborted(watch.closed, signal).catch(() => {})
-  await watch.close()
-  return received
 }
 
 /** Whether a retry is useless: the server rejected the subscription. */

@@ -18,28 +18,16 @@ export async function complete(registry: Registry, exchange: Exchange, report: R
   const chosen = chosenArguments(context)
   const { label, names, completers } = targetOf(registry, ref)
   if (!names.includes(name)) throw invalidParams(`${label} has no argument "${clipped(name)}"`)
-  const completer = completers.get(name)
-  const values = completer === undefined ? [] : await suggest(completer, value, chosen, exchange, report)
+  let values: readonly string[] = []
+  try {
+    values = (await completers.get(name)?.(value, new HandlerContextOfCompletion(exchange, chosen))) ?? []
+  } catch (error) {
+    if (error instanceof RpcError) throw error
+    if (!exchange.signal.aborted) report(error, { method: exchange.method })
+  }
   const total = values.length
   const completion = { values: values.slice(0, maxValues), total, hasMore: total > maxValues }
   return { type: 'complete', result: { completion } }
-}
-
-async function suggest(
-  completer: Completer,
-  value: string,
-  chosen: Record<string, string>,
-  exchange: Exchange,
-  report: Report,
-): Promise<readonly string[]> {
-  const { method } = exchange
-  try {
-    return await completer(value, new HandlerContextOfCompletion(exchange, chosen))
-  } catch (error) {
-    if (error instanceof RpcError) throw error
-    if (!exchange.signal.aborted) report(error, { method })
-    return []
-  }
 }
 
 /** On a session a completion can request roots; 2026-07-28 has no input requests in completions. */

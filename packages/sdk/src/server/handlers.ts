@@ -9,6 +9,7 @@ import { allows, type Caller, type Exchange, type Outcome } from '../request/exc
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
 import { HandlerContext, ProgressAndLogs, rethrowForPeer, withoutQuestions } from './handler-context.ts'
+import { getPrompt } from './prompt.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
 import type { Middleware } from './server.ts'
@@ -111,7 +112,7 @@ export function handlersOf(parts: Parts): Handler {
     'resources/templates/list': list('resourceTemplates', 'templates'),
     'resources/read': (exchange) => readResource(registry, exchange),
     'prompts/list': list('prompts', 'prompts'),
-    'prompts/get': (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
+    'prompts/get': (exchange) => getPrompt(named(registry.prompts, exchange, 'prompt'), exchange),
     'completion/complete': (exchange) => {
       if (!registry.completes) throw methodNotFound(exchange.method)
       return complete(registry, exchange, report)

@@ -1,29 +1,24 @@
 import { clipped, invalid, invalidParams } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { Prompt, PromptArgument } from '../protocol/definitions.ts'
+import type { PromptArgument } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
+import { defined } from '../request/known-members.ts'
 import { completersOf } from './completion.ts'
 import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
-import type { Context } from './context.ts'
 import { listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
 import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
 
-interface Served {
-  readonly listed: Prompt
-  readonly input: Prepared | undefined
-  readonly run: (args: unknown, ctx: Context) => unknown
-}
-
-async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
+/** Serves `prompts/get`. */
+export async function getPrompt(prompt: PromptEntry, exchange: Exchange): Promise<Outcome> {
   const value = await argumentsFor(prompt, exchange.params['arguments'] ?? {})
   try {
     return await runHandler(
       exchange,
-      (ctx) => prompt.run(value, ctx),
+      (ctx) => prompt.handler.run(value, ctx),
       (returned) => resultOf(prompt, returned),
     )
   } catch (error) {
@@ -31,7 +26,7 @@ async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
   }
 }
 
-async function argumentsFor(prompt: Served, args: unknown): Promise<unknown> {
+async function argumentsFor(prompt: PromptEntry, args: unknown): Promise<unknown> {
   if (!isObject(args) || Object.values(args).some((value) => typeof value !== 'string')) {
     throw invalidParams('"arguments" must be an object of strings')
   }
@@ -52,7 +47,7 @@ async function argumentsFor(prompt: Served, args: unknown): Promise<unknown> {
   return checked.value
 }
 
-function resultOf(prompt: Served, returned: unknown): JsonObject {
+function resultOf(prompt: PromptEntry, returned: unknown): JsonObject {
   const { description } = prompt.listed
   const described = description === undefined ? {} : { description }
   if (typeof returned === 'string') {
@@ -92,16 +87,14 @@ export function promptEntry(name: string, value: AnyPrompt): PromptEntry {
   const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const list = input === undefined ? undefined : argumentsOf(objectSchema(what, input.json))
   if (input !== undefined) requireStrings(what, input)
-  // Declared as a method: the arguments were validated against `input`, from which the handler's type is inferred.
-  const handler: { run(args: unknown, ctx: Context): unknown } = value
-  const listed = { name, ...listedMetadata(what, value), ...(list === undefined ? {} : { arguments: list }) }
-  const run = (args: unknown, ctx: Context): unknown => handler.run(args, ctx)
   return {
     name,
     scopes: scopesOf(what, value.scopes),
-    get: (exchange) => getPrompt({ listed, input, run }, exchange),
+    input,
+    // Its `run` is a method, whose parameters are bivariant: the arguments are validated against `input`.
+    handler: value,
     completers: completersOf(what, value.complete, list?.map((argument) => argument.name) ?? []),
-    listed,
+    listed: { name, ...listedMetadata(what, value), ...defined({ arguments: list }) },
   }
 }
 

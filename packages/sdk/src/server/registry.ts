@@ -201,7 +201,8 @@ export interface TemplateEntry {
 export interface PromptEntry {
   readonly name: string
   readonly scopes: readonly string[]
-  readonly get: (exchange: Exchange) => Promise<Outcome>
+  readonly input: Prepared | undefined
+  readonly handler: { run(args: unknown, ctx: Context): unknown }
   readonly completers: ReadonlyMap<string, Completer>
   readonly listed: Prompt
 }

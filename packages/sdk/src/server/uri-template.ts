@@ -88,7 +88,20 @@ function matchParts(parts: readonly Part[], uri: string): Variables | undefined 
   const widths = widthsOf(text)
   const reach = reachOf(tokens, text, widths)
   if (reach[0]?.[0] !== 1) return undefined
-  return collect(tokens, text, widths, reach)
+  const found: (readonly [string, string | string[]])[] = []
+  let at = 0
+  for (const [index, token] of tokens.entries()) {
+    if ('text' in token) {
+      at += token.text.length
+      continue
+    }
+    const end = farthest(token, text, widths, at, reach[index + 1])
+    const values = readOrNothing(token, text.slice(at, end))
+    if (values === undefined) return undefined
+    found.push(...values)
+    at = end
+  }
+  return Object.fromEntries(found)
 }
 
 /** The URI with everything beyond ASCII escaped; undefined for text that is not well-formed. */
@@ -230,28 +243,6 @@ function reachRun(run: Run, text: string, widths: Uint8Array, after: Uint8Array,
     const empty = run.opens !== undefined && after[at] === 1
     if (empty || (opened && (fewest[at] ?? Number.POSITIVE_INFINITY) <= run.most)) here[at] = 1
   }
-}
-
-function collect(
-  tokens: readonly Token[],
-  text: string,
-  widths: Uint8Array,
-  reach: readonly Uint8Array[],
-): Variables | undefined {
-  const found: (readonly [string, string | string[]])[] = []
-  let at = 0
-  for (const [index, token] of tokens.entries()) {
-    if ('text' in token) {
-      at += token.text.length
-      continue
-    }
-    const end = farthest(token, text, widths, at, reach[index + 1])
-    const values = readOrNothing(token, text.slice(at, end))
-    if (values === undefined) return undefined
-    found.push(...values)
-    at = end
-  }
-  return Object.fromEntries(found)
 }
 
 /** The end of the longest run from here after which the rest still matches. */

@@ -14,6 +14,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import type { TelemetryRequest } from '../client/telemetry.ts'
 import { clipped, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -92,16 +93,11 @@ export interface TelemetryOptions {
 }
 
 /** A request at its start. */
-interface Beginning {
+interface Beginning extends Omit<TelemetryRequest, 'by' | 'parent'> {
   readonly side: 'client' | 'server'
-  readonly method: string
-  readonly params: Readonly<JsonObject>
   readonly parent: Context
   readonly links?: readonly Link[]
   readonly id?: RequestId | undefined
-  readonly revision: string | undefined
-  readonly transport: string | undefined
-  readonly session: string | undefined
 }
 
 /** How a request failed: the JSON-RPC error code, or else the local error. */

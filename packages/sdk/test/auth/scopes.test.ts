@@ -129,7 +129,7 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
       const subscribe = { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } }
       expect((await client.post(subscribe)).status).toBe(200)
     }
-    const heard = async (headers: { authorization: string }) => {
+    const received = async (headers: { authorization: string }) => {
       const stream = await client.get(headers)
       server.resourceUpdated('shop://ledger')
       server.resourceUpdated('shop://hours')
@@ -138,8 +138,8 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
       await until(() => stream.over())
       return stream.messages().map(({ params }) => Object(params).uri)
     }
-    expect(await heard(narrow)).toEqual(['shop://hours'])
-    expect(await heard(broad)).toEqual(['shop://ledger', 'shop://hours'])
+    expect(await received(narrow)).toEqual(['shop://hours'])
+    expect(await received(broad)).toEqual(['shop://ledger', 'shop://hours'])
   })
 
   test('a stateless subscription omits resources that its caller may not read', async () => {

@@ -43,14 +43,14 @@ describe('subscriptions on one channel', () => {
         })`),
     )
     onTestFinished(() => client.close())
-    const heard: Record<string, unknown[]> = { first: [], second: [] }
+    const received: Record<string, unknown[]> = { first: [], second: [] }
     const watch = (name: string) =>
-      client.watch({ resourceSubscriptions: ['a:'] }, (change) => heard[name]?.push(change))
+      client.watch({ resourceSubscriptions: ['a:'] }, (change) => received[name]?.push(change))
     const first = await watch('first')
     const second = await watch('second')
     await client.call('x')
     await first.closed
-    expect(heard).toEqual({
+    expect(received).toEqual({
       first: [{ type: 'resource', uri: 'a:1' }],
       second: [
         { type: 'resource', uri: 'a:2' },

@@ -202,31 +202,31 @@ describe.each(places)('a client over $name', ({ open, era }) => {
   })
 
   it('subscribes to changes, which reach its cache first', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const all: unknown[] = []
     const { client, log } = await open({ onChange: (change) => all.push(change) })
     const watch = await client.watch(
       { toolsListChanged: true, resourceSubscriptions: ['shop://stock'] },
-      (change) => heard.push(change),
+      (change) => received.push(change),
     )
     expect(watch.acknowledged).toEqual({ toolsListChanged: true, resourceSubscriptions: ['shop://stock'] })
     const before = (await client.tools()).length
     await client.read('shop://stock')
     await client.call('restock')
-    await until(() => heard.length >= 2)
-    expect(heard).toEqual(
+    await until(() => received.length >= 2)
+    expect(received).toEqual(
       expect.arrayContaining([{ type: 'tools' }, { type: 'resource', uri: 'shop://stock' }]),
     )
-    expect(all).toEqual(expect.arrayContaining(heard))
+    expect(all).toEqual(expect.arrayContaining(received))
     expect((await client.tools()).length).toBe(before + 1)
     await expect(client.read('shop://stock')).resolves.toMatchObject({ contents: [{ text: '2' }] })
     expect(log.filter((line) => line === 'read stock')).toHaveLength(2)
     await watch.close()
     await watch.closed
-    heard.length = 0
+    received.length = 0
     await client.call('restock')
     await tick(50)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   it('rejects unsupported methods before anything is sent', async () => {

@@ -10,18 +10,18 @@ const over = ['http', 'stdio'] as const
 
 /** What a server received, and its delayed response to `initialize`. */
 interface Played {
-  heard: Message[]
+  received: Message[]
   client: Promise<Client>
   answer(result: object): void
 }
 
 /** A server that only records requests until its response is set; everything after `initialize` gets `{}`. */
 async function play(transport: (typeof over)[number], options: ConnectOptions): Promise<Played> {
-  const heard: Message[] = []
+  const received: Message[] = []
   if (transport === 'http') {
     let first: Seen | undefined
     const server = await scripted((one) => {
-      if (one.message.method !== undefined) heard.push(one.message)
+      if (one.message.method !== undefined) received.push(one.message)
       const { id, method } = one.message
       if (method === 'initialize') first = one
       else if (id !== undefined) json(one.res, { jsonrpc: '2.0', id, result: {} })
@@ -31,7 +31,7 @@ async function play(transport: (typeof over)[number], options: ConnectOptions): 
     const answer = (result: object): void => {
       if (first !== undefined) json(first.res, { jsonrpc: '2.0', id: first.message.id, result })
     }
-    return { heard, client, answer }
+    return { received, client, answer }
   }
   const link = child(
     `let first
@@ -43,7 +43,7 @@ async function play(transport: (typeof over)[number], options: ConnectOptions): 
     })`,
     {
       onStderr: (text) =>
-        heard.push(
+        received.push(
           ...text
             .trim()
             .split('\n')
@@ -59,11 +59,11 @@ async function play(transport: (typeof over)[number], options: ConnectOptions): 
   const answer = (result: object): void => {
     made?.notify({ jsonrpc: '2.0', method: 'answer', params: { result } }).catch(() => {})
   }
-  return { heard, client, answer }
+  return { received, client, answer }
 }
 
 const serverInfo = { name: 'hand', version: '1' }
-const methodsOf = (heard: readonly Message[]) => heard.map(({ method }) => method)
+const methodsOf = (received: readonly Message[]) => received.map(({ method }) => method)
 
 describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport, revision }))))(
   'starting a session over $transport at $revision',
@@ -76,11 +76,11 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
     }
 
     it('sends initialize first, with its newest revision, its identity and its capabilities', async () => {
-      const { heard, client, answer } = await play(transport, options)
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, options)
+      await until(() => received.length === 1)
       answer({ protocolVersion: revision, capabilities: {}, serverInfo })
       await (await client).close()
-      expect(heard[0]).toMatchObject({
+      expect(received[0]).toMatchObject({
         method: 'initialize',
         params: {
           protocolVersion: revision,
@@ -91,15 +91,15 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
     })
 
     it('sends nothing more before the response, then notifications/initialized, then requests', async () => {
-      const { heard, client, answer } = await play(transport, { ...options, logLevel: 'info' })
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, { ...options, logLevel: 'info' })
+      await until(() => received.length === 1)
       await tick(60)
-      expect(methodsOf(heard)).toEqual(['initialize'])
+      expect(methodsOf(received)).toEqual(['initialize'])
       answer({ protocolVersion: revision, capabilities: { logging: {} }, serverInfo })
       const connected = await client
       await connected.ping()
       await connected.close()
-      expect(methodsOf(heard)).toEqual([
+      expect(methodsOf(received)).toEqual([
         'initialize',
         'notifications/initialized',
         'logging/setLevel',
@@ -109,27 +109,27 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
 
     it('never cancels initialize', async () => {
       const stop = new AbortController()
-      const { heard, client } = await play(transport, { ...options, signal: stop.signal })
+      const { received, client } = await play(transport, { ...options, signal: stop.signal })
       const given = expect(client).rejects.toMatchObject({ code: 'CANCELLED' })
-      await until(() => heard.length === 1)
+      await until(() => received.length === 1)
       stop.abort()
       await given
       await tick(60)
-      expect(methodsOf(heard)).toEqual(['initialize'])
+      expect(methodsOf(received)).toEqual(['initialize'])
     })
 
     it('disconnects from a server with an unsupported revision', async () => {
-      const { heard, client, answer } = await play(transport, options)
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, options)
+      await until(() => received.length === 1)
       answer({ protocolVersion: '1999-01-01', capabilities: {}, serverInfo })
       await expect(client).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
       await tick(60)
-      expect(methodsOf(heard)).toEqual(['initialize'])
+      expect(methodsOf(received)).toEqual(['initialize'])
     })
 
     it('uses no capability that the server did not declare', async () => {
-      const { heard, client, answer } = await play(transport, options)
-      await until(() => heard.length === 1)
+      const { received, client, answer } = await play(transport, options)
+      await until(() => received.length === 1)
       answer({ protocolVersion: revision, capabilities: { resources: {} }, serverInfo })
       const connected = await client
       for (const list of [connected.tools(), connected.prompts()]) await expect(list).resolves.toEqual([])
@@ -154,7 +154,7 @@ describe.each(over.flatMap((transport) => legacy.map((revision) => ({ transport,
       }
       await connected.ping()
       await connected.close()
-      expect(methodsOf(heard)).toEqual(['initialize', 'notifications/initialized', 'ping'])
+      expect(methodsOf(received)).toEqual(['initialize', 'notifications/initialized', 'ping'])
     })
   },
 )

@@ -109,13 +109,13 @@ describe('the official server 2.4, stateless over HTTP', () => {
     expect(client.server).toMatchObject({ revision: '2026-07-28', info: { name: 'official' } })
     expect((await client.tools()).map((tool) => tool.name)).toContain('add')
     await expect(client.call('add', { a: 1, b: 2 })).resolves.toMatchObject({ structuredContent: { sum: 3 } })
-    const heard: unknown[] = []
+    const received: unknown[] = []
     await client.call(
       'progress',
       {},
-      { onProgress: ({ progress }) => heard.push(progress), onLog: ({ data }) => heard.push(data) },
+      { onProgress: ({ progress }) => received.push(progress), onLog: ({ data }) => received.push(data) },
     )
-    expect(heard).toEqual([1, 2, 3, 'working'])
+    expect(received).toEqual([1, 2, 3, 'working'])
     await expect(client.ping()).resolves.toBeUndefined()
   })
 
@@ -135,12 +135,12 @@ describe('the official server 2.4, stateless over HTTP', () => {
   it('notifies subscribers of changes', async () => {
     const { url, handler } = await serve()
     const client = await open(url)
-    const heard: unknown[] = []
-    const watch = await client.watch({ toolsListChanged: true }, (change) => heard.push(change))
+    const received: unknown[] = []
+    const watch = await client.watch({ toolsListChanged: true }, (change) => received.push(change))
     expect(watch.acknowledged).toEqual({ toolsListChanged: true })
     handler.notify.toolsChanged()
-    await until(() => heard.length === 1)
-    expect(heard).toEqual([{ type: 'tools' }])
+    await until(() => received.length === 1)
+    expect(received).toEqual([{ type: 'tools' }])
     await watch.close()
   })
 
@@ -230,18 +230,18 @@ describe('the official server 1.32, with sessions over HTTP', () => {
 
   it('that lost its sessions gets a new one, and subscriptions continue', async () => {
     const { url, sessions, servers } = await serve()
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const client = await open(url)
-    await client.watch({ toolsListChanged: true }, (change) => heard.push(change))
+    await client.watch({ toolsListChanged: true }, (change) => received.push(change))
     sessions.clear()
     await expect(Promise.all([client.call('add', { a: 1, b: 2 }), client.tools()])).resolves.toMatchObject([
       text('3'),
       [{ name: 'add' }, { name: 'ask' }, { name: 'askAside' }],
     ])
     expect(sessions.size).toBe(1)
-    expect(heard).toEqual([{ type: 'tools' }])
+    expect(received).toEqual([{ type: 'tools' }])
     servers.at(-1)?.registerTool('late', { inputSchema: {} }, async () => text('late'))
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
   })
 })
 

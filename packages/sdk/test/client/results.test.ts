@@ -201,7 +201,7 @@ describe('structured content', () => {
 describe('progress', () => {
   it('that does not increase, or has an unknown token, is ignored and extends no timeout', async () => {
     faultyPeer('progress that is a text')
-    const heard: number[] = []
+    const received: number[] = []
     const { client } = await serve((one) => {
       const send = sse(one.res)
       const token = one.message.params._meta.progressToken
@@ -218,9 +218,13 @@ describe('progress', () => {
       const timer = setInterval(() => report(token, 2.5), 20)
       one.res.on('close', () => clearInterval(timer))
     })
-    const call = client.call('t', {}, { onProgress: ({ progress }) => heard.push(progress), timeoutMs: 150 })
+    const call = client.call(
+      't',
+      {},
+      { onProgress: ({ progress }) => received.push(progress), timeoutMs: 150 },
+    )
     await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
-    expect(heard).toEqual([2, 2.5])
+    expect(received).toEqual([2, 2.5])
   })
 })
 
@@ -313,16 +317,16 @@ describe('a subscription', () => {
   }
 
   it('that broke off is reopened, and reports everything it may have missed', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const { client, server } = await serve((one) => {
       acknowledge(one, { toolsListChanged: true, resourceSubscriptions: ['a:b'] })
       if (server.of('subscriptions/listen').length === 1) setTimeout(() => one.res.destroy(), 30)
     })
     await client.watch({ toolsListChanged: true, resourceSubscriptions: ['a:b'] }, (change) =>
-      heard.push(change),
+      received.push(change),
     )
-    await until(() => heard.length >= 2)
-    expect(heard).toEqual([{ type: 'tools' }, { type: 'resource', uri: 'a:b' }])
+    await until(() => received.length >= 2)
+    expect(received).toEqual([{ type: 'tools' }, { type: 'resource', uri: 'a:b' }])
     expect(server.of('subscriptions/listen')).toHaveLength(2)
     const [first, second] = server.of('subscriptions/listen')
     expect(second?.message.id).not.toBe(first?.message.id)

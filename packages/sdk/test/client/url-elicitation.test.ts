@@ -17,7 +17,7 @@ const finished = (elicitationId: unknown): object => ({
 
 /** A session in which a call is asked to visit under an id, or refused with the visits it needs first. */
 async function meet(options: ConnectOptions = {}) {
-  const heard: string[] = []
+  const received: string[] = []
   const answers: Message[] = []
   let tell = (_message: object): void => {}
   const server = await scripted((one) => {
@@ -41,48 +41,48 @@ async function meet(options: ConnectOptions = {}) {
   const client = await connect(server.url, {
     onElicit: () => ({ action: 'accept' }),
     elicitation: { url: true },
-    onElicitationComplete: (id) => heard.push(id),
+    onElicitationComplete: (id) => received.push(id),
     ...options,
   })
   onTestFinished(() => client.close())
-  return { client, heard, answers, tell: (message: object) => tell(message) }
+  return { client, received, answers, tell: (message: object) => tell(message) }
 }
 
 describe('the completion of a URL elicitation', () => {
   it('is reported once for a URL the server requested, and ignored for every other', async () => {
     faultyPeer('visits whose ids are no texts')
-    const { client, heard, answers, tell } = await meet()
+    const { client, received, answers, tell } = await meet()
     tell(finished('e1'))
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)
     for (const id of ['e2', 7, null, undefined, 'constructor']) tell(finished(id))
     tell(finished('e1'))
-    await until(() => heard.length > 0)
+    await until(() => received.length > 0)
     tell(finished('e1'))
     await tick(30)
-    expect(heard).toEqual(['e1'])
+    expect(received).toEqual(['e1'])
     await expect(client.ping()).resolves.toBeUndefined()
   })
 
   it('is reported for URLs required by an error of code -32042', async () => {
-    const { client, heard, tell } = await meet()
+    const { client, received, tell } = await meet()
     await expect(client.call('refused')).rejects.toMatchObject({
       code: -32042,
       data: { elicitations: [visit('e1'), visit('e2')] },
     })
     for (const id of ['e2', 'e1', 'e3', 'e2']) tell(finished(id))
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     await tick(30)
-    expect(heard).toEqual(['e2', 'e1'])
+    expect(received).toEqual(['e2', 'e1'])
   })
 
   it('is ignored for a URL this client declined', async () => {
-    const { client, heard, answers, tell } = await meet({ elicitation: { form: true } })
+    const { client, received, answers, tell } = await meet({ elicitation: { form: true } })
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)
     expect(answers[0]?.error?.code).toBe(-32602)
     tell(finished('e1'))
     await tick(30)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })

@@ -78,11 +78,11 @@ describe('entries cached before a subscription', () => {
   })
 
   it('are dropped without a change event', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const { client } = await shop({ toolsListChanged: true })
     await client.tools()
-    await client.watch({ toolsListChanged: true }, (change) => heard.push(change))
+    await client.watch({ toolsListChanged: true }, (change) => received.push(change))
     await client.tools()
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })

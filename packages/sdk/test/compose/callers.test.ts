@@ -96,7 +96,7 @@ describe('methods of extensions', () => {
   })
 
   it('go only to the member that created the subject', async () => {
-    const heard: object[] = []
+    const received: object[] = []
     const nosy = defineServer({
       name: 'nosy',
       version: '1',
@@ -104,7 +104,7 @@ describe('methods of extensions', () => {
       extensions: [tasks()],
       use: [
         async (exchange, next) => {
-          if (exchange.method.startsWith('tasks/')) heard.push({ ...exchange.params })
+          if (exchange.method.startsWith('tasks/')) received.push({ ...exchange.params })
           return next(exchange)
         },
       ],
@@ -124,6 +124,6 @@ describe('methods of extensions', () => {
       onElicit: () => ({ action: 'accept', content: { ok: true } }),
     })
     expect(textOf(await end.call('honest__work'))).toBe('accept')
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })

@@ -32,23 +32,23 @@ describe('subscriptions', () => {
           ? ['resources/subscribe', 'resources/unsubscribe']
           : ['subscriptions/listen', 'notifications/cancelled']
       const filter = { resourceSubscriptions: ['shop://stock'] }
-      const heard: string[] = []
+      const received: string[] = []
       const ends = [
         await client(through, { revisions: [modern] }),
         await client(through, { revisions: [modern] }),
       ]
-      const watches = await Promise.all(ends.map((end, i) => end.watch(filter, () => heard.push(`${i}`))))
+      const watches = await Promise.all(ends.map((end, i) => end.watch(filter, () => received.push(`${i}`))))
       expect(of(on ?? '')).toHaveLength(1)
       server.resourceUpdated('shop://stock')
-      await until(() => heard.length === 2)
-      expect(heard.toSorted()).toEqual(['0', '1'])
+      await until(() => received.length === 2)
+      expect(received.toSorted()).toEqual(['0', '1'])
       await watches[0]?.close()
       server.resourceUpdated('shop://stock')
-      await until(() => heard.length === 3)
+      await until(() => received.length === 3)
       expect(of(off ?? '')).toHaveLength(0)
       await watches[1]?.close()
       await until(() => of(off ?? '').length === 1)
-      expect(heard.at(-1)).toBe('1')
+      expect(received.at(-1)).toBe('1')
     }
   })
 

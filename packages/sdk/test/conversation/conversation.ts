@@ -214,11 +214,11 @@ async function sayEverything(client: Client): Promise<void> {
   await failing(client.prompt('show'))
   await failing(client.request('tools/list', { cursor: 'nonsense' }))
   await client.complete({ ref: { type: 'ref/prompt', name: 'show' }, argument: { name: 'topic', value: '' } })
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const filter = { toolsListChanged: true, resourceSubscriptions: ['x:text'] }
-  const watch = await client.watch(filter, (change) => heard.push(change))
+  const watch = await client.watch(filter, (change) => received.push(change))
   await client.call('change')
-  await until(() => heard.length >= 2)
+  await until(() => received.length >= 2)
   await watch.close()
   await client.rootsChanged()
   await failing(client.call('hang', {}, { timeoutMs: 40 }))

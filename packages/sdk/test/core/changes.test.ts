@@ -80,11 +80,11 @@ describe('the backplane in memory', () => {
 
   it('publishes to subscribers until they unsubscribe', async () => {
     const plane = memoryBackplane()
-    const heard: string[] = []
-    const leave = await plane.subscribe('t', (message) => heard.push(message))
+    const received: string[] = []
+    const leave = await plane.subscribe('t', (message) => received.push(message))
     await plane.publish('t', '1')
     leave()
     await plane.publish('t', '2')
-    expect(heard).toEqual(['1'])
+    expect(received).toEqual(['1'])
   })
 })

@@ -166,7 +166,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
 
   it('never sends its id to another origin, nor in an error, warning or message', async () => {
     const other = await scripted((one) => one.res.end())
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const server = await scripted(
       playing(
         version,
@@ -178,16 +178,16 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
       ),
     )
     const client = await meet(server, version, {
-      onWarning: (warning) => heard.push(warning),
-      onMessage: (_direction, message) => heard.push(message),
+      onWarning: (warning) => received.push(warning),
+      onMessage: (_direction, message) => received.push(message),
     })
     for (const name of ['away', 'broken']) {
       const error = await client.call(name).catch((reason: unknown) => reason)
       expect(error).toMatchObject({ code: 'HTTP' })
-      heard.push(String(error), error)
+      received.push(String(error), error)
     }
     expect(other.seen).toEqual([])
-    expect(JSON.stringify(heard)).not.toContain(session)
+    expect(JSON.stringify(received)).not.toContain(session)
   })
 })
 

@@ -127,13 +127,13 @@ describe('subscriptions on one channel', () => {
         }
       })`,
     )
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const filter = { toolsListChanged: true, resourceSubscriptions: ['a:b', 'a:c'] }
-    await client.watch(filter, (change) => heard.push(['first', change]))
-    await client.watch(filter, (change) => heard.push(['second', change]))
+    await client.watch(filter, (change) => received.push(['first', change]))
+    await client.watch(filter, (change) => received.push(['second', change]))
     await client.call('tell')
     await tick(20)
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ['second', { type: 'tools' }],
       ['first', { type: 'resource', uri: 'a:b' }],
     ])

@@ -52,18 +52,18 @@ export const basics: readonly Feature[] = [
   {
     title: 'log messages at the requested level',
     async run({ open }) {
-      const heard: unknown[] = []
+      const received: unknown[] = []
       const client = await open({
         logLevel: 'info',
-        onLog: ({ level, logger, data }) => heard.push([level, logger, data]),
+        onLog: ({ level, logger, data }) => received.push([level, logger, data]),
       })
       await client.call('work')
-      await vi.waitFor(() => expect(heard).toHaveLength(3))
-      expect(heard[0]).toEqual(['info', 'matrix', 'step 1'])
+      await vi.waitFor(() => expect(received).toHaveLength(3))
+      expect(received[0]).toEqual(['info', 'matrix', 'step 1'])
       await client.setLogLevel('error')
       await client.call('work')
       await client.ping()
-      expect(heard).toHaveLength(3)
+      expect(received).toHaveLength(3)
     },
   },
   {

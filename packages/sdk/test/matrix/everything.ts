@@ -95,14 +95,14 @@ async function changes(client: Client): Promise<void> {
     resourcesListChanged: true,
     resourceSubscriptions: ['rules://text'],
   }
-  const heard = new Set<string>()
+  const received = new Set<string>()
   let enough = (): void => {}
   const all = new Promise<void>((resolve) => {
     enough = resolve
   })
   const watch = await client.watch(filter, (change) => {
-    heard.add(change.type)
-    if (heard.size === 4) enough()
+    received.add(change.type)
+    if (received.size === 4) enough()
   })
   for (const what of ['tools', 'prompts', 'resources', 'resource']) await client.call('change', { what })
   await all

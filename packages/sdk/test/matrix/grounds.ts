@@ -67,13 +67,13 @@ export class SharedGround implements Ground {
   }
 
   async play(script: Script): Promise<Played> {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const warnings: string[] = []
     const said = new Transcript()
-    const { target, close } = await this.#transport.play(partOf(this.version, script, heard))
+    const { target, close } = await this.#transport.play(partOf(this.version, script, received))
     onTestFinished(close)
     return {
-      heard,
+      heard: received,
       warnings,
       said,
       connect: async (options = {}) => {
@@ -101,7 +101,7 @@ export class SharedGround implements Ground {
       await raw.close()
       await served.close()
     })
-    await raw.open((hear) => served.dial(hear), options.begin)
+    await raw.open((receive) => served.dial(receive), options.begin)
     return {
       raw,
       async end() {
@@ -129,7 +129,7 @@ export class SharedGround implements Ground {
   async #raw(options: RawOptions, server: ServerName): Promise<Raw> {
     const served = await this.#serve(server)
     const raw = new Raw(this.version, options)
-    await raw.open((hear) => served.dial(hear), options.begin)
+    await raw.open((receive) => served.dial(receive), options.begin)
     return raw
   }
 

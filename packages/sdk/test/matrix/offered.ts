@@ -141,13 +141,13 @@ export const offered: readonly Feature[] = [
   {
     title: 'notifications of changed lists',
     async run({ open }) {
-      const heard: string[] = []
-      const client = await open({ onChange: ({ type }) => heard.push(type) })
+      const received: string[] = []
+      const client = await open({ onChange: ({ type }) => received.push(type) })
       const kinds = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
       const watch = await client.watch(kinds)
       expect(watch.acknowledged).toEqual(kinds)
       for (const what of ['tools', 'prompts', 'resources']) await client.call('change', { what })
-      await vi.waitFor(() => expect([...new Set(heard)].sort()).toEqual(['prompts', 'resources', 'tools']))
+      await vi.waitFor(() => expect([...new Set(received)].sort()).toEqual(['prompts', 'resources', 'tools']))
       expect((await client.tools()).map(({ name }) => name)).toContain('extra')
       await watch.close()
     },
@@ -155,17 +155,17 @@ export const offered: readonly Feature[] = [
   {
     title: 'notifications of a changed resource',
     async run({ open }) {
-      const heard: unknown[] = []
+      const received: unknown[] = []
       const client = await open()
       const watch = await client.watch({ resourceSubscriptions: ['matrix://text'] }, (change) =>
-        heard.push(change),
+        received.push(change),
       )
       await client.call('change', { what: 'resource' })
-      await vi.waitFor(() => expect(heard).toEqual([{ type: 'resource', uri: 'matrix://text' }]))
+      await vi.waitFor(() => expect(received).toEqual([{ type: 'resource', uri: 'matrix://text' }]))
       await watch.close()
       await client.call('change', { what: 'resource' })
       await client.ping()
-      expect(heard).toHaveLength(1)
+      expect(received).toHaveLength(1)
     },
   },
 ]

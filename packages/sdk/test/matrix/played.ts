@@ -48,11 +48,11 @@ export const everyOffer: JsonObject = {
 }
 
 /** The part of a server of one revision that answers greetings and pings, and all else as the script has it. */
-export function partOf(version: ProtocolVersion, script: Script, heard: unknown[]): Part {
+export function partOf(version: ProtocolVersion, script: Script, received: unknown[]): Part {
   const { methods = {}, other = () => {} } = script
   const own = new Map(Object.entries({ ...greetings(version, script), ...methods }))
   return (value, say) => {
-    heard.push(value)
+    received.push(value)
     const answer = isRequest(value) ? own.get(value.method) : undefined
     if (!isRequest(value) || answer === undefined) {
       other(value, (message) => say({ jsonrpc: '2.0', ...message }))

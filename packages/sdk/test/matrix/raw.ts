@@ -1,7 +1,7 @@
 import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import { expect } from 'vitest'
 import { isObject } from '../../../../test/setup/json.ts'
-import type { Dialled, Hear } from '../transports/dial.ts'
+import type { Dialled, Receive } from '../transports/dial.ts'
 
 export interface RawOptions {
   /** What this client declares. Default: everything the revision knows. */
@@ -22,7 +22,7 @@ export interface RawRequest {
 }
 
 /** One value the server said, and the request on whose own stream it came. */
-export interface Heard {
+export interface Received {
   readonly message: JsonObject
   readonly cause: RequestId | undefined
 }
@@ -42,7 +42,7 @@ export function everyCapability(version: ProtocolVersion): JsonObject {
 /** A client that is written out message by message. */
 export class Raw {
   /** All received messages, in order. */
-  readonly heard: Heard[] = []
+  readonly heard: Received[] = []
   /** What `initialize` was answered with. */
   greeting: JsonObject = {}
   readonly #version: ProtocolVersion
@@ -67,7 +67,7 @@ export class Raw {
     return this.#version === '2026-07-28'
   }
 
-  async open(dial: (hear: Hear) => Promise<Dialled>, begin = true): Promise<void> {
+  async open(dial: (receive: Receive) => Promise<Dialled>, begin = true): Promise<void> {
     this.#line = await dial((value, cause) => this.#take(value, cause))
     if (this.stateless || !begin) return
     const { result } = await this.send('initialize', {
@@ -90,8 +90,8 @@ export class Raw {
 
   /** The response to a request, whatever it is. `since` skips messages received before. */
   async answer(id: RequestId, since = 0): Promise<JsonObject> {
-    const isIt = ({ message }: Heard): boolean => !('method' in message) && message['id'] === id
-    await this.until((heard) => heard.slice(since).some(isIt))
+    const isIt = ({ message }: Received): boolean => !('method' in message) && message['id'] === id
+    await this.until((received) => received.slice(since).some(isIt))
     return this.heard.slice(since).find(isIt)?.message ?? {}
   }
 
@@ -144,7 +144,7 @@ export class Raw {
   }
 
   /** Waits until a condition on the received messages is true. */
-  until(so: (heard: readonly Heard[]) => boolean): Promise<void> {
+  until(so: (received: readonly Received[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
         if (!so(this.heard)) return

@@ -7,7 +7,7 @@ import { features } from '../matrix/features.ts'
 import { createMatrixServer } from '../transports/matrix-server.ts'
 import { definitionName } from './wire.ts'
 
-interface Heard {
+interface Received {
   readonly from: 'client' | 'server'
   readonly message: JsonRpcMessage
 }
@@ -18,8 +18,8 @@ const validators = new Map(
 )
 
 /** Everything both sides say while a feature is tried. */
-async function conversation(feature: Feature, version: (typeof versions)[number]): Promise<Heard[]> {
-  const heard: Heard[] = []
+async function conversation(feature: Feature, version: (typeof versions)[number]): Promise<Received[]> {
+  const received: Received[] = []
   const server = createMatrixServer()
   await feature.run({
     version,
@@ -29,19 +29,19 @@ async function conversation(feature: Feature, version: (typeof versions)[number]
         ...options,
         revisions: [version],
         onMessage: (direction, message) =>
-          heard.push({ from: direction === 'sent' ? 'client' : 'server', message }),
+          received.push({ from: direction === 'sent' ? 'client' : 'server', message }),
       })
       onTestFinished(() => client.close())
       return client
     },
   })
-  return heard
+  return received
 }
 
 /** What the official SDK's own schemas say against one message. */
-function objections(heard: readonly Heard[], version: (typeof versions)[number]): string[] {
+function objections(received: readonly Received[], version: (typeof versions)[number]): string[] {
   const asked = new Map<string, string>()
-  return heard.flatMap(({ from, message }) => {
+  return received.flatMap(({ from, message }) => {
     if ('method' in message) {
       if ('id' in message) asked.set(`${from} ${message.id}`, message.method)
       return against(definitionName(version, message.method), message)
@@ -68,9 +68,9 @@ function isValidator(
 
 describe.each(versions)("the official SDK's own schemas at %s", (version) => {
   it.each(features)('accept $title', async (feature) => {
-    const heard = await conversation(feature, version)
-    expect(heard.length).toBeGreaterThanOrEqual(2)
-    expect(objections(heard, version)).toEqual([])
+    const received = await conversation(feature, version)
+    expect(received.length).toBeGreaterThanOrEqual(2)
+    expect(objections(received, version)).toEqual([])
   })
 
   it('cover every message of the core protocol', () => {

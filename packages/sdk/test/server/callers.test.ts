@@ -79,11 +79,11 @@ describe('log messages outside of a request', () => {
   test('are sent to sessions with a log level that includes them, and to no client of 2026-07-28', async () => {
     const server = defineServer({ ...base, tools: { wait: tool({ run: () => 'done' }) } })
     const url = await listening(server)
-    const heard: Record<string, unknown[]> = { standard: [], errors: [], memory: [], modern: [] }
+    const received: Record<string, unknown[]> = { standard: [], errors: [], memory: [], modern: [] }
     const open = async (name: string, target: string | Server, revision: (typeof revisions)[number]) => {
       const client = await connect(target, {
         revisions: [revision],
-        onLog: (message) => heard[name]?.push(message),
+        onLog: (message) => received[name]?.push(message),
       })
       onTestFinished(() => client.close())
       await client.call('wait')
@@ -102,10 +102,10 @@ describe('log messages outside of a request', () => {
     server.log('critical', 'gone')
     const info = { level: 'info', logger: 'stock', data: { left: 1 } }
     const critical = { level: 'critical', data: 'gone' }
-    await expect.poll(() => heard['standard']).toEqual([info, info, critical])
-    await expect.poll(() => heard['memory']).toEqual([info, info, critical])
-    await expect.poll(() => heard['errors']).toEqual([critical])
-    expect(heard['modern']).toEqual([])
+    await expect.poll(() => received['standard']).toEqual([info, info, critical])
+    await expect.poll(() => received['memory']).toEqual([info, info, critical])
+    await expect.poll(() => received['errors']).toEqual([critical])
+    expect(received['modern']).toEqual([])
   })
 
   test('are bounded for a client that reads none, and report how many were left out', async () => {

@@ -11,7 +11,7 @@ import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 
 /** Hears one JSON value from the server; `cause` is the request on whose own stream it came. */
-export type Hear = (value: unknown, cause: RequestId | undefined) => void
+export type Receive = (value: unknown, cause: RequestId | undefined) => void
 
 /** A client's end of a transport with no client behind it: what is sent goes out as it is, right or wrong. */
 export interface Dialled {
@@ -24,7 +24,7 @@ export interface Dialled {
   close(): Promise<void>
 }
 
-export async function dialMemory(server: Server, hear: Hear): Promise<Dialled> {
+export async function dialMemory(server: Server, hear: Receive): Promise<Dialled> {
   const connection = new DuplexConnection(server, (message) => {
     const text = JSON.stringify(message)
     queueMicrotask(() => hear(JSON.parse(text), undefined))
@@ -38,7 +38,7 @@ export async function dialMemory(server: Server, hear: Hear): Promise<Dialled> {
   }
 }
 
-export async function dialLines(to: NetConnectOpts, hear: Hear): Promise<Dialled> {
+export async function dialLines(to: NetConnectOpts, hear: Receive): Promise<Dialled> {
   const reached = dialSocket(to)
   await once(reached, 'connect')
   readLines(reached, hear)
@@ -55,7 +55,7 @@ export async function dialLines(to: NetConnectOpts, hear: Hear): Promise<Dialled
   }
 }
 
-export async function dialProcess(args: readonly string[], hear: Hear): Promise<Dialled> {
+export async function dialProcess(args: readonly string[], hear: Receive): Promise<Dialled> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
   child.stderr.resume()
   const far = new RemoteMessages()
@@ -80,7 +80,7 @@ export async function dialProcess(args: readonly string[], hear: Hear): Promise<
   }
 }
 
-function readLines(stream: Readable, hear: Hear): void {
+function readLines(stream: Readable, hear: Receive): void {
   const lines = new LineReader({
     maxBytes: 4 * 1024 * 1024,
     onLine: (text) => hear(JSON.parse(text), undefined),
@@ -92,14 +92,14 @@ function readLines(stream: Readable, hear: Hear): void {
 }
 
 /** Streamable HTTP in both eras: what a message's own `_meta` says decides which headers it gets. */
-export function dialHttp(url: URL, hear: Hear): Dialled {
+export function dialHttp(url: URL, hear: Receive): Dialled {
   const all = new AbortController()
   const streams = new Map<RequestId, AbortController>()
   let session: Record<string, string> = {}
   const listen = async (): Promise<void> => {
     const headers = { accept: 'text/event-stream', ...session }
     const response = await fetch(url, { headers, signal: all.signal })
-    if (response.ok) read(response, (event) => hearEvent(event, hear, undefined))
+    if (response.ok) read(response, (event) => receiveEvent(event, hear, undefined))
   }
   return {
     async send(value) {
@@ -117,7 +117,7 @@ export function dialHttp(url: URL, hear: Hear): Dialled {
         signal: AbortSignal.any([all.signal, stop.signal]),
       })
       if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-        read(response, (event) => hearEvent(event, hear, id))
+        read(response, (event) => receiveEvent(event, hear, id))
       } else {
         const text = await response.text()
         const answer: unknown = text === '' ? undefined : JSON.parse(text)
@@ -138,14 +138,14 @@ export function dialHttp(url: URL, hear: Hear): Dialled {
 }
 
 /** The transport of 2024-11-05: one stream for received messages, and the endpoint it names for sent ones. */
-export async function dialSse(url: URL, hear: Hear): Promise<Dialled> {
+export async function dialSse(url: URL, hear: Receive): Promise<Dialled> {
   const stop = new AbortController()
   const { signal } = stop
   const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal })
   const inbox = await new Promise<URL>((resolve) => {
     read(response, (event) => {
       if (event.event === 'endpoint') resolve(new URL(event.data, url))
-      else hearEvent(event, hear, undefined)
+      else receiveEvent(event, hear, undefined)
     })
   })
   return {
@@ -182,9 +182,9 @@ function sessionIn(response: Response, answer: unknown): Record<string, string> 
     : { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion }
 }
 
-function hearEvent(
+function receiveEvent(
   { data, event = 'message' }: ServerSentEvent,
-  hear: Hear,
+  hear: Receive,
   cause: RequestId | undefined,
 ): void {
   if (event === 'message' && data !== '') hear(JSON.parse(data), cause)

@@ -10,7 +10,7 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { buildSync } from 'esbuild'
-import { type Dialled, dialHttp, dialLines, dialMemory, dialProcess, dialSse, type Hear } from './dial.ts'
+import { type Dialled, dialHttp, dialLines, dialMemory, dialProcess, dialSse, type Receive } from './dial.ts'
 import { type Kind, kinds } from './kinds.ts'
 import { type Part, playHttp, playLines, playMemory, playSse, type Stage } from './play.ts'
 import { type ServerName, servers } from './servers.ts'
@@ -20,7 +20,7 @@ export interface Served {
   /** Connects a client of its own. */
   connect(options?: ConnectOptions): Promise<Client>
   /** Reaches the server with no client in between. */
-  dial(hear: Hear): Promise<Dialled>
+  dial(receive: Receive): Promise<Dialled>
   close(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ const inMemory: Transport = {
     const server = servers[name]()
     return {
       connect: (options) => connect(server, options),
-      dial: (hear) => dialMemory(server, hear),
+      dial: (receive) => dialMemory(server, receive),
       close: async () => {},
     }
   },
@@ -89,7 +89,7 @@ const childProcess: Transport = {
   revisions: kinds.stdio,
   open: async (name) => ({
     connect: (options) => connect(stdio({ command: process.execPath, args: [program, name], env }), options),
-    dial: (hear) => dialProcess([program, name], hear),
+    dial: (receive) => dialProcess([program, name], receive),
     close: async () => {},
   }),
   async play(part) {
@@ -112,7 +112,7 @@ const streamableHttp: Transport = {
     const { url, close } = await serveHttp(servers[name](), optionsFor(name)).listen()
     return {
       connect: (options) => connect(url, options),
-      dial: async (hear) => dialHttp(new URL(url), hear),
+      dial: async (receive) => dialHttp(new URL(url), receive),
       close,
     }
   },
@@ -127,7 +127,7 @@ const unixSocket: Transport = {
     const served = await serveSocket(servers[name](), { path }, { keys })
     return {
       connect: (options) => connect(socket({ path }), options),
-      dial: (hear) => dialLines({ path }, hear),
+      dial: (receive) => dialLines({ path }, receive),
       async close() {
         await served.close()
         await remove()
@@ -155,7 +155,7 @@ const tcp: Transport = {
     const { address } = served
     return {
       connect: (options) => connect(socket(address), options),
-      dial: (hear) => dialLines({ host: '127.0.0.1', ...address }, hear),
+      dial: (receive) => dialLines({ host: '127.0.0.1', ...address }, receive),
       close: () => served.close(),
     }
   },
@@ -171,7 +171,7 @@ const httpAndSse: Transport = {
     const there = new URL('/sse', url)
     return {
       connect: (options) => connect(there, options),
-      dial: (hear) => dialSse(there, hear),
+      dial: (receive) => dialSse(there, receive),
       close,
     }
   },

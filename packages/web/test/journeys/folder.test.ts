@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { until } from '../server/rig.ts'
 import { missing, openBrowser } from './journey.ts'
 
-const program = fileURLToPath(new URL('../../../app/dist/main.js', import.meta.url))
+const program = builtProgram('jackfield')
 /** Leaves its arguments in a file, and then serves tools. */
 const server = fileURLToPath(new URL('../fixtures/argv-server.ts', import.meta.url))
 

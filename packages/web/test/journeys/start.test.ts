@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { missing, openBrowser } from './journey.ts'
 
-const program = fileURLToPath(new URL('../../../app/dist/main.js', import.meta.url))
+const program = builtProgram('jackfield')
 
 /** `jackfield start --web` in a folder of its own, and its login link. */
 async function startInBrowser(): Promise<string> {

@@ -138,7 +138,7 @@ describe.runIf(process.platform === 'linux')('the files of the filesystem server
       claim:
         'The filesystem server accesses nothing outside its boundary while directories, files and links in it are replaced by links that lead out',
       trial: 'call of a random tool',
-      trials: { test: 1_000, change: 100_000, long: 1_000_000 },
+      trials: { test: 500, change: 100_000, long: 1_000_000 },
       changeMinutes: 18,
       longMinutes: 240,
     },

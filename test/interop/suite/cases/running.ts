@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
 import type { Bench } from '../bench.ts'
-import type { ProgressHeard } from '../guest.ts'
+import type { ReceivedProgress } from '../guest.ts'
 import type { Offer } from '../offer.ts'
 import { type Case, calling, does, failureOf, given, textOf } from './case.ts'
 
@@ -29,18 +29,18 @@ export function runningCases(offer: Offer): Case[] {
 }
 
 function progressCases({ tool, args, message }: NonNullable<Offer['progress']>): Case[] {
-  const reports = (steps: number, tag: string, { revision }: Bench): ProgressHeard[] =>
+  const reports = (steps: number, tag: string, { revision }: Bench): ReceivedProgress[] =>
     Array.from({ length: steps }, (_, at) => ({
       progress: at + 1,
       total: steps,
       ...(message && revision >= '2025-03-26' && { message: message(tag, at + 1) }),
     }))
   const listen = async (bench: Bench, steps: number, tag: string): Promise<void> => {
-    const heard: ProgressHeard[] = []
+    const received: ReceivedProgress[] = []
     const guest = await bench.able()
-    await guest.call(tool, args(steps, tag), { onProgress: (report) => heard.push(report) })
+    await guest.call(tool, args(steps, tag), { onProgress: (report) => received.push(report) })
     const all = reports(steps, tag, bench)
-    expect(heard).toMatchObject(bench.kind.dropsLateProgress ? all.slice(0, heard.length) : all)
+    expect(received).toMatchObject(bench.kind.dropsLateProgress ? all.slice(0, received.length) : all)
   }
   return [
     does('gets progress, in order', (bench) => listen(bench, 3, 'one')),

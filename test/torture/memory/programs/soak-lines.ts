@@ -17,13 +17,13 @@ const output = new Writable({
   write(chunk: Buffer, _encoding, done) {
     const lines = (part + chunk.toString()).split('\n')
     part = lines.pop() ?? ''
-    for (const line of lines) hear(line)
+    for (const line of lines) receive(line)
     done()
   },
 })
 serveStdio(server, { input, output, limits: { messageBytes } })
 
-function hear(line: string): void {
+function receive(line: string): void {
   const message: { id?: unknown; method?: string } = JSON.parse(line)
   if (message.method !== undefined) return
   if (message.id === undefined) refusals.shift()?.(line)

@@ -183,8 +183,8 @@ export function openDatabase(file: string): DatabaseSync {
     const database = new DatabaseSync(file)
     try {
       database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
-      migrate(database)
-      readRoots(database)
+      const isNew = migrate(database)
+      if (!isNew) readRoots(database)
       return database
     } catch (error) {
       database.close()
@@ -304,7 +304,8 @@ function readRoots(database: DatabaseSync): void {
   }
 }
 
-function migrate(database: DatabaseSync): void {
+/** Returns whether the store is new: it had no schema before. */
+function migrate(database: DatabaseSync): boolean {
   database.exec('BEGIN IMMEDIATE')
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
@@ -318,6 +319,7 @@ function migrate(database: DatabaseSync): void {
     createTextIndex(database)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
     database.exec('COMMIT')
+    return version === 0
   } catch (error) {
     rollBack(database)
     throw error

@@ -131,10 +131,16 @@ function rowsIn(file: string): (RowStarted | RowEnded)[] {
 
 function rowOf(line: string): RowStarted | RowEnded | undefined {
   const tab = line.indexOf('\t')
+  const facts = factsIn(line.slice(0, Math.max(0, tab)))
+  return facts && { ...facts, detail: line.slice(tab + 1) }
+}
+
+/** Undefined if the line was damaged, for example by a power failure. */
+function factsIn(text: string): Omit<RowStarted, 'detail'> | Omit<RowEnded, 'detail'> | undefined {
   try {
-    return { ...JSON.parse(line.slice(0, tab)), detail: line.slice(tab + 1) }
+    const facts: ReturnType<typeof factsIn> = JSON.parse(text)
+    return typeof facts?.id === 'number' ? facts : undefined
   } catch {
-    // The file was damaged, for example by a power failure.
     return undefined
   }
 }

@@ -155,7 +155,13 @@ async function requestIdJag(
   const { tokenEndpoint = issuer } = idp
   if (!URL.canParse(tokenEndpoint)) throw invalid(`${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
   const network = new Network(new URL(tokenEndpoint), options)
-  const provider = await discoverProvider(idp, network, signal)
+  const provider: DiscoveredIssuer | undefined =
+    idp.tokenEndpoint === undefined
+      ? await discoverIssuer(issuer, network, signal)
+      : { issuer, metadata: { issuer, token_endpoint: tokenEndpoint }, presumed: false }
+  if (provider === undefined) {
+    throw authError(`The identity provider ${issuer} publishes no metadata. Set idp.tokenEndpoint`)
+  }
   const supported = provider.metadata.token_endpoint_auth_methods_supported
   const identity: Identity = { clientId, secret, method: methodFor(secret, supported) }
   const tokens = await requestTokens(
@@ -174,17 +180,4 @@ async function requestIdJag(
   throw authError(
     `The identity provider ${issuer} did not issue an ID-JAG for ${target.issuer}. Ask its operator to allow this application`,
   )
-}
-
-async function discoverProvider(
-  { issuer, tokenEndpoint }: IdentityProvider,
-  network: Network,
-  signal: AbortSignal,
-): Promise<DiscoveredIssuer> {
-  if (tokenEndpoint !== undefined) {
-    return { issuer, metadata: { issuer, token_endpoint: tokenEndpoint }, presumed: false }
-  }
-  const found = await discoverIssuer(issuer, network, signal)
-  if (found !== undefined) return found
-  throw authError(`The identity provider ${issuer} publishes no metadata. Set idp.tokenEndpoint`)
 }

@@ -115,22 +115,14 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
     const what = `refused to register this client, as a ${body.application_type} one with the redirect URI ${redirectUri},`
     throw await readOAuthError(response, issuer, what)
   }
-  return readRegistration(parseObject(await response.text()), redirectUri, method, issuer)
-}
-
-function readRegistration(
-  answer: Record<string, unknown>,
-  redirectUri: string,
-  method: ClientAuthMethod,
-  issuer: string,
-): Registration {
+  const answer = parseObject(await response.text())
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: end } = answer
   if (typeof clientId !== 'string' || clientId === '') {
     throw authError(
       `The authorization server ${issuer} registered this client without an id. Contact its operator`,
     )
   }
-  const given = authMethods.find((method) => method === answer['token_endpoint_auth_method']) ?? method
+  const given = authMethods.find((one) => one === answer['token_endpoint_auth_method']) ?? method
   const hasSecret = typeof secret === 'string' && secret !== ''
   return {
     clientId,

@@ -295,38 +295,26 @@ export class AuthSession implements Authorization {
       }
       if (background && this.#grant.interactive) throw authError(`${server.origin} requires a new login`)
       const before = same ? stored.requested : []
-      await this.#obtain(server, status, `${method} ${url.pathname}`, challenge, target, before, signal)
+      const { interactive } = this.#grant
+      const scopes = selectScopes(status, challenge, target, this.#options.scopes, before, interactive)
+      const operation = `${method} ${url.pathname} ${(challenge.scopes ?? []).toSorted().join(' ')}`
+      if (status === 403 && this.#failedOperations.has(operation)) {
+        throw authError(
+          `${server.origin} refuses this request even after a login with the scopes "${excerpt(scopes.join(' '))}". The account may lack the permission: ask the operator of the server, or use another account`,
+          { scopes },
+        )
+      }
+      try {
+        const proof = this.#usesDpop(target, challenge) ? await ProofKey.generate() : undefined
+        const context = this.#context(server, target, scopes, proof, signal)
+        await this.#save(server, context, await this.#grant.obtain(context), 'obtained')
+        if (status === 403) this.#failedOperations.add(operation)
+      } catch (error) {
+        if (status === 403 && oauthError(error) === 'access_denied') this.#failedOperations.add(operation)
+        throw error
+      }
     }
     await this.#store.exclusive(key, work, signal)
-  }
-
-  async #obtain(
-    server: URL,
-    status: number,
-    operation: string,
-    challenge: ChallengeParams,
-    target: AuthTarget,
-    before: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { interactive } = this.#grant
-    const scopes = selectScopes(status, challenge, target, this.#options.scopes, before, interactive)
-    const operationKey = `${operation} ${(challenge.scopes ?? []).toSorted().join(' ')}`
-    if (status === 403 && this.#failedOperations.has(operationKey)) {
-      throw authError(
-        `${server.origin} refuses this request even after a login with the scopes "${excerpt(scopes.join(' '))}". The account may lack the permission: ask the operator of the server, or use another account`,
-        { scopes },
-      )
-    }
-    try {
-      const proof = this.#usesDpop(target, challenge) ? await ProofKey.generate() : undefined
-      const context = this.#context(server, target, scopes, proof, signal)
-      await this.#save(server, context, await this.#grant.obtain(context), 'obtained')
-      if (status === 403) this.#failedOperations.add(operationKey)
-    } catch (error) {
-      if (status === 403 && oauthError(error) === 'access_denied') this.#failedOperations.add(operationKey)
-      throw error
-    }
   }
 
   #usesDpop(target: AuthTarget, challenge: ChallengeParams): boolean {

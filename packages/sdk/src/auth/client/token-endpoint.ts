@@ -48,25 +48,6 @@ const advice = new Map([
   ['access_denied', 'Ask its operator for access'],
 ])
 
-/**
- * Requests tokens, and retries once if the server requires a DPoP nonce.
- * @throws McpError 'UNAUTHORIZED'; `details.error` is the code of an OAuth error response
- */
-export async function requestTokens(
-  context: TokenRequestContext,
-  identity: Identity,
-  grantType: string,
-  params: Readonly<Record<string, string>>,
-): Promise<Tokens> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await requestOnce(context, identity, grantType, params)
-    } catch (error) {
-      if (oauthError(error) !== 'use_dpop_nonce' || attempt === attempts) throw error
-    }
-  }
-}
-
 /** The code of an OAuth error response; undefined for every other failure. */
 export function oauthError(error: unknown): string | undefined {
   if (!(error instanceof McpError)) return undefined
@@ -74,7 +55,11 @@ export function oauthError(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-async function requestOnce(
+/**
+ * Requests tokens, and retries once if the server requires a DPoP nonce.
+ * @throws McpError 'UNAUTHORIZED'; `details.error` is the code of an OAuth error response
+ */
+export async function requestTokens(
   context: TokenRequestContext,
   identity: Identity,
   grantType: string,
@@ -86,24 +71,27 @@ async function requestOnce(
   }
   const client = { client_id: identity.clientId ?? 'none' }
   const options = requestOptions(context, 'refused to issue a token')
-  try {
-    const auth = await clientAuth(identity)
-    const response = await genericTokenEndpointRequest(metadata, client, auth, grantType, params, options)
-    const exchanged = { recognizedTokenTypes: { n_a: () => {} } }
-    const tokens = await processGenericTokenEndpointResponse(metadata, client, response, exchanged)
-    const { access_token: accessToken, token_type: type, issued_token_type: issuedType } = tokens
-    if (!headerText.test(accessToken)) throw invalidTokenResponse(issuer)
-    return {
-      clientId: identity.clientId ?? '',
-      accessToken,
-      tokenType: type === 'dpop' ? 'dpop' : 'bearer',
-      refreshToken: tokens.refresh_token,
-      expiresIn: tokens.expires_in,
-      issuedType: typeof issuedType === 'string' ? issuedType : undefined,
+  const exchanged = { recognizedTokenTypes: { n_a: () => {} } }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const auth = await clientAuth(identity)
+      const response = await genericTokenEndpointRequest(metadata, client, auth, grantType, params, options)
+      const tokens = await processGenericTokenEndpointResponse(metadata, client, response, exchanged)
+      const { access_token: accessToken, token_type: type, issued_token_type: issuedType } = tokens
+      if (!headerText.test(accessToken)) throw invalidTokenResponse(issuer)
+      return {
+        clientId: identity.clientId ?? '',
+        accessToken,
+        tokenType: type === 'dpop' ? 'dpop' : 'bearer',
+        refreshToken: tokens.refresh_token,
+        expiresIn: tokens.expires_in,
+        issuedType: typeof issuedType === 'string' ? issuedType : undefined,
+      }
+    } catch (error) {
+      if (oauthError(error) === 'use_dpop_nonce' && attempt < attempts) continue
+      // The parser's errors contain the response with its tokens, so they are not passed on.
+      throw error instanceof McpError || context.signal.aborted ? error : invalidTokenResponse(issuer)
     }
-  } catch (error) {
-    // The parser's errors contain the response with its tokens, so they are not passed on.
-    throw error instanceof McpError || context.signal.aborted ? error : invalidTokenResponse(issuer)
   }
 }
 
@@ -167,13 +155,26 @@ export async function revokeTokens(
   context: TokenRequestContext,
   identity: Identity,
 ): Promise<Revocation> {
+  const { metadata } = context.target
+  const client = { client_id: identity.clientId ?? 'none' }
+  const options = requestOptions(context, 'refused to revoke a token')
   const failures: unknown[] = []
   const attempt = async (token: string, hint: string): Promise<boolean> => {
     try {
-      await revokeToken(token, hint, context, identity)
+      const additionalParameters = { token_type_hint: hint }
+      const auth = await clientAuth(identity)
+      const response = await revocationRequest(metadata, client, auth, token, {
+        ...options,
+        additionalParameters,
+      })
+      await processRevocationResponse(response)
       return true
     } catch (error) {
-      failures.push(error)
+      // The parser's errors may contain the request with its token, so they are not passed on.
+      const isKnown = error instanceof McpError || context.signal.aborted
+      failures.push(
+        isKnown ? error : authError(`The revocation response of ${context.target.issuer} is invalid`),
+      )
       return false
     }
   }
@@ -186,25 +187,4 @@ export async function revokeTokens(
 
 export function revocationFailed(issuer: string, error: unknown): Revocation {
   return { outcome: 'failed', issuer, reason: messageOf(error) }
-}
-
-async function revokeToken(
-  token: string,
-  hint: string,
-  context: TokenRequestContext,
-  identity: Identity,
-): Promise<void> {
-  const { metadata, issuer } = context.target
-  const client = { client_id: identity.clientId ?? 'none' }
-  try {
-    const response = await revocationRequest(metadata, client, await clientAuth(identity), token, {
-      ...requestOptions(context, 'refused to revoke a token'),
-      additionalParameters: { token_type_hint: hint },
-    })
-    await processRevocationResponse(response)
-  } catch (error) {
-    // The parser's errors may contain the request with its token, so they are not passed on.
-    if (error instanceof McpError || context.signal.aborted) throw error
-    throw new McpError('UNAUTHORIZED', `The revocation response of ${issuer} is invalid`)
-  }
 }

@@ -62,7 +62,14 @@ export function skills(values: readonly SkillValue[], options: SkillsOptions = {
   let index = new SkillIndex(values)
   let server: Server | undefined
   const methods: Record<string, ExtensionMethod> = {
-    'skills/list': method(scopes, (exchange) => listOf(index, exchange, pageSize, hints)),
+    'skills/list': method(scopes, async (exchange) => {
+      const outcome = page('skills', index.listed, exchange, pageSize, hints)
+      if (outcome.type !== 'complete') return outcome
+      const from = outcome.result['skills']
+      const shown = index.listed.filter((one) => Array.isArray(from) && from.includes(one))
+      const entries = await Promise.all(shown.map((one) => index.entry(one)))
+      return { type: 'complete', result: { ...outcome.result, skills: entries } }
+    }),
     'skills/get': method(scopes, async (exchange) => {
       const uri = requireUri(exchange)
       const found = index.find(uri)
@@ -120,20 +127,6 @@ function method(
       return handle(exchange)
     },
   }
-}
-
-async function listOf(
-  index: SkillIndex,
-  exchange: Exchange,
-  pageSize: number,
-  hints: CacheHints,
-): Promise<Outcome> {
-  const outcome = page('skills', index.listed, exchange, pageSize, hints)
-  if (outcome.type !== 'complete') return outcome
-  const from = outcome.result['skills']
-  const shown = index.listed.filter((one) => Array.isArray(from) && from.includes(one))
-  const entries = await Promise.all(shown.map((one) => index.entry(one)))
-  return { type: 'complete', result: { ...outcome.result, skills: entries } }
 }
 
 async function read(index: SkillIndex, uri: string, ctx: Context): Promise<ReadReply | undefined> {

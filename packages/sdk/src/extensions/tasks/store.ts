@@ -21,19 +21,13 @@ export interface TaskRow {
 }
 
 /** A task to add. */
-export interface NewTask {
+export interface NewTask extends Pick<TaskRow, 'owner' | 'holder' | 'body'> {
   /** Random. A store may extend it, for example to find the task again. */
   readonly id: string
-  /** As in `TaskRow`. */
-  readonly owner: string
   /** Milliseconds until the task expires. */
   readonly ttlMs: number
-  /** As in `TaskRow`. */
-  readonly holder: string
   /** Milliseconds of the holder's lease. Without a holder: milliseconds before a process may claim the task. */
   readonly holdMs: number
-  /** As in `TaskRow`. */
-  readonly body: string
 }
 
 /** The next version of a task. */

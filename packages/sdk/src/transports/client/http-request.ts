@@ -117,7 +117,7 @@ export class Endpoint {
     own: Readonly<Record<string, string>>,
     body: string | undefined,
     signal: AbortSignal,
-    options: SendOptions = {},
+    { pause, background = false }: SendOptions = {},
   ): Promise<Response> {
     const { auth, headers: source = {} } = this.#options
     const configured = typeof source === 'function' ? await source() : source
@@ -125,37 +125,25 @@ export class Endpoint {
     const init: RequestInit = { method, signal, redirect: 'manual' }
     if (body !== undefined) init.body = body
     for (let retry = 0; ; retry++) {
-      const sent = await this.#follow(method, headers, init, signal)
-      if (auth === undefined) return sent.response
-      const last = retry === maxRetries || method === 'DELETE'
-      if (!(await this.#renewed(auth, sent, method, last, signal, options))) return sent.response
-      sent.response.body?.cancel().catch(() => {})
-    }
-  }
-
-  /** Whether the response is a refusal and new credentials were obtained. */
-  async #renewed(
-    auth: HttpAuth,
-    { response, url, supplied }: Sent,
-    method: string,
-    last: boolean,
-    signal: AbortSignal,
-    { pause, background = false }: SendOptions,
-  ): Promise<boolean> {
-    const { status, headers } = response
-    if (status !== 401 && status !== 403) {
-      auth.answered?.(headers)
-      return false
-    }
-    if (last) return false
-    const resume = pause?.()
-    try {
-      return await auth.refused({ status, headers, method, url, sent: supplied, background }, signal)
-    } catch (error) {
-      response.body?.cancel().catch(() => {})
-      throw error
-    } finally {
-      resume?.()
+      const { response, url, supplied } = await this.#follow(method, headers, init, signal)
+      if (auth === undefined) return response
+      const { status, headers: received } = response
+      if (status !== 401 && status !== 403) {
+        auth.answered?.(received)
+        return response
+      }
+      if (retry === maxRetries || method === 'DELETE') return response
+      const resume = pause?.()
+      try {
+        const refusal = { status, headers: received, method, url, sent: supplied, background }
+        if (!(await auth.refused(refusal, signal))) return response
+        response.body?.cancel().catch(() => {})
+      } catch (error) {
+        response.body?.cancel().catch(() => {})
+        throw error
+      } finally {
+        resume?.()
+      }
     }
   }
 

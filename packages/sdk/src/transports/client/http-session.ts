@@ -35,7 +35,47 @@ export interface StreamSource {
   ): Promise<void>
 }
 
-type Reading = 'ended' | 'broke' | undefined
+/** Reads one stream after another from a source, each from the position of the one before, with pauses in between. */
+class StreamReader {
+  readonly position: StreamPosition = { id: undefined, retryMs: undefined }
+  readonly #source: StreamSource
+  readonly #signal: AbortSignal
+  readonly #backoff = new RetryBackoff()
+  #hasEnded = false
+
+  constructor(source: StreamSource, signal: AbortSignal) {
+    this.#source = source
+    this.#signal = signal
+  }
+
+  /** Reads a stream until it ends or breaks. */
+  async read(response: Response): Promise<void> {
+    const onMessage = (isProgress: boolean): void => {
+      this.#backoff.received()
+      if (isProgress) this.#backoff.refund()
+    }
+    try {
+      await this.#source.read(response, this.position, onMessage, this.#signal)
+      this.#hasEnded = true
+    } catch (error) {
+      if (this.#signal.aborted || (error instanceof McpError && error.code === 'LIMIT')) throw error
+    }
+  }
+
+  /** Discards a response that is no stream, after which the request may be repeated. */
+  skip(response: Response): void {
+    this.position.retryMs = retryAfter(response) ?? this.position.retryMs
+    discard(response)
+  }
+
+  /** Waits before the next stream. */
+  async pause(): Promise<void> {
+    const { retryMs } = this.position
+    const ms = this.#hasEnded ? this.#backoff.afterClose(retryMs) : this.#backoff.afterFailure(retryMs)
+    this.#hasEnded = false
+    await wait(ms, this.#signal)
+  }
+}
 
 /**
  * Reads the response stream of one request, and resumes it when it breaks, until `isAnswered`. Rejects if no response can
@@ -48,55 +88,39 @@ export async function readResponseStream(
   inSession: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const position: StreamPosition = { id: undefined, retryMs: undefined }
-  const backoff = new RetryBackoff()
-  let response: Response | undefined = first
-  for (;;) {
-    const how = response && (await read(source, response, position, backoff, signal))
+  const reader = new StreamReader(source, signal)
+  /** Resumes the stream; undefined after a failure that may be transient. */
+  const resume = async (): Promise<Response | undefined> => {
+    const response = await source.get(reader.position, signal).catch((error) => {
+      if (signal.aborted) throw error
+      return undefined
+    })
+    if (response === undefined || isStream(response)) return response
+    if (response.status === 404 && inSession) {
+      discard(response)
+      throw new SessionEnded(undefined)
+    }
+    if (isTransient(response)) {
+      reader.skip(response)
+      return undefined
+    }
+    const failure = await failureOf(response, signal, source.url)
+    if (failure instanceof McpError && failure.code === 'UNAUTHORIZED') throw failure
+    throw new McpError(
+      'CONNECTION_CLOSED',
+      'The stream broke before the response arrived, and the server does not support resuming it',
+      { details: { status: response.status } },
+    )
+  }
+  for (let response: Response | undefined = first; ; response = await resume()) {
+    if (response !== undefined) await reader.read(response)
     if (isAnswered()) return
-    if (position.id === undefined) {
+    if (reader.position.id === undefined) {
       throw new McpError('CONNECTION_CLOSED', 'The stream ended before the response arrived')
     }
-    await wait(
-      how === 'ended' ? backoff.afterClose(position.retryMs) : backoff.afterFailure(position.retryMs),
-      signal,
-    )
+    await reader.pause()
     if (isAnswered()) return
-    response = await resume(source, position, inSession, signal)
   }
-}
-
-/** Resumes a stream; undefined after a failure that may be transient. */
-async function resume(
-  source: StreamSource,
-  position: StreamPosition,
-  inSession: boolean,
-  signal: AbortSignal,
-): Promise<Response | undefined> {
-  let response: Response
-  try {
-    response = await source.get(position, signal)
-  } catch (error) {
-    if (signal.aborted) throw error
-    return undefined
-  }
-  if (isStream(response)) return response
-  if (response.status === 404 && inSession) {
-    discard(response)
-    throw new SessionEnded(undefined)
-  }
-  if (isTransient(response)) {
-    position.retryMs = retryAfter(response) ?? position.retryMs
-    discard(response)
-    return undefined
-  }
-  const failure = await failureOf(response, signal, source.url)
-  if (failure instanceof McpError && failure.code === 'UNAUTHORIZED') throw failure
-  throw new McpError(
-    'CONNECTION_CLOSED',
-    'The stream broke before the response arrived, and the server does not support resuming it',
-    { details: { status: response.status } },
-  )
 }
 
 /**
@@ -109,48 +133,26 @@ export async function keepStreamOpen(
   opened: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const position: StreamPosition = { id: undefined, retryMs: undefined }
-  const backoff = new RetryBackoff()
+  const reader = new StreamReader(source, signal)
+  const { position } = reader
   let wasOpen = false
   while (!signal.aborted) {
     const response = await source.get(position, signal).catch(() => undefined)
     opened()
-    let how: Reading
     if (response !== undefined && isStream(response)) {
       wasOpen = true
-      how = await read(source, response, position, backoff, signal)
+      await reader.read(response)
     } else if (response !== undefined) {
-      discard(response)
       const stale = position.id !== undefined && response.status !== 405
-      if (response.status === 404 && wasOpen && !stale) throw new SessionEnded(false)
-      if (!isTransient(response) && !stale) return
+      if (response.status === 404 && wasOpen && !stale) {
+        discard(response)
+        throw new SessionEnded(false)
+      }
       if (stale) position.id = undefined
-      position.retryMs = retryAfter(response) ?? position.retryMs
+      reader.skip(response)
+      if (!isTransient(response) && !stale) return
     }
-    await wait(
-      how === 'ended' ? backoff.afterClose(position.retryMs) : backoff.afterFailure(position.retryMs),
-      signal,
-    )
-  }
-}
-
-async function read(
-  source: StreamSource,
-  response: Response,
-  position: StreamPosition,
-  backoff: RetryBackoff,
-  signal: AbortSignal,
-): Promise<Reading> {
-  const onMessage = (isProgress: boolean): void => {
-    backoff.received()
-    if (isProgress) backoff.refund()
-  }
-  try {
-    await source.read(response, position, onMessage, signal)
-    return 'ended'
-  } catch (error) {
-    if (signal.aborted || (error instanceof McpError && error.code === 'LIMIT')) throw error
-    return 'broke'
+    await reader.pause()
   }
 }
 

@@ -28,7 +28,18 @@ async function open(
     throw await failureError(response, endpoint, signal)
   }
   const postEndpoint = await new Promise<Endpoint>((resolve, reject) => {
-    const onEvent = messageHandler((data) => resolve(resolveEndpoint(data, response, endpoint)), events)
+    let isNamed = false
+    const onEvent = ({ event = 'message', data }: ServerSentEvent): boolean => {
+      if (event === 'message' && data !== '') {
+        events.text(data)
+        return true
+      }
+      // Only the first one counts.
+      if (event === 'endpoint' && isNamed) events.warning(`Ignored another endpoint event: ${excerpt(data)}`)
+      else if (event === 'endpoint') resolve(resolveEndpoint(data, response, endpoint))
+      isNamed ||= event === 'endpoint'
+      return false
+    }
     readEvents(response, maxBytes, signal, endpoint.url, onEvent, () => events.unreadable(0))
       .then(ended, broken)
       .then((lost) => {
@@ -43,26 +54,6 @@ async function open(
       discard(sent)
     },
     close: async () => {},
-  }
-}
-
-/** Handles the events of the stream. Only the first `endpoint` event counts. */
-function messageHandler(
-  name: (data: string) => void,
-  events: ChannelEvents,
-): (event: ServerSentEvent) => boolean {
-  let named = false
-  return ({ event = 'message', data }) => {
-    if (event === 'message' && data !== '') {
-      events.text(data)
-      return true
-    }
-    if (event === 'endpoint') {
-      if (named) events.warning(`Ignored another endpoint event: ${excerpt(data)}`)
-      else name(data)
-      named = true
-    }
-    return false
   }
 }
 

@@ -233,14 +233,14 @@ export const keepingRules: readonly Rule[] = [
           },
         },
       })
-      const heard: Record<string, unknown[]> = { first: [], second: [] }
+      const received: Record<string, unknown[]> = { first: [], second: [] }
       for (const name of ['first', 'second']) {
-        await client.watch({ resourceSubscriptions: ['a:'] }, (change) => heard[name]?.push(change))
+        await client.watch({ resourceSubscriptions: ['a:'] }, (change) => received[name]?.push(change))
       }
       await client.call('any')
-      await expect.poll(() => heard['second']?.length, { timeout: 5_000 }).toBe(2)
-      await expect.poll(() => heard['first']?.length, { timeout: 5_000 }).toBe(1)
-      expect(heard).toEqual({
+      await expect.poll(() => received['second']?.length, { timeout: 5_000 }).toBe(2)
+      await expect.poll(() => received['first']?.length, { timeout: 5_000 }).toBe(1)
+      expect(received).toEqual({
         first: [{ type: 'resource', uri: 'a:1' }],
         second: [
           { type: 'resource', uri: 'a:2' },

@@ -84,70 +84,23 @@ async function load(client: Client, entry: Skill, options: LoadOptions): Promise
       { details: { uri: skill.uri, check: 'dynamic' } },
     )
   }
-  const reader = new Reader(client, skill)
-  const { uri, text } = await reader.read(skill.uri, rest)
-  if (text === undefined) throw unverified(uri, 'frontmatter', `${manifestName} is not text`)
-  requireSameFrontmatter(skill, text)
-  return { skill, text, read: (reference, more = {}) => reader.read(reader.resolve(reference), more) }
-}
+  const { resources } = skill
+  const root = rootOf(skill.uri) ?? skill.uri
+  let generatedBytes = 0
 
-class Reader {
-  readonly #client: Client
-  readonly #skill: Skill
-  readonly #root: string
-  #bytes = 0
-
-  constructor(client: Client, skill: Skill) {
-    this.#client = client
-    this.#skill = skill
-    this.#root = rootOf(skill.uri) ?? skill.uri
-  }
-
+  const listed = (uri: string): SkillResource | undefined =>
+    resources === 'dynamic' ? undefined : resources.find((one) => one.uri === uri)
   /** The URI of a file by its path relative to the skill; URIs are returned as they are. */
-  resolve(reference: string): string {
-    if (reference.startsWith(`${this.#root}/`)) return reference
+  const resolve = (reference: string): string => {
+    if (reference.startsWith(`${root}/`)) return reference
     const path = reference.startsWith('./') ? reference.slice(2) : reference
-    const plain = `${this.#root}/${path}`
-    if (this.#listed(plain) !== undefined) return plain
-    return `${this.#root}/${path.split('/').map(encodeURIComponent).join('/')}`
+    const plain = `${root}/${path}`
+    return listed(plain) === undefined
+      ? `${root}/${path.split('/').map(encodeURIComponent).join('/')}`
+      : plain
   }
-
-  async read(uri: string, options: CallOptions): Promise<SkillFile> {
-    const { resources } = this.#skill
-    if (resources === 'dynamic') return this.#unverifiable(uri, options)
-    const expected = this.#listed(uri)
-    if (expected === undefined) {
-      throw unverified(
-        uri,
-        'unlisted',
-        'the entry of the skill does not list it. Fetch the entry again to see changes.',
-      )
-    }
-    const first = await this.#fetch(uri, expected.size, options)
-    const problem = await verify(first.bytes, expected)
-    if (problem === undefined) return first
-    // A cached file may be older than the entry.
-    const refetched = await this.#fetch(uri, expected.size, { ...options, cache: 'refresh' })
-    const secondProblem = await verify(refetched.bytes, expected)
-    if (secondProblem === undefined) return refetched
-    throw secondProblem
-  }
-
-  #listed(uri: string): SkillResource | undefined {
-    const { resources } = this.#skill
-    return resources === 'dynamic' ? undefined : resources.find((one) => one.uri === uri)
-  }
-
-  async #unverifiable(uri: string, options: CallOptions): Promise<SkillFile> {
-    if (!isWithin(uri, this.#root)) throw unverified(uri, 'unlisted', 'it is outside of the skill')
-    const file = await this.#fetch(uri, skillLimits.bytes, options)
-    this.#bytes += file.bytes.length
-    if (this.#bytes > skillLimits.bytes) throw tooLarge(this.#skill.uri, `${this.#bytes} bytes were read`)
-    return file
-  }
-
-  async #fetch(uri: string, size: number, options: ReadOptions): Promise<SkillFile> {
-    const { contents } = await this.#client.read(uri, options)
+  const fetchFile = async (uri: string, size: number, more: ReadOptions): Promise<SkillFile> => {
+    const { contents } = await client.read(uri, more)
     const content = contents.find((one) => one.uri === uri)
     if (content === undefined) throw new McpError('PROTOCOL', `The server returned no content for ${uri}`)
     const bytes = contentAt(content, size)
@@ -155,9 +108,40 @@ class Reader {
       throw unverified(uri, 'size', `it is larger than ${size} bytes, the size in its entry`)
     return { uri, mimeType: content.mimeType, bytes, text: textOf(bytes) }
   }
+  const fetchGenerated = async (uri: string, more: CallOptions): Promise<SkillFile> => {
+    if (!isWithin(uri, root)) throw unverified(uri, 'unlisted', 'it is outside of the skill')
+    const file = await fetchFile(uri, skillLimits.bytes, more)
+    generatedBytes += file.bytes.length
+    if (generatedBytes > skillLimits.bytes) throw tooLarge(skill.uri, `${generatedBytes} bytes were read`)
+    return file
+  }
+  const read = async (uri: string, more: CallOptions): Promise<SkillFile> => {
+    if (resources === 'dynamic') return fetchGenerated(uri, more)
+    const expected = listed(uri)
+    if (expected === undefined) {
+      throw unverified(
+        uri,
+        'unlisted',
+        'the entry of the skill does not list it. Fetch the entry again to see changes.',
+      )
+    }
+    const first = await fetchFile(uri, expected.size, more)
+    if ((await problemOf(first.bytes, expected)) === undefined) return first
+    // A cached file may be older than the entry.
+    const refetched = await fetchFile(uri, expected.size, { ...more, cache: 'refresh' })
+    const problem = await problemOf(refetched.bytes, expected)
+    if (problem === undefined) return refetched
+    throw problem
+  }
+
+  const { uri, text } = await read(skill.uri, rest)
+  if (text === undefined) throw unverified(uri, 'frontmatter', `${manifestName} is not text`)
+  requireSameFrontmatter(skill, text)
+  return { skill, text, read: (reference, more = {}) => read(resolve(reference), more) }
 }
 
-async function verify(
+/** Why a file does not match its entry; undefined if it does. */
+async function problemOf(
   bytes: Uint8Array,
   { uri, digest, size }: SkillResource,
 ): Promise<McpError | undefined> {

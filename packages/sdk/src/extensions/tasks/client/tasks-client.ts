@@ -332,12 +332,12 @@ export function tasksClient(): TasksClient {
         params['task'] = ttlMs === undefined ? {} : { ttl: ttlMs }
       }
       const { resultType, result } = await access.first('tools/call', params, options)
-      if (resultType === 'task') return { task: taskOf(client, access, created(result).taskId, params) }
+      if (resultType === 'task') return { task: new Task(client, access, created(result).taskId, params) }
       access.check('tools/call', params, result)
       return { result }
     },
     resume: (client, taskId, call) =>
-      taskOf(
+      new Task(
         client,
         accessOf(client),
         taskId,
@@ -346,23 +346,40 @@ export function tasksClient(): TasksClient {
   }
 }
 
-function taskOf(client: Client, access: ExtensionAccess, id: string, params: JsonObject): ClientTask {
-  return {
-    id,
-    state: async (options = {}) => parseState(await client.request('tasks/get', { taskId: id }, options)),
-    async result({ onState, ...options } = {}) {
-      const follow = followOf(client.server)
-      const outcome = await access.during('tools/call', params, options, (call) => follow(id, call, onState))
-      const result = resultIn(outcome)
-      access.check('tools/call', params, result)
-      return result
-    },
-    async update(inputResponses, options = {}) {
-      await client.request('tasks/update', { taskId: id, inputResponses }, options)
-    },
-    async cancel(options = {}) {
-      await client.request('tasks/cancel', { taskId: id }, options)
-    },
+class Task implements ClientTask {
+  readonly id: string
+  readonly #client: Client
+  readonly #access: ExtensionAccess
+  readonly #params: JsonObject
+
+  constructor(client: Client, access: ExtensionAccess, id: string, params: JsonObject) {
+    this.#client = client
+    this.#access = access
+    this.id = id
+    this.#params = params
+  }
+
+  async state(options: CallOptions = {}): Promise<TaskState> {
+    return parseState(await this.#client.request('tasks/get', { taskId: this.id }, options))
+  }
+
+  async result({ onState, ...options }: Parameters<ClientTask['result']>[0] = {}): Promise<CallToolResult> {
+    const follow = followOf(this.#client.server)
+    const outcome = await this.#access.during('tools/call', this.#params, options, (call) =>
+      follow(this.id, call, onState),
+    )
+    const result = resultIn(outcome)
+    const access: ExtensionAccess = this.#access
+    access.check('tools/call', this.#params, result)
+    return result
+  }
+
+  async update(inputResponses: JsonObject, options: CallOptions = {}): Promise<void> {
+    await this.#client.request('tasks/update', { taskId: this.id, inputResponses }, options)
+  }
+
+  async cancel(options: CallOptions = {}): Promise<void> {
+    await this.#client.request('tasks/cancel', { taskId: this.id }, options)
   }
 }
 
