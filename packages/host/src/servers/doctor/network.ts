@@ -49,7 +49,7 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
     if (code === 'ENOTFOUND')
       throw new StepFailure(
         `there is no host "${host}"`,
-        'Check the host name for a typing error, or connect to the network (VPN) in which it exists.',
+        'Check the address for a typing error, or connect to the network (VPN) in which it exists.',
       )
     throw new StepFailure(
       `the name service does not answer (${code})`,
