@@ -4,8 +4,8 @@ import { fetchBundle } from '../../../packages/host/src/servers/install/registry
 import {
   listedAs,
   mayLeadTo,
-  readHosts,
   parseTarget,
+  readHosts,
 } from '../../../packages/host/src/servers/sandbox/hosts.ts'
 import { isHosts } from './fuzz-host.ts'
 import { mustHold, never, type Target } from './fuzz-target.ts'
