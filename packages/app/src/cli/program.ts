@@ -373,8 +373,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     }
     const { failureOf, failureText } = await import('./failure.ts')
     const failure = failureOf(error, interruptedBy(io.signal), hasTimeout)
-    const { exitCode, ...told } = failure
-    io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failureText(failure)}\n`)
+    const { exitCode, ...printed } = failure
+    io.stderr.write(json || isJson ? `${exactJson({ error: printed })}\n` : `${failureText(failure)}\n`)
     return exitCode
   }
 }

@@ -122,8 +122,8 @@ export async function preview(
   const rule = ruleFrom(text, io)
   const store = storeFile(options.store, io)
   await using host = storeHost(store)
-  const told = host.policy.preview(rule, { days: options.days })
-  output.result({ store, rule, ...told }, () => previewed(rule, told, options.days, output))
+  const preview = host.policy.preview(rule, { days: options.days })
+  output.result({ store, rule, ...preview }, () => previewed(rule, preview, options.days, output))
   return ExitCode.done
 }
 

@@ -126,10 +126,10 @@ export class Broker {
       result: CallToolResult,
       more: ResultFields = {},
     ): Promise<BrokeredCall> => {
-      const { denied = false, given: own = result, ...told } = more
-      const { edited, ...rest } = told
+      const { denied = false, given: own = result, ...details } = more
+      const { edited, ...rest } = details
       await row.closeSoon(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
-      return { result, denied, decision, activity: row.id, ...told }
+      return { result, denied, decision, activity: row.id, ...details }
     }
 
     if (decision.verdict === 'deny') {

@@ -234,11 +234,11 @@ function ending(
     }
     const again = notRepeated === undefined ? '' : ` The call was not made again by itself: ${notRepeated}.`
     const message = `${server} no longer takes the answer: ${reason}.${again} Call ${tool} again; what you entered is filled in then.`
-    const told = { ...failure, message }
+    const shown = { ...failure, message }
     return {
       outcome: 'expired',
       text: message,
-      error: told,
+      error: shown,
       again: false,
       lost: `the server refused it: ${reason}`,
     }

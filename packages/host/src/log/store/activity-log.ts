@@ -375,7 +375,7 @@ export interface Recorder {
 
 export function createRecorder(
   log: ActivityLog,
-  heard: {
+  listener: {
     started: (id: number) => void
     row: (read: () => Activity) => void
     failed: (error: unknown) => void
@@ -399,16 +399,16 @@ export function createRecorder(
     }
   }
   const ended = (read: () => Activity): void => {
-    heard.row(read)
+    listener.row(read)
     isFailing = false
   }
   /** The work is done; its result must not be lost because the disk is full. */
   const endFailed = (error: unknown): void => {
-    if (!isFailing) heard.failed(error)
+    if (!isFailing) listener.failed(error)
     isFailing = true
   }
   const opened = (id: number): OpenRow => {
-    heard.started(id)
+    listener.started(id)
     const since = performance.now()
     let over = false
     const endOf = (outcome: string, detail: JsonRecord): ActivityEnd => {
@@ -446,7 +446,7 @@ export function createRecorder(
     },
     note(start, outcome, durationMs = null) {
       const id = begin(start)
-      heard.row(log.end(id, { outcome, durationMs, detail: {} }))
+      listener.row(log.end(id, { outcome, durationMs, detail: {} }))
       return id
     },
   }

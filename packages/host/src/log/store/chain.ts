@@ -148,11 +148,15 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
       found ||= hash === wanted
     }
     if (head.position !== at || head.hash !== before) {
-      const told =
+      const reason =
         head.position > at
           ? `The newest ${head.position - at} entries were removed`
           : 'The chain does not end at the recorded entry'
-      fault(head.position, null, `${told}: it ends at entry ${at}, and entry ${head.position} was the last.`)
+      fault(
+        head.position,
+        null,
+        `${reason}: it ends at entry ${at}, and entry ${head.position} was the last.`,
+      )
     }
     if (head.pruned !== (pruned?.position ?? 0)) {
       fault(head.pruned, null, 'The entries removed at the beginning differ from the record of pruning.')

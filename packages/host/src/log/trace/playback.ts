@@ -75,8 +75,8 @@ export async function playBack(
     const meta = isRecord(params['_meta']) ? params['_meta'] : {}
     for (const { message, answer } of exchange.before) {
       if (answer === undefined) {
-        const told = expectedAs(message, id, meta['progressToken'])
-        if (told !== undefined) send(told)
+        const expected = expectedAs(message, id, meta['progressToken'])
+        if (expected !== undefined) send(expected)
         continue
       }
       const problem = await ask(message, answer)

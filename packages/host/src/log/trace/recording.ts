@@ -70,11 +70,11 @@ function recordedConnection(messages: readonly WholeTraceEvent[]): RecordedServe
       exchanges.push(exchange)
       open.set(event.id, exchange)
     } else if (typeof method === 'string') {
-      const told: { message: JsonRecord; answer?: JsonRecord } = {
+      const entry: { message: JsonRecord; answer?: JsonRecord } = {
         message: { method, ...(isRecord(params) && { params }) },
       }
-      ownerOf(given, open)?.before.push(told)
-      if (event.rpcId !== null) questions.set(event.id, told)
+      ownerOf(given, open)?.before.push(entry)
+      if (event.rpcId !== null) questions.set(event.id, entry)
     } else {
       const answer = isRecord(result) ? { result } : { error }
       const question = event.reply === null ? undefined : questions.get(event.reply)

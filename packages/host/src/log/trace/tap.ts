@@ -118,8 +118,8 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const id = 'id' in message ? message.id : undefined
     const summary = oneLine(tool === null ? method : `${method} ${tool}`)
     const rpc = id === undefined ? null : JSON.stringify(id)
-    const told = { direction, method, tool, rpc, cause, reply: null, status: null, ms: null }
-    const entry = write({ kind: 'wire', ...told, summary, payload: redactor.value(message) })
+    const columns = { direction, method, tool, rpc, cause, reply: null, status: null, ms: null }
+    const entry = write({ kind: 'wire', ...columns, summary, payload: redactor.value(message) })
     if (entry === undefined || id === undefined) return
     if (direction === 'received' && params !== undefined) questions.set(params, entry)
     if (open.size >= maxOpen) open.clear()
