@@ -285,10 +285,9 @@ function Repeat({
   const act = useAct(async (args?: Record<string, unknown>) => {
     setReplay(undefined)
     const found = request ?? (await client.call('trace.request', { id }))
-    const started = await client.call('runs.start', {
+    const run = await client.call('runs.perform', {
       request: { kind: 'replay', request: args === undefined ? found : { ...found, arguments: args } },
     })
-    const run = await client.call('runs.wait', { id: started })
     if (run.fault !== undefined) throw new HostError(run.fault)
     if (run.result?.replay !== undefined) setReplay(run.result.replay)
   })

@@ -36,8 +36,7 @@ export function useRemedy(name: string): (kind: Remedy) => Promise<unknown> {
   return useCallback(
     async (kind) => {
       if (kind === 'start') return client.call('servers.start', { servers: [name] })
-      const id = await client.call('runs.start', { request: { kind, server: name } })
-      const run = await client.call('runs.wait', { id })
+      const run = await client.call('runs.perform', { request: { kind, server: name } })
       if (run.fault !== undefined) throw new HostError(run.fault)
       return run
     },
