@@ -52,7 +52,10 @@ function writeCached(built: string): void {
   writeFileSync(
     unfinished,
     `import { enableCompileCache, flushCompileCache } from 'node:module'
+import { fileURLToPath } from 'node:url'
 enableCompileCache(${JSON.stringify(join(tmpdir(), 'compiled'))})
+// A program may compare its own file with the one that was started.
+process.argv[1] = fileURLToPath(new URL('./bundle/program.mjs', import.meta.url))
 await import('./bundle/program.mjs')
 flushCompileCache()
 `,

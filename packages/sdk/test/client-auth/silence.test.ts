@@ -72,7 +72,7 @@ it('a name that never resolves ends the attempt after 10 seconds', async () => {
     })
     const ended = expect(open(one, auth)).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringContaining('silent.example could not be resolved'),
+      message: expect.stringMatching(/silent.example.* could not be resolved/),
     })
     await looking
     await vi.advanceTimersByTimeAsync(10_000)
