@@ -19,7 +19,8 @@ export async function choose(terminal: Terminal, label: string): Promise<void> {
   for (let step = 0; step < mostSteps && at()?.startsWith(label) !== true; step++) {
     const before = at()
     terminal.press('down')
-    await changed(() => at() !== before)
+    // While the list is drawn anew, no line is marked.
+    await changed(() => at() !== undefined && at() !== before)
   }
   if (at()?.startsWith(label) !== true) {
     throw new Error(`"${label}" cannot be chosen. It shows:\n${terminal.screen().join('\n').trimEnd()}`)
