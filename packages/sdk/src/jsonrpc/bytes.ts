@@ -15,8 +15,11 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
+/** An array with a buffer of its own. TypeScript before 5.7 has no type parameter of `Uint8Array`. */
+type OwnBytes = ReturnType<Uint8ArrayConstructor['from']>
+
 /** Bytes of base64. @throws DOMException for anything else */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+export function fromBase64(text: string): OwnBytes {
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
 }
 
