@@ -122,7 +122,7 @@ export class ConfigError extends Error {
   override readonly name: string = 'ConfigError'
   /** The absolute path of the file. */
   readonly file: string
-  /** The problems found in the file; empty if it could not be read at all. */
+  /** The problems found in the file; empty if it could not be read. */
   readonly problems: readonly ConfigProblem[]
 
   constructor(file: string, message: string, problems: readonly ConfigProblem[] = []) {

@@ -41,7 +41,7 @@ export class NoSurfaceError extends Error {
   }
 }
 
-/** Why nobody can be asked. `names`: the attached surfaces, or `nobody` for none and for one that shows nothing. */
+/** Why no person can be asked. `names`: the attached surfaces, or `nobody` for none and for one that shows nothing. */
 export function cannotAsk(names: string): string {
   return names === 'nobody' ? 'no person can be asked here' : `no person can be asked here (${names})`
 }

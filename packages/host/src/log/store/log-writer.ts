@@ -96,7 +96,7 @@ export class LogWriter {
   addRow(row: RowStarted | RowEnded): void {
     if (this.#unwritten === undefined) {
       const done = Promise.withResolvers<void>()
-      // Whoever added a row learns of the error by `write` or `written`.
+      // `write` and `written` report the error.
       done.promise.catch(() => {})
       this.#unwritten = { rows: [], done }
       process.nextTick(() => this.#writeAll())
