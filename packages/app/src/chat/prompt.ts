@@ -29,7 +29,7 @@ export async function usePrompt(
   const entry = prompts.find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
   const left = (): CommandOutcome => {
-    surface.write('Left unsent. Nothing was changed.\n')
+    surface.write('Not sent.\n')
     return { kind: 'done' }
   }
   const args = await askArguments(entry, textArguments(words), state, surface)
@@ -75,7 +75,7 @@ async function askArguments(
     })
     if (typed === undefined) return undefined
     if (typed.trim() === '')
-      throw usageError(`/${oneLine(entry.command)} needs ${oneLine(name)}=…; left unsent.`)
+      throw usageError(`/${oneLine(entry.command)} needs ${oneLine(name)}=…; nothing was sent.`)
     args[name] = typed.trim()
   }
   const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
@@ -118,7 +118,7 @@ async function askOthers(
     const args = textArguments(splitWords(typed))
     const unknown = Object.keys(args).find((name) => !names.includes(name))
     if (unknown === undefined) return args
-    surface.write(`${surface.palette.yellow(`There is no argument ${oneLine(unknown)} to fill in.`)}\n`)
+    surface.write(`${surface.palette.yellow(`The prompt has no other argument ${oneLine(unknown)}.`)}\n`)
   }
 }
 

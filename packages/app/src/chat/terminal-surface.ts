@@ -36,7 +36,7 @@ export interface TerminalChatOptions {
   earlier?: () => readonly string[]
 }
 
-const exitHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
+const exitHint = '(To quit: Ctrl+C again, Ctrl+D or /quit)\n'
 const maxHistory = 1_000
 const queuedRows = 4
 /** Time after a key press during which the user counts as typing. */

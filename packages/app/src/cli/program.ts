@@ -43,16 +43,16 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
-A server that is started gets PATH, HOME and the like, and the proxies, certificates and package registries of your
-environment; nothing else of it, unless --env or the config names it. jackfield doctor lists what it gets.
+A started server receives PATH, HOME and similar variables, and the proxy, certificate and package registry settings of
+your environment; other variables only if --env or the config names them. jackfield doctor lists what it receives.
 
-A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
-row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
-store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
+A call you type needs no approval: only a deny rule of the config stops it. Every call, read and prompt is recorded in
+the activity log (jackfield activity), in ~/.local/share/jackfield or the file given with --store. If the store cannot
+be opened, a command fails before it starts anything; --no-store runs it without a store.
 
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
-Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no person could be asked, or a conversation was cut short; 2 wrong usage, no usable
-store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
+Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no user could be asked, or a conversation was cut short; 2 wrong usage, no usable
+store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 a definition of the server changed and
 is disabled until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
 the command runs until then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"},
 {"warning":"…"}, and last, if the command fails, {"error":{"message":"…"}}.`
@@ -109,7 +109,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
       .argument('[words...]')
       .action(async (words: string[], given: O & ContentOptions) => {
         if (given.json === true && given.output !== undefined && given.output !== 'json')
-          throw usageError(`--json is --output json. Give --output ${given.output} alone.`)
+          throw usageError(`--json is the same as --output json. Give only --output ${given.output}.`)
         json = given.json === true || given.output === 'json'
         hasTimeout = true
         const options = { ...given, ...(json && { json }) }
@@ -306,12 +306,12 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   )
     .argument(
       '[message...]',
-      'answer this message and leave: the answer goes to stdout, everything else to stderr',
+      'answer this message and exit: the answer goes to stdout, everything else to stderr',
     )
     .addHelpText('after', modelHelp)
     .option(
       '-p, --print',
-      'answer one message and leave; stdin, if it is no terminal, is appended to the message',
+      'answer one message and exit; stdin, if it is not a terminal, is appended to the message',
     )
     .option('--model <name>', 'provider/model, offline, or script:file.json; see below')
     .option('--root <folder...>', 'folders that servers may see after you agree')
@@ -339,8 +339,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     .option('--script', 'run the scripted planning conversation')
     .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
     .option('--record <file>', 'write the scripted conversation as an SVG picture')
-    .option('--web', 'hold the planning conversation in the browser; without it a terminal asks')
-    .option('--no-web', 'hold it in this terminal, without asking')
+    .option('--web', 'run the planning conversation in the browser; default: ask on a terminal')
+    .option('--no-web', 'run it in this terminal, without asking')
     .option('--no-open', 'with --web: print the login link only')
     .option('--json', 'with --web: print the login link as one line of JSON: {"url":"…"}')
     .action(async (options: StartOptions) => {

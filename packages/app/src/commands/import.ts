@@ -50,7 +50,9 @@ export async function importServers(
       `${taken.length} ${taken.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
       ...taken.map(({ name, from, secrets }) => {
         const kept =
-          secrets.length === 0 ? '' : `; kept as secrets: ${secrets.map((item) => oneLine(item)).join(', ')}`
+          secrets.length === 0
+            ? ''
+            : `; stored as secrets: ${secrets.map((item) => oneLine(item)).join(', ')}`
         return `  ${oneLine(name)} from ${from}${kept}`
       }),
     ].join('\n'),
@@ -83,7 +85,7 @@ function pick(name: string, found: readonly DiscoveredServer[]): DiscoveredServe
   const different = others.find(({ server: { from: _other, ...other } }) => !isDeepStrictEqual(other, entry))
   if (different !== undefined)
     throw usageError(
-      `${first.app} and ${different.app} each have another "${oneLine(name)}". Copy the one you mean by hand.`,
+      `${first.app} and ${different.app} have different servers named "${oneLine(name)}". Copy the one you mean by hand.`,
     )
   return first
 }

@@ -38,7 +38,7 @@ async function askConsent(
     ...heading(question, 'asks you to visit a page', palette),
     '',
     ...pageLines(page, palette),
-    palette.dim('Only give what you trust this server with, there too.'),
+    palette.dim('Enter only what you trust this server with, on that page too.'),
   ])
   const agreeing = [
     ...(page.opens ? [{ value: 'open' as const, label: 'Agree, and open it in the browser' }] : []),
@@ -82,7 +82,7 @@ async function askFinished(
   ])
   for (;;) {
     const choice = await prompter.select({
-      message: 'Did you finish there?',
+      message: 'Did you finish on that page?',
       options: [
         { value: 'finished', label: 'Yes, continue' },
         {

@@ -130,5 +130,5 @@ function canShow(person: TerminalSurface, question: HostQuestion): boolean {
 
 function endReason(row: InboxRow | undefined): string {
   if (row?.answer !== undefined) return `Answered by ${row.answer.by}`
-  return row?.reason ?? 'It is no longer asked'
+  return row?.reason ?? 'The question was withdrawn'
 }

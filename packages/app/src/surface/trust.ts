@@ -18,14 +18,14 @@ export async function askDrift(
   prompter.say([
     isChange
       ? `${server} now has other definitions than you accepted.`
-      : `${server} says something that you should see before a model does.`,
+      : `${server} has definitions that you should review before a model sees them.`,
     ...findingLines(findings, palette),
   ])
   const whole = changeLines(changes, palette).join('\n')
   let { all } = showText(whole, prompter)
   for (;;) {
     const choice = await prompter.select({
-      message: 'What is shown here is disabled. Use it from now on?',
+      message: 'The definitions shown here are disabled. Accept them?',
       options: [
         {
           ...later(id, prompter),
@@ -55,7 +55,7 @@ export async function askStart(
   const isAddress = 'url' in config
   const names = Object.keys((isAddress ? config.headers : config.env) ?? {})
   const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
-  const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
+  const where = file === undefined ? '' : `, configured in ${makeVisible(file)},`
   const deed = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
   const occasion = before === undefined ? 'for the first time' : 'for the first time since it changed'
   prompter.say([

@@ -416,7 +416,7 @@ test('a lasting grant can be listed and revoked in a later conversation', async 
   )
   expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
   expect(stdout).toContain('Forgotten.')
-  expect(stdout).toContain('Nothing is remembered.')
+  expect(stdout).toContain('No decisions are remembered.')
   expect(host.policy.grants()).toEqual([])
 })
 
@@ -470,7 +470,7 @@ test('the folders visible to servers can be shown and changed in a conversation'
   expect(before).toMatch(/travel +ask +\S.* +you are asked about 1/)
   expect(after).toMatch(new RegExp(`travel may know: ${cwd}\n`))
   expect(after).toMatch(/travel +allowed +/)
-  expect(after).toContain('left out: **/secret')
+  expect(after).toContain('excluded: **/secret')
   expect(stderr).toContain('"tell" is unknown. Usage: /roots [add | remove')
   expect(stderr).toContain('Usage: jackfield roots add <folder>')
   expect(stderr).toContain('There is no server "nobody"')

@@ -101,7 +101,7 @@ describe('a command after --', () => {
     const { code, stderr } = await run(words, { env })
     expect(code).toBe(3)
     expect(stderr).toContain(
-      'It named BRAVE_API_KEY of your environment, which it was not given. Give with: --env BRAVE_API_KEY',
+      'Its output names BRAVE_API_KEY, set in your environment but not passed to it. Pass with: --env BRAVE_API_KEY',
     )
     expect(stderr).not.toMatch(/hunter2|OTHER_KEY|BRAVE,/)
     const given = await run(['tools', '--env', 'BRAVE_API_KEY', ...words.slice(1)], { env })

@@ -49,7 +49,7 @@ describe.concurrent('exit codes', () => {
     ['a bad era', onEverything('tools', '--era', 'old'), '--era is auto, modern or legacy'],
     ['a bad timeout', onEverything('tools', '--timeout', 'x'), 'must be a number of seconds'],
     ['a bad answers file', onEverything('tools', '--answers', '/nowhere'), 'answers file'],
-    ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is no header'],
+    ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is not a header'],
   ])('%s is 2', async (_, args, words) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -90,7 +90,7 @@ onLinux(
     const file = join(data, 'jackfield', 'sealing.key')
     expect(first).toMatchObject({
       code: 0,
-      stdout: 'a is kept in files sealed with a key file.\n',
+      stdout: 'a is stored in files sealed with a key file.\n',
       stderr: `no keychain on this system: ${keptInFile} ${file}, readable by you alone\n`,
     })
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -120,7 +120,7 @@ onLinux('a keychain that does not answer is left out of the run, and the run end
   const data = tempFolder()
   const env = { ...(await silentBus()), XDG_DATA_HOME: data }
   const set = await runProcess(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
-  expect(set).toMatchObject({ code: 0, stdout: 'a is kept in files sealed with a key file.\n' })
+  expect(set).toMatchObject({ code: 0, stdout: 'a is stored in files sealed with a key file.\n' })
   expect(set.stderr).toContain('the keychain did not answer within 5 s, so this run does without it')
   expect(set.stderr).toContain(keptInFile)
   expect(JSON.parse((await runProcess(['secret', 'list', '--json'], { env })).stdout)).toMatchObject({

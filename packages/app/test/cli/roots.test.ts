@@ -53,9 +53,9 @@ test('a decision on roots can be made in advance, and applies without a user', a
   const { stdout } = await jackfield('roots')
   expect(stdout).toMatch(/files +allowed +just now +\S+inner/)
   expect(stdout).toContain(
-    'files still asks for folders. Revision 2026-07-28 of the protocol deprecates that.',
+    'files still requests roots, which revision 2026-07-28 of the protocol deprecates.',
   )
   expect((await jackfield('roots', 'deny', 'files')).stdout).toBe('No folder is shared with files.\n')
   expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('You are asked again')
-  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('Nothing was decided')
+  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('There was no decision')
 })

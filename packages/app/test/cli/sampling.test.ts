@@ -51,13 +51,13 @@ describe('jackfield sampling', () => {
     ])
     const { stdout } = await run(['sampling', ...options])
     expect(stdout).toMatch(/everything +2 of 2 +2 +\d+ of 100,000 .* just now/)
-    expect(stdout).toMatch(/Passes without asking: 2\n.*\neverything +requests +as the config says/)
+    expect(stdout).toMatch(/Passes without review: 2\n.*\neverything +requests +as the config says/)
   })
 
   test('prints advice when empty', async () => {
     const { stdout, code } = await run(['sampling'])
     expect(code).toBe(0)
-    expect(stdout).toContain('No server asked a model in the last 24 hours.')
+    expect(stdout).toContain('No server used a model in the last 24 hours.')
     expect(stdout).toContain('You are asked about every request.')
     const revoked = await run(['sampling', 'revoke', 'abc'])
     expect(revoked.code).toBe(2)

@@ -73,7 +73,9 @@ test('a tool that is disabled from the start is listed with the reason and the c
   expect(listed.stdout).toMatch(/shop +● ready +\S+ +1 /)
   for (const words of [listed.stderr, (await jackfield('tools', 'shop')).stderr]) {
     expect(words).toContain('tool buy of shop is disabled. It tells the model to ignore its instructions')
-    expect(words).toContain('See "jackfield trust shop", then use it with "jackfield trust accept shop buy".')
+    expect(words).toContain(
+      'Review it with "jackfield trust shop", then accept it with "jackfield trust accept shop buy".',
+    )
   }
   const { servers } = JSON.parse((await jackfield('servers', '--json')).stdout)
   expect(servers).toMatchObject([{ name: 'shop', tools: 1, outOfUse: [{ what: 'tool', name: 'buy' }] }])

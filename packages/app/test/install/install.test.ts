@@ -122,7 +122,7 @@ describe('a server of the registry', () => {
     const words = ['install', 'io.github.ann/weather', '--yes', '--set', 'REGION=eu', '--registry', url]
     const refused = await at.jackfield(words)
     expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toContain('Nothing was installed: weather takes secrets (WEATHER_TOKEN)')
+    expect(refused.stderr).toContain('Nothing was installed: weather needs secrets (WEATHER_TOKEN)')
     expect(refused.stderr).toContain('chmod 600')
     expect({ written: existsSync(at.config), started: existsSync(join(at.cwd, 'noted')) }).toEqual({
       written: false,

@@ -82,7 +82,7 @@ describe('changes of a server', () => {
     await askDrift(long, person, palette)
     expect(person.offered.map((values) => values.includes('show'))).toEqual([true, false])
     expect(person.said.join('\n')).toContain('word end')
-    expect(person.said[0]).toBe('shop says something that you should see before a model does.')
+    expect(person.said[0]).toBe('shop has definitions that you should review before a model sees them.')
   })
 
   test('keep a removed text and its line feeds readable', () => {
@@ -123,7 +123,7 @@ describe('the first start of a server', () => {
     const person = scripted('allow')
     expect(await askStart(start, person, palette)).toEqual({ verdict: 'allow' })
     expect(person.said).toEqual([
-      'shop, named by /work/.mcp.json, would run on this machine, as you:',
+      'shop, configured in /work/.mcp.json, would run on this machine, as you:',
       '  npx -y sh⟦U+200B⟧op',
       'the program is /work/node_modules/.bin/npx → /work/evil.js',
       'with the variables',
@@ -148,7 +148,7 @@ describe('the first start of a server', () => {
     const { program: _program, given: _given, ...rest } = start
     await askStart({ ...rest, config, command: config.url }, person, palette)
     expect(person.said.slice(0, 4)).toEqual([
-      'shop, named by /work/.mcp.json, would be contacted at',
+      'shop, configured in /work/.mcp.json, would be contacted at',
       '  https://shop.example/mcp',
       'with the headers',
       '  Authorization',

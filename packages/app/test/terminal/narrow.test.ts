@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('a line wider than the terminal', () => {
     terminal.press('ctrl+c')
     await terminal.until(/\/quit leaves\)\s+you ›/)
     // What was typed is gone from the screen too.
-    expect(shown(terminal)).toMatch(/servers \(Ctrl\+C again, Ctrl\+D or \/quit leaves\) you › $/)
+    expect(shown(terminal)).toMatch(/servers \(To quit: Ctrl\+C again, Ctrl\+D or \/quit\) you › $/)
     terminal.type('/nothing\r')
     await terminal.until(/There is no command \/nothing\.[\s\S]*you › *$/m)
     terminal.press('ctrl+c')

@@ -153,7 +153,7 @@ test('an answer that differs from the recording is reported', async () => {
 
 test('an invalid recording is rejected with the reason', () => {
   expect(() => parseRecording('{')).toThrow('It is no JSON')
-  expect(() => parseRecording('{"format":"x"}')).toThrow('"format" says something else')
+  expect(() => parseRecording('{"format":"x"}')).toThrow('"format" has another value')
   const empty = { format: 'jackfield-recording', version: 2, servers: {} }
   expect(() => parseRecording(JSON.stringify(empty))).toThrow('its version is 2')
   const bad = { ...empty, version: 1, servers: { a: { exchanges: [{ method: 'x' }] } } }
@@ -168,7 +168,7 @@ test('playback ignores lines that are no messages', async () => {
   await done
   expect(JSON.parse(String(output.read()))).toMatchObject({
     id: 7,
-    error: { code: -32601, message: 'The recording holds no tools/list. It holds nothing' },
+    error: { code: -32601, message: 'The recording has no tools/list. It holds nothing' },
   })
 })
 
