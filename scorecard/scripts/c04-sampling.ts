@@ -30,7 +30,7 @@ const reviewed: Script = {
         await choose(terminal, 'Edit')
         await terminal.until('◆  Edit')
         retype(terminal, 'Oslo is what I say')
-        await terminal.until(/Oslo is what I say[\s\S]*Give this answer/)
+        await terminal.until(/Oslo is what I say[\s\S]*Return this response/)
         await choose(terminal, 'Return it')
         await terminal.exited
         const given = JSON.stringify(answersIn(await asker.seen()))

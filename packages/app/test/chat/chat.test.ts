@@ -49,7 +49,7 @@ describe('a conversation from a pipe', () => {
       ),
     )
     expect(code).toBe(0)
-    expect(stderr).toContain('No language model is set up, so the offline planner answers')
+    expect(stderr).toContain('No language model is configured, so the offline planner answers')
     expect(stderr).toContain('] travel__bookVacation {"destination":"Barcelona"')
     expect(stderr).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
     expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
@@ -135,7 +135,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain('The sum of 2 and 3 is 5.')
     expect(stderr).toContain('a must be a number')
     expect(stdout).toContain("user: What's weather in Oslo?")
-    expect(stdout).toContain('Left unsent.')
+    expect(stdout).toContain('Not sent.')
   })
 })
 

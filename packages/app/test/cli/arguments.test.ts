@@ -156,5 +156,5 @@ test('unknown arguments are detected, unless the schema may allow them in anothe
 
 test("a prompt's arguments are text", () => {
   expect(textArguments(['a=1', 'b=x y'])).toEqual({ a: '1', b: 'x y' })
-  expect(() => textArguments(['a:=1'])).toThrow('arguments of a prompt are texts')
+  expect(() => textArguments(['a:=1'])).toThrow('prompt arguments are text')
 })

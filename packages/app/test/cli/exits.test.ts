@@ -240,7 +240,7 @@ test('a server name that is defined twice in one file is rejected, with both lin
   writeFileSync(file, `{ "mcpServers": {\n  "a": ${entry},\n  "b": ${entry},\n  "a": ${entry}\n} }`)
   const { code, stderr } = await run(['tools', 'a', '--no-store', '--config', file])
   expect(code).toBe(2)
-  expect(stderr).toContain('names the server "a" twice, on lines 2 and 4. Rename or remove one of them')
+  expect(stderr).toContain('defines the server "a" twice, on lines 2 and 4. Rename or remove one of them')
 })
 
 test('trust --check fails with 3 if a server could not be reached, and names it', async () => {

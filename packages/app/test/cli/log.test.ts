@@ -101,7 +101,7 @@ test('a call is replayed, changed, saved as a test and run again', { timeout: 12
   expect(failed.code).toBe(1)
   expect(JSON.parse(failed.stdout).changes[0].path).toMatch(/^\/content/)
   const wrong = await run(['replay', ...use, '1'])
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is no call, read or prompt')])
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is not a call, read or prompt')])
 })
 
 test('a recording is served instead of its server, and two recordings are compared', {

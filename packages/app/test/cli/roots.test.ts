@@ -24,8 +24,8 @@ test('folders are added, shown and removed', async () => {
   expect(folders).toMatchObject([{ from: 'workspace' }, { from: 'added', name: 'other' }])
   expect((await jackfield('roots', 'remove', other)).stdout).toContain('is no longer shared with any server')
   expect((await jackfield('roots', 'exclude', cwd)).code).toBe(0)
-  expect((await jackfield('roots')).stdout).toContain('✗ not shared: it is left out by')
-  expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer left out')
+  expect((await jackfield('roots')).stdout).toContain('✗ not shared: it is excluded by')
+  expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer excluded')
 })
 
 test('a folder that cannot be added is an error with the reason', async () => {

@@ -179,7 +179,7 @@ test('changes of a server after -- are shown and accepted; a configured server w
   says(changed, look)
   const called = await typed('call', 'buy')
   expect(called).toMatchObject({ code: 0, stdout: 'done\n' })
-  expect(called.stderr).toContain('changed what it says about itself')
+  expect(called.stderr).toContain('changed its definitions')
   expect(called.stderr).toContain('Buys one item of the shop{+⟦U+200B⟧+}.')
   expect(await typed('call', 'buy')).toMatchObject({ code: 0, stderr: '' })
   const configured = await jackfield('call', 'shop', 'buy')

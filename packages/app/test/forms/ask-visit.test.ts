@@ -49,7 +49,7 @@ describe('consent to a URL elicitation', () => {
     const person = scripted('decline')
     await askVisit(visit('javascript:alert(1)'), person, palette)
     expect(person.offered).toEqual([['decline', 'decline-why', 'cancel', 'later']])
-    expect(person.said.join('\n')).toContain('It is no web page')
+    expect(person.said.join('\n')).toContain('It is not a web page')
   })
 
   test('for an unencrypted page elsewhere leaves the opening to the user', async () => {

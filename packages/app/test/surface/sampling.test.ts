@@ -38,7 +38,7 @@ describe('the review of a sampling request', () => {
     expect(await reviewRequest(request, person, palette, {})).toEqual({ verdict: 'allow' })
     const text = person.said.join('\n')
     for (const part of [
-      'shop wants to ask your model',
+      'shop wants to use your model',
       'during buy',
       'anthropic/claude (it is the first of your models)',
       'others: ollama/llama 0.30',
@@ -107,7 +107,7 @@ describe('the review of a sampling request', () => {
   })
 
   test.each([
-    ['{"messages":[],"maxTokens":5}', '"messages" must hold messages'],
+    ['{"messages":[],"maxTokens":5}', '"messages" must be a list of messages'],
     ['{"messages":[{"role":"x","content":{"type":"text","text":"a"}}],"maxTokens":5}', 'each with "role"'],
     ['{"messages":[{"role":"user","content":{"type":"text","text":"a"}}],"maxTokens":51}', 'from 1 to 50'],
     [

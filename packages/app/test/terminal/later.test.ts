@@ -114,7 +114,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
       'stateless',
       /booking still waits: Which seat\? It stays in the inbox:\s+jackfield respond ([0-9a-f]{8})/,
     ],
-    ['session', /booking still waits: Which seat\? It ends with this conversation/],
+    ['session', /booking still waits: Which seat\? The question and its call end with this conversation/],
   ] as const)(
     'is reported on exit: where to answer it, or that it ends with the conversation (%s)',
     async (era, told) => {
@@ -169,7 +169,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     second.press('enter')
     await second.until('Send it?')
     second.press('enter')
-    await second.until('no longer takes the answer to refund')
+    await second.until('no longer accepts the answer to refund')
     await second.until(/● No[\s\S]*Yes, this once/)
     second.press('down', 'enter')
     await second.until('refunded: true')

@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)('a replay with other arguments', { timeou
     terminal.type('6"}\r')
     await terminal.until(/✗ The result differs from the previous one in \d+ places?:/, { anywhere: true })
     expect(await terminal.exited).toBe(1)
-    const [, changes = ''] = terminal.history().split('Another result than before')
+    const [, changes = ''] = terminal.history().split('The result differs from the previous one')
     expect(changes).toMatch(/\/structuredContent\/date\s+- "2027-06-15"\s+\+ "2027-06-16"/)
   })
 

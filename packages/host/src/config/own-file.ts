@@ -45,7 +45,7 @@ export async function removeServer(file: string, name: string): Promise<ServerCo
   const config = servers[name]
   if (config === undefined) {
     const names = Object.keys(servers).map((one) => oneLine(one))
-    const others = names.length === 0 ? 'It names none' : `It names: ${names.join(', ')}`
+    const others = names.length === 0 ? 'It has none' : `It has: ${names.join(', ')}`
     throw new McpError('NOT_FOUND', `${file} has no server "${oneLine(name)}". ${others}.`)
   }
   const text = (await textOfFile(file)) ?? ''

@@ -123,7 +123,7 @@ export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicita
         given = await ask(visit, AbortSignal.any([signal, isFinished])).catch((error: unknown) => {
           if (signal.aborted || !isFinished.aborted) throw error
           // The user agreed, and the server reports completion.
-          return { answer: { action: 'accept' }, by: 'the server, which says that the visit is over' }
+          return { answer: { action: 'accept' }, by: 'the server, which reported its completion' }
         })
       }
       return { ...given, opened }

@@ -93,7 +93,7 @@ function pointerSteps(text: string): Step[] {
 
 function toIndex(key: string): number {
   if (/^(0|[1-9]\d{0,14})$/.test(key)) return Number(key)
-  throw unfit(`${JSON.stringify(key)} is no place in a list`)
+  throw unfit(`${JSON.stringify(key)} is not an index of a list`)
 }
 
 function pathSteps(text: string): Step[] {
@@ -151,7 +151,7 @@ function unquoted(text: string): string {
 }
 
 function member(value: unknown, key: string): unknown {
-  if (!isRecord(value)) throw unfit(`there is ${kindOf(value)} where ${JSON.stringify(key)} is looked for`)
+  if (!isRecord(value)) throw unfit(`${kindOf(value)} has no member ${JSON.stringify(key)}`)
   if (Object.hasOwn(value, key)) return value[key]
   const known = Object.keys(value)
     .slice(0, 20)
@@ -163,12 +163,12 @@ function at(value: unknown, place: number): unknown {
   const list = listOf(value)
   const found = place < 0 ? list.length + place : place
   if (found in list) return list[found]
-  throw unfit(`there is no place ${place} in a list of ${list.length}`)
+  throw unfit(`there is no index ${place} in a list of ${list.length}`)
 }
 
 function listOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
-  throw unfit(`there is ${kindOf(value)} where a list is looked for`)
+  throw unfit(`expected a list, found ${kindOf(value)}`)
 }
 
 function keysOf(value: unknown): unknown {
@@ -190,5 +190,5 @@ function kindOf(value: unknown): string {
 }
 
 function unfit(why: string): McpError {
-  return new McpError('INVALID', `The path does not fit: ${why}`)
+  return new McpError('INVALID', `The path does not match: ${why}`)
 }

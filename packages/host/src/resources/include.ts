@@ -56,7 +56,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
       const reason =
         options.excluded(ref) ??
         lacks(one.tokens) ??
-        (copies.hasRoom(conversation, ref) ? undefined : 'the conversation holds no more')
+        (copies.hasRoom(conversation, ref) ? undefined : 'the conversation has too many attachments')
       if (reason === undefined) {
         copies.restore(conversation, one, because)
         spent += one.tokens
@@ -91,7 +91,7 @@ function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidat
     const forModels = entry.resource.annotations?.audience?.includes('assistant') === true
     const reason =
       withheld(ref.server, ref.uri) ??
-      (forModels ? excluded(ref) : 'its server does not say that it is meant for a model') ??
+      (forModels ? excluded(ref) : 'its server does not mark it for a model') ??
       (priorityOf(entry) < priority ? `its priority is below ${priority}` : skip?.(ref))
     if (reason === undefined) ranked.push({ entry, ref })
     else left.push({ ...ref, reason })
@@ -117,7 +117,7 @@ function changedAt({ resource }: CatalogResource): number {
 function becauseOf({ resource }: CatalogResource): string {
   const { priority, lastModified } = resource.annotations ?? {}
   return [
-    'its server means it for a model',
+    'its server marks it for a model',
     ...(priority === undefined ? [] : [`priority ${priority}`]),
     ...(lastModified === undefined ? [] : [`changed ${lastModified.slice(0, 30)}`]),
   ].join(', ')

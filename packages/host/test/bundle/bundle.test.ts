@@ -145,7 +145,7 @@ describe('an unsafe bundle', () => {
   })
 
   it('is rejected if it unpacks to far more than its size', () => {
-    expect(read(bundle(manifest, { zeros: new Uint8Array(20_000_000) }))).toThrow('far more')
+    expect(read(bundle(manifest, { zeros: new Uint8Array(20_000_000) }))).toThrow('compression ratio')
   })
 
   it('is unpacked only as listed in the checked directory', () => {
@@ -214,8 +214,8 @@ describe('an unsafe bundle', () => {
 
   it('is rejected if it is incomplete', () => {
     const bytes = bundle()
-    expect(read(bytes.slice(0, 300))).toThrow('no bundle')
-    expect(read(Buffer.from('PK no'))).toThrow('no bundle')
+    expect(read(bytes.slice(0, 300))).toThrow('not a bundle')
+    expect(read(Buffer.from('PK no'))).toThrow('not a bundle')
     const broken = Uint8Array.from(bytes)
     broken.fill(0xff, 60, 120)
     expect(read(broken)).toThrow()

@@ -157,7 +157,7 @@ export class ChangeReview {
     const about = waiting.map(({ seen }) => seen.hash).join(' ')
     const open = this.#open.get(identity)
     if (open?.about === about) return
-    open?.withdraw.abort(new Error('what it was about changed or was decided'))
+    open?.withdraw.abort(new Error('its subject changed or was decided'))
     this.#open.delete(identity)
     if (waiting.length === 0) return
     if (this.#deps.questions.canAsk('drift')) this.#ask(review, about)

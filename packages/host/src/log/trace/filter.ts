@@ -148,7 +148,7 @@ function range(
     const [, digits = '', named = ''] = /^(\d+(?:\.\d+)?)([a-z]*)$/i.exec(text) ?? []
     const factor = units[named === '' ? unit : named.toLowerCase()]
     if (digits === '' || factor === undefined)
-      return wrong(`"${text}" is no number. Units are ${Object.keys(units).join(', ')}`)
+      return wrong(`"${text}" is not a number. Units are ${Object.keys(units).join(', ')}`)
     return Number(digits) * factor
   }
   const [, sign, bound, from, to] = rangeForm.exec(value) ?? []

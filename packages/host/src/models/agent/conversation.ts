@@ -452,20 +452,20 @@ export function createConversation(options: ConversationOptions): Conversation {
     summarize: (say = {}) =>
       alone(async () => {
         if (transcript.messages.length === 0)
-          throw new McpError('INVALID', 'Nothing was said yet that could be summarized.')
+          throw new McpError('INVALID', 'There are no messages to summarize yet.')
         offer.update(model)
         const messages = [...transcript.messages, summaryRequest]
         const { reply, usage } = await ask({ messages, toolChoice: 'none' }, say)
         if (usage !== undefined) transcript.used(usage)
         const text = wordsOf(reply).trim()
         if (text === '')
-          throw new McpError('INVALID', `${model.id} gave no summary. Try again, or use another model.`)
+          throw new McpError('INVALID', `${model.id} returned no summary. Try again, or use another model.`)
         return text
       }),
     addLateResult: (name, call) => takeLateResults('', name, call),
     compact(summary) {
       refuseWhileBusy()
-      if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')
+      if (summary.trim() === '') throw new McpError('INVALID', 'The summary is empty.')
       transcript.summarize(summary.trim())
       // Earlier notices about changed tools were removed with the rest.
       offer = createToolOffer(host, { codeMode, isOn })

@@ -61,11 +61,11 @@ export async function performUntilDeferred(
 export function deferredResult(later: DeferredCall): CallToolResult {
   if ('task' in later) {
     const { task } = later
-    const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result once it is there. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
+    const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result when it is available. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
     return { content: [{ type: 'text', text }] }
   }
   const { id } = later.question
-  const text = `This call waits for the person, who left its question for later (question ${id.slice(0, 8)} of their inbox). It has neither failed nor finished, and you are told its result once it is there. Do not make the same call again meanwhile: go on with what does not need it, or end your turn.`
+  const text = `This call waits for the person, who deferred its question (question ${id.slice(0, 8)} of their inbox). It has neither failed nor finished, and you get its result when it is available. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
   return { content: [{ type: 'text', text }] }
 }
 

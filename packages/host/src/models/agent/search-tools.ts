@@ -114,7 +114,7 @@ function search(
     limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
     ...(typeof server === 'string' && { server }),
   })
-  if (matches.length === 0) return text('Nothing fits. Try other words, or leave "server" out.')
+  if (matches.length === 0) return text('No match. Try other words, or leave "server" out.')
   const lines = matches.map(({ tool }) => shown(tool, detail))
   return text(within([`${matches.length} of ${total}, the best first:`, ...lines]))
 }

@@ -39,7 +39,7 @@ export function createSamplingRedactor(given: readonly RedactionRule[] = []): Sa
         if (left < 0) {
           throw new McpError(
             'INVALID',
-            'The redaction patterns need too long for this request, so it was not sent. Make them simpler, or the request shorter.',
+            'The redaction patterns take too long for this request, so it was not sent. Simplify them, or shorten the request.',
           )
         }
       }

@@ -198,7 +198,7 @@ function settled(spending: Spending): void {
   try {
     spending.settle()
   } catch (error) {
-    process.emitWarning(`The use of a model could not be noted: ${reasonOf(error)}`)
+    process.emitWarning(`The use of a model could not be recorded: ${reasonOf(error)}`)
   }
 }
 

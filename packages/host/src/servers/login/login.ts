@@ -81,7 +81,7 @@ function registeredIn({
   if (issuer === undefined) {
     throw new McpError(
       'INVALID',
-      'Its configuration names a "clientId" without the "issuer" it is registered at. Add "issuer" to "auth", so that the client goes nowhere else',
+      'Its configuration names a "clientId" without the "issuer" it is registered at. Add "issuer" to "auth", so that the client is used only there',
     )
   }
   return { registered: { issuer, clientId, ...(clientSecret !== undefined && { clientSecret }) } }

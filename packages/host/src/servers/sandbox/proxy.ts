@@ -137,7 +137,7 @@ function passOn(
 ): void {
   const url = URL.parse(asked.url ?? '')
   if (url === null || url.protocol !== 'http:') {
-    answer.writeHead(400).end('This proxy takes whole http addresses and CONNECT.\n')
+    answer.writeHead(400).end('This proxy accepts absolute http URLs and CONNECT.\n')
     return
   }
   const wanted = parseTarget(url.host, 80)
@@ -176,7 +176,7 @@ function passOn(
     const { statusCode = 0 } = response
     if (statusCode < 200 || statusCode > 999) {
       response.destroy()
-      return fail(`it answers with ${statusCode}, which is no status`)
+      return fail(`it answers with ${statusCode}, which is not a status`)
     }
     const back = Object.entries(response.headers).filter(([name]) => !hopHeaders.has(name))
     answer.writeHead(statusCode, Object.fromEntries(back))
@@ -206,7 +206,7 @@ function resolveUpstream(
   refuse: (destination: string, reason: string) => string,
   written: string,
 ): (() => Socket) | string {
-  if (wanted === undefined) return refuse(written.slice(0, 200), 'it is no host and port')
+  if (wanted === undefined) return refuse(written.slice(0, 200), 'it is not a host and port')
   const place = `${isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host}:${wanted.port}`
   const entry = listedAs(wanted, hosts)
   if (entry === undefined) return refuse(place, 'it is not listed under "network"')
@@ -238,7 +238,7 @@ function checkedAddress(entry: ListedHost): LookupFunction {
       const [first] = allowed
       if (first === undefined) {
         const addresses = found.map(({ address }) => address).join(', ')
-        const why = `its name leads to ${addresses}, inside this machine or network; list that address itself if it is meant`
+        const why = `its name resolves to ${addresses}, inside this machine or network; list that address itself if it is meant`
         return done(new ForbiddenAddress(why), '')
       }
       if (options.all === true) done(null, allowed)
