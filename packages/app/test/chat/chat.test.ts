@@ -465,10 +465,10 @@ test('the folders visible to servers can be shown and changed in a conversation'
     stdin:
       '/roots\n/roots allow travel\n/roots exclude **/secret\n/roots\n/roots tell\n/roots add\n/roots allow nobody\n',
   })
-  const [before = '', after = ''] = stdout.split(/(?=^travel may know: )/m)
+  const [before = '', after = ''] = stdout.split(/(?=^travel may see: )/m)
   expect(before).toMatch(new RegExp(`${cwd} +workspace`))
   expect(before).toMatch(/travel +ask +\S.* +you are asked about 1/)
-  expect(after).toMatch(new RegExp(`travel may know: ${cwd}\n`))
+  expect(after).toMatch(new RegExp(`travel may see: ${cwd}\n`))
   expect(after).toMatch(/travel +allowed +/)
   expect(after).toContain('excluded: **/secret')
   expect(stderr).toContain('"tell" is unknown. Usage: /roots [add | remove')

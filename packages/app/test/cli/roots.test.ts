@@ -48,7 +48,7 @@ test('a decision on roots can be made in advance, and applies without a user', a
   expect((await jackfield('roots', 'preview', 'files')).stdout).toMatch(
     /2 folders, \d+ files?: config.json {2}inner\//,
   )
-  expect((await jackfield('roots', 'allow', 'files', 'inner')).stdout).toBe(`files may know: ${inner}\n`)
+  expect((await jackfield('roots', 'allow', 'files', 'inner')).stdout).toBe(`files may see: ${inner}\n`)
   expect((await jackfield('call', 'files', 'list_directory', `path=${inner}`)).code).toBe(0)
   const { stdout } = await jackfield('roots')
   expect(stdout).toMatch(/files +allowed +just now +\S+inner/)

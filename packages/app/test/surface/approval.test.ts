@@ -418,7 +418,7 @@ describe('releasing a result', () => {
   ])('%s', async (_name, answers, answer) => {
     const person = scripted(...answers)
     expect(await askResult(question, person, palette, {})).toEqual(answer)
-    expect(person.said.join('\n')).toContain('buy of shop was called for chat and gave:')
+    expect(person.said.join('\n')).toContain('buy of shop was called for chat and returned:')
     expect(person.said.join('\n')).toContain('card 4111')
     expect(person.initials[0]).toBe('deny')
   })

@@ -128,7 +128,7 @@ describe('an unsafe bundle', () => {
     'a/nul.txt',
     'b/Com1 .js',
   ])('is rejected with %j', (path) => {
-    expect(read(bundle(manifest, { [path]: Buffer.from('x') }))).toThrow('no plain path')
+    expect(read(bundle(manifest, { [path]: Buffer.from('x') }))).toThrow('not a plain path')
   })
 
   it('is rejected with links', () => {
@@ -191,7 +191,7 @@ describe('an unsafe bundle', () => {
     expect(read(bytes)).not.toThrow()
     const entry = bytes.lastIndexOf('PK\u0001\u0002')
     bytes.writeUInt32LE(bytes.readUInt32LE(entry + 16) ^ 1, entry + 16)
-    expect(read(bytes)).toThrow('"manifest.json" does not have the checksum')
+    expect(read(bytes)).toThrow('"manifest.json" does not match its checksum')
   })
 
   it('is rejected if a file was changed after packing', () => {
@@ -202,7 +202,7 @@ describe('an unsafe bundle', () => {
       ),
     )
     bytes.write('evil()', bytes.indexOf('good()'))
-    expect(read(bytes)).toThrow('"server/index.js" does not have the checksum')
+    expect(read(bytes)).toThrow('"server/index.js" does not match its checksum')
   })
 
   it('warns that its signature is not verified', () => {

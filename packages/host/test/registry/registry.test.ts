@@ -341,7 +341,7 @@ describe('a server published as a bundle', () => {
     expect(Buffer.from(await fetchBundle(bundle ?? { url: '', hash: '' }))).toEqual(bytes)
     const other = await published('0'.repeat(64))
     await expect(fetchBundle(other ?? { url: '', hash: '' })).rejects.toThrow('not the published bundle')
-    await expect(published(undefined)).rejects.toThrow('hash is missing')
+    await expect(published(undefined)).rejects.toThrow('the hash of its bundle is missing')
     await expect(fetchBundle({ url: 'http://example.org/x.mcpb', hash })).rejects.toThrow('https')
   })
 
