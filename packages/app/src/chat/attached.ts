@@ -62,9 +62,9 @@ export async function attached(
   ])
   const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
   surface.write(`${table(heads, rows, { palette: surface.palette, columns: surface.columns() })}\n`)
-  const ways =
+  const hint =
     '/attached <number> shows what changed; /attach again [number] attaches the current version; /detach <number | all> removes it.'
-  surface.write(`${surface.palette.dim(flowed(ways, surface.columns()))}\n`)
+  surface.write(`${surface.palette.dim(flowed(hint, surface.columns()))}\n`)
 }
 
 /** `/attach again [number]`: shows what has changed in attached resources and attaches their current versions. */

@@ -54,8 +54,8 @@ export async function resume(
   const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
   const part =
     fitting.length > listed.length ? `${number}; the last ${listed.length} are shown.` : `${number}.`
-  const ways = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
-  surface.write(`${surface.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
+  const hint = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
+  surface.write(`${surface.palette.dim(flowed(`${part} ${hint}`, columns))}\n`)
 }
 
 /** Resumes a stored conversation by its id or an id prefix, and shows its last turns. */

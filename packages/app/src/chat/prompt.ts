@@ -28,12 +28,12 @@ export async function usePrompt(
   const prompts = await client.call('library.prompts', {})
   const entry = prompts.find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
-  const left = (): CommandOutcome => {
+  const notSent = (): CommandOutcome => {
     surface.write('Not sent.\n')
     return { kind: 'done' }
   }
   const args = await askArguments(entry, textArguments(words), state, surface)
-  if (args === undefined) return left()
+  if (args === undefined) return notSent()
   const preview = await client.call(
     'library.prompt',
     { prompt: name, arguments: args, conversation: conversation.id },
@@ -46,7 +46,7 @@ export async function usePrompt(
     const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, surface)
     if (answer === 'yes') return { kind: 'say', messages }
     const changed = answer === 'edit' ? await edited(messages, state, surface) : undefined
-    if (changed === undefined) return left()
+    if (changed === undefined) return notSent()
     messages = changed
     show(messages.map(wordsOf).join('\n\n'), surface)
   }

@@ -22,11 +22,11 @@ export function splitCall(word: string): { name: string; inside: string } | unde
 export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
   const known = typeof schema.properties === 'object' && schema.properties !== null ? schema.properties : {}
   const written = [...writtenInside(inside), ...words.map((word) => writtenWord(word, known))]
-  const taken = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
+  const assigned = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
   const required = Array.isArray(schema.required)
     ? schema.required.filter((key) => typeof key === 'string')
     : []
-  const free = required.filter((key) => !taken.has(key))
+  const free = required.filter((key) => !assigned.has(key))
   return written.map(({ key = free.shift(), json, text }) => {
     if (key !== undefined) return `${key}${json ? ':=' : '='}${text}`
     const positions =

@@ -124,26 +124,26 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'tools [target] [tool]',
     'List tools of one server or all configured servers, or show one tool in full',
     async () => (await lists()).tools,
-    (made) => made.option('--meter', 'show how many tokens the definitions take, by server'),
+    (subcommand) => subcommand.option('--meter', 'show how many tokens the definitions take, by server'),
   )
   server(
     'search <words...>',
     'Search tools of all configured servers by what they do',
     async () => (await import('../commands/search.ts')).search,
-    (made) => serverNames(made).option('--limit <count>', 'maximum number of results', count, 10),
+    (subcommand) => serverNames(subcommand).option('--limit <count>', 'maximum number of results', count, 10),
   )
   server(
     'find <words...>',
     'Search resources, resource templates and prompts of all configured servers, and texts that were read',
     async () => (await import('../commands/find.ts')).find,
-    (made) => serverNames(made).option('--limit <count>', 'maximum number of results', count, 20),
+    (subcommand) => serverNames(subcommand).option('--limit <count>', 'maximum number of results', count, 20),
   )
   server(
     'run <file>',
     'Run a JavaScript or TypeScript program that calls tools of the configured servers',
     async () => (await import('../commands/run.ts')).run,
-    (made) =>
-      serverNames(made)
+    (subcommand) =>
+      serverNames(subcommand)
         .option('--types', 'print the type declarations of the API it can use')
         .option('--max-calls <count>', 'maximum number of tool calls', count, 200)
         .addHelpText('after', programHelp),
@@ -152,8 +152,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'generate <client|cli> <target>',
     'Generate a typed client (TypeScript) or a command line from the tools of a server',
     async () => (await import('../commands/generate.ts')).generate,
-    (made) =>
-      made
+    (subcommand) =>
+      subcommand
         .option('-o, --output-file <file>', 'write the code to a file instead of stdout')
         .option('--check', 'write nothing; exit with 1 if the file is out of date'),
   )
@@ -161,7 +161,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'resources [target]',
     'List resources and resource templates of one server or all configured servers',
     async () => (await lists()).resources,
-    (made) => made.option('--tree', 'show a tree by server and URI path'),
+    (subcommand) => subcommand.option('--tree', 'show a tree by server and URI path'),
   )
   server(
     'prompts [target]',
@@ -172,8 +172,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'call <target> <tool> [key=value...]',
     'Call a tool',
     async () => (await import('../commands/call.ts')).call,
-    (made) =>
-      withContentOptions(made)
+    (subcommand) =>
+      withContentOptions(subcommand)
         .option('--args <json>', 'arguments as a JSON object, @file or - for stdin; sent without validation')
         .option(
           '--park',
@@ -185,14 +185,18 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'read <target> <uri>',
     'Read a resource',
     async () => (await import('../commands/read.ts')).read,
-    (made) => withContentOptions(made).option('-o, --output-file <file>', 'write the contents to a file'),
+    (subcommand) =>
+      withContentOptions(subcommand).option('-o, --output-file <file>', 'write the contents to a file'),
   )
   server(
     'prompt <target> <name> [key=value...]',
     'Get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
-    (made) =>
-      withContentOptions(made).option('--preview', 'show what a model would get, with an estimate of tokens'),
+    (subcommand) =>
+      withContentOptions(subcommand).option(
+        '--preview',
+        'show what a model would get, with an estimate of tokens',
+      ),
   )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
@@ -247,8 +251,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'replay <id|file> [key=value...]',
     'Repeat a request of the log and compare the results',
     async () => (await import('../commands/replay.ts')).replay,
-    (made) =>
-      made
+    (subcommand) =>
+      subcommand
         .option('--edit', 'edit its arguments first')
         .option('--save <file>', 'save it with its result, to run it as a test'),
   )
@@ -256,8 +260,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'respond <id>',
     'Answer a question in the inbox; if its program has exited, the call continues here',
     async () => (await import('../commands/respond.ts')).respond,
-    (made) =>
-      made
+    (subcommand) =>
+      subcommand
         .option(
           '--accept [key=value...]',
           'accept a form with these values, a URL, or an input with value=…; a secret is typed or read from stdin',

@@ -408,7 +408,7 @@ async function cannotConnect(
   target: Target,
   { reason, fixes, error }: Extract<ConnectionState, { fixes: readonly Fix[] }>,
   { era, revision, timeout }: SessionOptions,
-  said: readonly string[],
+  stderrLines: readonly string[],
   io: Io,
 ): Promise<CliError> {
   const asked = revision === undefined ? era : revision
@@ -421,7 +421,7 @@ async function cannotConnect(
         ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
         : `it did not answer within ${timeout} s (--timeout)`
       : plain(error?.message ?? reason)
-  const last = plain(said.join('')).trim().split('\n').slice(-8)
+  const last = plain(stderrLines.join('')).trim().split('\n').slice(-8)
   // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
   const stderr =
     last[0] === '' || why.includes('It wrote to stderr: ')
@@ -433,7 +433,7 @@ async function cannotConnect(
     ? ''
     : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target)
       ? "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
-      : await wantedVariables(target, `${why}\n${said.join('')}`, io)
+      : await wantedVariables(target, `${why}\n${stderrLines.join('')}`, io)
   // No connection was attempted: access to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {

@@ -69,9 +69,9 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   })
   const never = new AbortController().signal
   // Interrupting a suspended call leaves its question in the inbox; stopping the call would withdraw the question.
-  const leave = (): void => void session.host?.close()
-  if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
-  if (park !== undefined && io.signal.aborted) leave()
+  const closeHost = (): void => void session.host?.close()
+  if (park !== undefined) io.signal.addEventListener('abort', closeHost, { once: true })
+  if (park !== undefined && io.signal.aborted) closeHost()
   const request = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' } as const
   const { result, denied, decision, error, suspended } = await finished(
     session,
@@ -88,7 +88,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
       off()
       line.clear()
     })
-    .finally(() => io.signal.removeEventListener('abort', leave))
+    .finally(() => io.signal.removeEventListener('abort', closeHost))
   if (suspended === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (io.signal.aborted && park !== undefined && error !== undefined)

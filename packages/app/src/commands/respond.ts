@@ -96,8 +96,8 @@ async function continueCall(
     output,
   )
   const host = ownHost(session)
-  const leave = (): void => void host.close()
-  io.signal.addEventListener('abort', leave, { once: true })
+  const closeHost = (): void => void host.close()
+  io.signal.addEventListener('abort', closeHost, { once: true })
   try {
     io.signal.throwIfAborted()
     if (item.state === 'open') {
@@ -126,7 +126,7 @@ async function continueCall(
     )
     return ExitCode.done
   } finally {
-    io.signal.removeEventListener('abort', leave)
+    io.signal.removeEventListener('abort', closeHost)
   }
 }
 

@@ -27,7 +27,7 @@ export interface RootsContext {
   options: Pick<RootsOptions, 'name'>
 }
 
-type Verb = (words: readonly string[], desk: RootsContext) => Promise<void>
+type Verb = (words: readonly string[], context: RootsContext) => Promise<void>
 
 /** The verbs of `jackfield roots`. None of them starts a server. */
 export const rootsVerbs = {

@@ -159,9 +159,9 @@ async function opened(options: TrustOptions, io: Io): Promise<Host> {
   })
 }
 
-function known(desk: TrustService, name: string): ServerTrust {
+function known(service: TrustService, name: string): ServerTrust {
   try {
-    return desk.server(name)
+    return service.server(name)
   } catch (error) {
     if (error instanceof McpError) throw usageError(error.message, fixesIn(error))
     throw error

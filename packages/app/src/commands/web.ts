@@ -59,10 +59,10 @@ export async function web(options: WebOptions, io: Io, output: Output): Promise<
     throw usageError(
       'Without a login at an issuer, only 127.0.0.1 is served. For several people behind a proxy, give both --public and --oidc.',
     )
-  const stray = forUsers.find((name) => options[name] !== undefined)
-  if (stray !== undefined)
+  const misplaced = forUsers.find((name) => options[name] !== undefined)
+  if (misplaced !== undefined)
     throw usageError(
-      `--${stray.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs --public and --oidc.`,
+      `--${misplaced.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs --public and --oidc.`,
     )
   await using host = await openHost(options, 'jackfield web', io)
   if (host.service === undefined) await useShared(options, io, output)

@@ -203,8 +203,8 @@ function keysOf(model: FormModel): string {
   const { list, action, actions, fields, focus } = model
   const escapeHint = actions.some(({ value }) => value === 'later') ? 'esc later' : 'esc cancel'
   if (list !== undefined) {
-    const take = list.ticked === undefined ? 'enter choose' : 'space tick · enter done'
-    return `↑↓ move · type to find · ${take} · esc back`
+    const acceptHint = list.ticked === undefined ? 'enter choose' : 'space tick · enter done'
+    return `↑↓ move · type to find · ${acceptHint} · esc back`
   }
   if (action !== undefined) {
     const keys = model.actions.map(({ key, short }) => `${key} ${short}`)

@@ -37,8 +37,8 @@ export function clientSource(definitions: Definitions, version: string): string 
       '  /** The connection, for everything else. */',
       '  readonly client: Client',
       ...parts.map(
-        ({ member, about, made }) =>
-          `  /** ${about} */\n  readonly ${member}: {\n${made.signatures.join('\n')}\n  }`,
+        ({ member, about, made: code }) =>
+          `  /** ${about} */\n  readonly ${member}: {\n${code.signatures.join('\n')}\n  }`,
       ),
       '  close(): Promise<void>',
       '}',

@@ -128,8 +128,8 @@ function asExpression(pattern: string): RegExp | undefined {
 function problemWithAnswers(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it must be a JSON object.'
   const known = ['elicitation', 'sampling', 'approvals', 'roots']
-  const strange = Object.keys(value).find((key) => !known.includes(key))
-  if (strange !== undefined) return `"${strange}" is unknown. Known are ${known.join(', ')}.`
+  const unknownKey = Object.keys(value).find((key) => !known.includes(key))
+  if (unknownKey !== undefined) return `"${unknownKey}" is unknown. Known are ${known.join(', ')}.`
   for (const key of ['elicitation', 'sampling', 'approvals']) {
     const list = value[key]
     if (list === undefined) continue

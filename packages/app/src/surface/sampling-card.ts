@@ -35,12 +35,12 @@ export function requestHeading(question: Of<'sampling-request'>, model: string, 
 }
 
 function contextLine({ wanted, texts }: NonNullable<Of<'sampling-request'>['context']>): string {
-  const whose = wanted === 'thisServer' ? 'its part' : 'every server’s part'
+  const part = wanted === 'thisServer' ? 'its part' : 'every server’s part'
   if (texts.length === 0) {
-    return `it also requests ${whose} of the conversation; the conversation is unknown, so nothing can be added`
+    return `it also requests ${part} of the conversation; the conversation is unknown, so nothing can be added`
   }
   const characters = texts.reduce((sum, { text }) => sum + text.length, 0)
-  return `it also requests ${whose} of the conversation: ${texts.length} texts, ${characters} characters, not added unless you say so`
+  return `it also requests ${part} of the conversation: ${texts.length} texts, ${characters} characters, not added unless you say so`
 }
 
 /** An estimated price, if known. */

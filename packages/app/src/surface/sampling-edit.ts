@@ -116,8 +116,8 @@ function withChanges(params: CreateMessageParams, changes: Editable): CreateMess
 /** Validates the edit; it may not exceed the server's token limit. */
 function readAll(value: unknown, most: number): Read<Editable> {
   if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
-  const strange = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
-  if (strange !== undefined) return { problem: `"${strange}" cannot be changed here.` }
+  const unknownKey = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
+  if (unknownKey !== undefined) return { problem: `"${unknownKey}" cannot be changed here.` }
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = value
   if (!isListOf(messages, isMessage) || messages.length === 0) {
     return {

@@ -8,7 +8,7 @@ import { showText } from './long-text.ts'
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
 /** Shows changed definitions of a server. Esc defers the question: they stay disabled. */
-export async function askDrift(
+export async function askDefinitionChanges(
   { id, cause, changes, findings }: Of<'drift'>,
   prompter: Prompter,
   palette: Palette,
@@ -56,10 +56,10 @@ export async function askStart(
   const names = Object.keys((isAddress ? config.headers : config.env) ?? {})
   const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
   const where = file === undefined ? '' : `, configured in ${makeVisible(file)},`
-  const deed = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
-  const occasion = before === undefined ? 'for the first time' : 'for the first time since it changed'
+  const effect = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
+  const reason = before === undefined ? 'for the first time' : 'for the first time since it changed'
   prompter.say([
-    `${server}${where} ${deed}`,
+    `${server}${where} ${effect}`,
     ...indented(command),
     ...(before === undefined ? [] : [palette.dim('Before, it was'), ...indented(before)]),
     ...(program === undefined ? [] : [`${palette.dim('the program is')} ${makeVisible(program)}`]),
@@ -71,7 +71,7 @@ export async function askStart(
     ...findingLines(findings, palette),
   ])
   const choice = await prompter.select({
-    message: isAddress ? `Connect to it ${occasion}?` : `Start it ${occasion}?`,
+    message: isAddress ? `Connect to it ${reason}?` : `Start it ${reason}?`,
     options: [
       { value: 'deny', label: 'No', key: 'n' },
       { value: 'allow', label: 'Yes', hint: 'asked again when it changes', key: 'y' },

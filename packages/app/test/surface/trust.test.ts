@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { cancelled } from '../../src/forms/prompter.ts'
 import { ago } from '../../src/output/ago.ts'
 import { changeLines } from '../../src/output/definitions.ts'
-import { askDrift, askStart } from '../../src/surface/trust.ts'
+import { askDefinitionChanges, askStart } from '../../src/surface/trust.ts'
 import { scripted } from '../forms/prompter.ts'
 
 const palette = picocolors.createColors(false)
@@ -43,7 +43,7 @@ const drift: Extract<HostQuestion, { kind: 'drift' }> = {
 describe('changes of a server', () => {
   test('are shown item by item, word by word, with every hidden character', async () => {
     const person = scripted('accept')
-    expect(await askDrift(drift, person, palette)).toEqual({ verdict: 'accept' })
+    expect(await askDefinitionChanges(drift, person, palette)).toEqual({ verdict: 'accept' })
     expect(person.said).toEqual([
       'shop now has other definitions than you accepted.',
       '✗ danger  tools.buy.description  It tells nobody.',
@@ -69,7 +69,7 @@ describe('changes of a server', () => {
     ['later', undefined],
     [cancelled, undefined],
   ] as const)('%s', async (choice, answer) => {
-    expect(await askDrift(drift, scripted(choice), palette)).toEqual(answer)
+    expect(await askDefinitionChanges(drift, scripted(choice), palette)).toEqual(answer)
   })
 
   test('can be shown in full if they are long', async () => {
@@ -79,7 +79,7 @@ describe('changes of a server', () => {
       changes: [{ kind: 'added' as const, what: 'tool' as const, name: 'sell', after }],
     }
     const person = scripted('show', 'block')
-    await askDrift(long, person, palette)
+    await askDefinitionChanges(long, person, palette)
     expect(person.offered.map((values) => values.includes('show'))).toEqual([true, false])
     expect(person.said.join('\n')).toContain('word end')
     expect(person.said[0]).toBe('shop has definitions that you should review before a model sees them.')

@@ -115,8 +115,9 @@ function absolute(text: string, folder: string): string {
 /** Why a rule is invalid; undefined if it is valid. */
 export function problemWithRule(rule: unknown): string | undefined {
   if (!isRecord(rule)) return 'a rule must be a JSON object'
-  const strange = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
-  if (strange !== undefined) return `"${strange}" is unknown. Known are ${[...known, 'author'].join(', ')}`
+  const unknownKey = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
+  if (unknownKey !== undefined)
+    return `"${unknownKey}" is unknown. Known are ${[...known, 'author'].join(', ')}`
   for (const name of ['id', 'server', 'tool', 'label', 'author']) {
     if (rule[name] !== undefined && typeof rule[name] !== 'string') return `"${name}" must be text`
   }
@@ -150,8 +151,8 @@ function problemWithTests(value: unknown): string | undefined {
 }
 
 function problemWithTest(test: Record<string, unknown>): string | undefined {
-  const strange = Object.keys(test).find((name) => !conditions.includes(name))
-  if (strange !== undefined) return `.${strange} is unknown. Known are ${conditions.join(', ')}`
+  const unknownKey = Object.keys(test).find((name) => !conditions.includes(name))
+  if (unknownKey !== undefined) return `.${unknownKey} is unknown. Known are ${conditions.join(', ')}`
   const { at, glob, min, max, inside } = test
   if (typeof at !== 'string') return '.at must be a JSON Pointer such as "/path"'
   if ((at !== '' && !at.startsWith('/')) || /~(?![01])/.test(at)) {

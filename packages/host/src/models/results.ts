@@ -99,7 +99,7 @@ function toIndex(key: string): number {
 function pathSteps(text: string): Step[] {
   const steps: Step[] = []
   let position = 0
-  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+  const match = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = position
     const found = pattern.exec(text)
     if (found === null) return undefined
@@ -107,7 +107,7 @@ function pathSteps(text: string): Step[] {
     return found
   }
   while (position < text.length) {
-    const step = nextStep(take)
+    const step = nextStep(match)
     if (step === undefined) {
       throw unfit(
         `it cannot be read from ${JSON.stringify(text.slice(position, position + 40))} on. Paths look like .items[0].name, .items[2:5], .items[].name, .items | length`,
@@ -119,27 +119,27 @@ function pathSteps(text: string): Step[] {
   return steps
 }
 
-function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step | undefined {
-  if (take(pipe) !== undefined) return (value) => [value]
-  const called = take(word)?.[1]
+function nextStep(match: (pattern: RegExp) => RegExpExecArray | undefined): Step | undefined {
+  if (match(pipe) !== undefined) return (value) => [value]
+  const called = match(word)?.[1]
   if (called === 'keys') return (value) => [keysOf(value)]
   if (called === 'length') return (value) => [lengthOf(value)]
-  const key = take(name)?.[1]
+  const key = match(name)?.[1]
   if (key !== undefined) return (value) => [member(value, key)]
-  const text = take(quoted)?.[1]
+  const text = match(quoted)?.[1]
   if (text !== undefined) {
     const wanted = unquoted(text)
     return (value) => [member(value, wanted)]
   }
-  const place = take(index)?.[1]
+  const place = match(index)?.[1]
   if (place !== undefined) return (value) => [at(value, Number(place))]
-  const range = take(slice)
+  const range = match(slice)
   if (range !== undefined) {
     const [, from, to] = range
     return (value) => [listOf(value).slice(Number(from ?? 0), to === undefined ? undefined : Number(to))]
   }
-  if (take(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
-  return take(self) === undefined ? undefined : (value) => [value]
+  if (match(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
+  return match(self) === undefined ? undefined : (value) => [value]
 }
 
 function unquoted(text: string): string {

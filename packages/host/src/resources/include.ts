@@ -28,7 +28,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
   const candidates = candidatesAmong(options, left)
   const inHand = copies.list(conversation).filter(({ because }) => because !== undefined)
   let spent = inHand.reduce((sum, { tokens }) => sum + tokens, 0)
-  const leave = ({ server, uri }: ResourceRef, reason: string): void =>
+  const skipResource = ({ server, uri }: ResourceRef, reason: string): void =>
     void left.push({ server, uri, reason })
   const lacks = (tokens: number): string | undefined =>
     spent + tokens > budget
@@ -40,7 +40,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
     const batch = candidates.slice(at, at + bounds.batch).filter(({ ref, atLeast }) => {
       const reason =
         lacks(atLeast) ?? (reads >= bounds.reads ? `${bounds.reads} others were read already` : undefined)
-      if (reason !== undefined) leave(ref, reason)
+      if (reason !== undefined) skipResource(ref, reason)
       else reads += 1
       return reason === undefined
     })
@@ -50,7 +50,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
       const one = read[n]
       if (one === undefined || typeof one === 'string') {
         copies.release(ref)
-        leave(ref, one ?? 'it could not be read')
+        skipResource(ref, one ?? 'it could not be read')
         continue
       }
       const reason =
@@ -62,7 +62,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
         spent += one.tokens
       } else {
         copies.release(ref)
-        leave(ref, reason)
+        skipResource(ref, reason)
       }
     }
     signal?.throwIfAborted()

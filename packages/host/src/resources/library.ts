@@ -216,9 +216,9 @@ class Withholding {
   why(server: string, uri: string): string | undefined {
     this.#read()
     const listed = this.#uris.has(JSON.stringify([server, uri]))
-    const made = (): boolean =>
+    const matchesTemplate = (): boolean =>
       this.#templates.some((one) => one.server === server && one.template.match(uri) !== undefined)
-    return listed || made() ? reason : undefined
+    return listed || matchesTemplate() ? reason : undefined
   }
 
   #read(): void {

@@ -405,8 +405,8 @@ export class Trust implements TrustService {
   ): string | undefined {
     const row = rows.get(keyOf(definition))
     const agreed = row !== undefined && isAgreed(row, definition, revision)
-    const meant = agreed ? row.agreed?.hash : definition.hash
-    if (row?.blocked !== undefined && row.blocked === meant) return 'the person blocked it'
+    const hash = agreed ? row.agreed?.hash : definition.hash
+    if (row?.blocked !== undefined && row.blocked === hash) return 'the person blocked it'
     if (agreed) return undefined
     if (row?.agreed !== undefined) {
       const fields = new Set(changesOf(row, []).map(({ field }) => field?.split(/[.[]/)[0] ?? 'definition'))

@@ -32,7 +32,7 @@ function ofRow(events: Events, event: WholeTraceEvent, method: ReplayRequest['me
   const cut = isRecord(detail['cut']) ? detail['cut'] : {}
   if ('arguments' in cut || 'sent' in cut) {
     const message = events
-      .under([event.id])
+      .effectsOf([event.id])
       .find(({ kind, direction }) => kind === 'wire' && direction === 'sent')
     const sent = message && events.get(message.id)
     if (sent === undefined) throw notWhole(event)

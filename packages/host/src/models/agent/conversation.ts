@@ -26,7 +26,7 @@ import { defaultResultCharacters } from '../fitted-result.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { summaryRequest, systemPrompt } from './instructions.ts'
 import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
-import { meant } from './search-tools.ts'
+import { wrappedCall } from './search-tools.ts'
 import type { ToolOutcome } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
 import { isSwitchedOn, switched } from './tool-switches.ts'
@@ -221,7 +221,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     say: SayOptions,
     tally: Tally,
   ): Promise<void> {
-    const wanted = meant(use)
+    const wanted = wrappedCall(use)
     tally.calls += 1
     say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
     if (written !== undefined) {
@@ -259,7 +259,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   /** Runs one call, which `cancelCall` can end without ending the turn. */
   async function performCancellable(
     id: string,
-    wanted: ReturnType<typeof meant>,
+    wanted: ReturnType<typeof wrappedCall>,
     turn: AbortSignal | undefined,
     origin: Parameters<typeof performUntilDeferred>[2],
   ): ReturnType<typeof performUntilDeferred> {

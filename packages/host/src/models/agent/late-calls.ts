@@ -30,16 +30,16 @@ export async function performUntilDeferred(
 ): Promise<ToolOutcome | LateCall> {
   const stop = new AbortController()
   const end = (): void => stop.abort(signal?.reason)
-  const left = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
+  const deferred = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
   let own: number | undefined
   let patience: NodeJS.Timeout | undefined
   const off = host.on((event) => {
     if (own === undefined) return
     if (event.type === 'later' && event.rows.includes(own))
-      left.resolve({ later: { question: event.item }, activity: own })
+      deferred.resolve({ later: { question: event.item }, activity: own })
     else if (event.type === 'task' && event.task.activity === own && event.task.followed) {
       const later = { later: event, activity: own }
-      patience ??= setTimeout(() => left.resolve(later), taskPatienceMs)
+      patience ??= setTimeout(() => deferred.resolve(later), taskPatienceMs)
     }
   })
   signal?.addEventListener('abort', end, { once: true })
@@ -49,7 +49,7 @@ export async function performUntilDeferred(
       own = row
     }
     const outcome = performCall(host, use, { ...origin, signal: stop.signal, onRow }, offer)
-    return await Promise.race([outcome, left.promise.then((later) => ({ ...later, outcome }))])
+    return await Promise.race([outcome, deferred.promise.then((later) => ({ ...later, outcome }))])
   } finally {
     off()
     clearTimeout(patience)

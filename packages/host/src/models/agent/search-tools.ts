@@ -67,7 +67,7 @@ export function isSearchTool(name: string): boolean {
 }
 
 /** The call that a `call_tool` contains; any other call unchanged. */
-export function meant<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
+export function wrappedCall<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
   const { name, arguments: args = {} } = use.input
   if (use.name !== names.call || typeof name !== 'string' || own.has(name) || !isRecord(args)) return use
   return { ...use, name, input: args }

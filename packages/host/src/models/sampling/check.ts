@@ -59,8 +59,9 @@ function usesFault(
 ): string | undefined {
   const uses = blocks.filter((block) => block.type === 'tool_use')
   const offered = toolChoice?.mode === 'none' ? [] : (tools ?? [])
-  const stray = uses.find((use) => !offered.some((tool) => tool.name === use.name))
-  if (stray !== undefined) return `it uses the tool "${stray.name}", which the request does not offer`
+  const unknownUse = uses.find((use) => !offered.some((tool) => tool.name === use.name))
+  if (unknownUse !== undefined)
+    return `it uses the tool "${unknownUse.name}", which the request does not offer`
   return new Set(uses.map((use) => use.id)).size === uses.length ? undefined : 'two tool uses share one id'
 }
 

@@ -117,7 +117,7 @@ export class Consents implements ConsentService {
   }
 
   /** A consent also applies to the server with its variables resolved, if nothing else changed. */
-  async carry(server: string, config: ServerConfig): Promise<void> {
+  async carryOver(server: string, config: ServerConfig): Promise<void> {
     const wanted = await this.#pending(server, config)
     if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
   }

@@ -128,7 +128,7 @@ export class Launch {
     await this.identities.settle(config, resolved)
     // Values resolved for the first time belong to the consent just given.
     if (before === undefined && this.identities.last(config) !== undefined) {
-      await this.#consents.carry(server, config)
+      await this.#consents.carryOver(server, config)
     }
     if ('url' in resolved) return resolved
     const variables = await this.#machineVariables(server, config, resolved, signal)

@@ -425,10 +425,11 @@ class LiveRootsService implements RootsService {
   async allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]> {
     const { offered } = await this.#roots.stateOf(server)
     const wanted = folders?.map((folder) => uriOf(folder, this.#home))
-    const strange = wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
-    if (strange !== -1) {
+    const unknownRoot =
+      wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
+    if (unknownRoot !== -1) {
       const open = offered.map(({ uri }) => fileURLToPath(uri)).join(', ')
-      const folder = folders?.[strange] ?? ''
+      const folder = folders?.[unknownRoot] ?? ''
       throw new FixableError(
         'INVALID',
         `${folder} is not open to ${server}. ${open === '' ? 'Nothing is' : `Open are: ${open}`}`,

@@ -9,14 +9,14 @@ import { cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals, refused } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
-type VisitQuestion = ElicitationQuestion & { params: ElicitUrlParams }
+type UrlQuestion = ElicitationQuestion & { params: ElicitUrlParams }
 
 /**
  * Shows the full URL of a server's page with its site highlighted, and asks for consent; after that, asks whether the user
  * finished. Nothing is fetched here; the host opens the page after consent.
  */
-export async function askVisit(
-  question: VisitQuestion,
+export async function askUrl(
+  question: UrlQuestion,
   prompter: Prompter,
   palette: Palette,
 ): Promise<Answer | undefined> {
@@ -26,7 +26,7 @@ export async function askVisit(
 }
 
 async function askConsent(
-  question: VisitQuestion,
+  question: UrlQuestion,
   prompter: Prompter,
   palette: Palette,
 ): Promise<Answer | undefined> {
@@ -68,7 +68,7 @@ async function askConsent(
 }
 
 async function askFinished(
-  { cause, params, id }: VisitQuestion,
+  { cause, params, id }: UrlQuestion,
   { opened, problem }: NonNullable<ElicitationQuestion['visit']>,
   prompter: Prompter,
   palette: Palette,
