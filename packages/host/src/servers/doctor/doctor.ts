@@ -301,15 +301,17 @@ function checkStart({ error }: Tried, stderr: string): { finding: Finding; found
 }
 
 /** Whether it writes only protocol messages to stdout. */
-function checkOutput({ warnings }: Tried): { finding: Finding; found: true } {
+function checkOutput({ client, warnings }: Tried): { finding: Finding; found: true } {
   const noise = warnings.filter((warning) => warning.startsWith('Ignored output that is not a message'))
   const [first] = noise
-  if (first === undefined) return { finding: { message: 'only protocol messages' }, found: true }
-  const times = noise.length === 1 ? 'Once' : `${noise.length} times`
-  throw new StepFailure(
-    `it writes text to stdout that is not a message. ${times}, first: ${first.replace(/^Ignored output that is not a message /, '')}`,
-    'Its logs belong on stderr: look for an option that disables them, or report it to its author.',
-  )
+  if (first === undefined) return { finding: { message: 'only messages' }, found: true }
+  const times = noise.length === 1 ? 'once' : `${noise.length} times`
+  const message = `it wrote text that is not a message to stdout, ${times}; first: ${first.replace(/^Ignored output that is not a message /, '')}`
+  const advice =
+    'Its logs belong on stderr. Look for an option that makes it quiet, or report it to its developer.'
+  if (client === undefined) throw new StepFailure(message, advice)
+  // It is ignored here, but other clients close such a connection.
+  return { finding: { message, note: true, advice }, found: true }
 }
 
 /** Whether both sides support a common revision. */
