@@ -118,17 +118,17 @@ describe('a sentence of the host', () => {
     const says = [...readFileSync(new URL('core/trust/phrases.ts', host), 'utf8').matchAll(/says: '(.*)'/g)]
     const depending = [
       ...says.map(([, words = '']) => `It ${words}: "x"`),
-      'It holds 1 character that does not show: U+200B. A model reads what you do not see.',
-      'It holds 3 characters that do not show: U+200B. A model reads what you do not see.',
-      'It tells how to use x, a tool of y.',
-      'It speaks of x, a tool of y.',
+      'It contains 1 invisible character: U+200B. A model reads what you do not see.',
+      'It contains 3 invisible characters: U+200B. A model reads what you do not see.',
+      'It gives instructions about x, a tool of y.',
+      'It mentions x, a tool of y.',
       'It looks like x of y, but is spelled differently.',
       'It looks like x of y, but is written differently.',
       'The program gets X, which looks like a secret.',
-      'The program gets X, which looks like a secret, and is none of the usual launchers.',
+      'The program gets X, which looks like a secret, and is not one of the usual launchers.',
       'The connection is not encrypted; others on the network can read and change it. Use https.',
-      'The container is given ~/.ssh.',
-      'It is 20,000 characters long; look at its beginning and at the site.',
+      'The container gets access to ~/.ssh.',
+      'It is 20,000 characters long; check its beginning and its site.',
       'There is no program "x" to run now.',
     ]
     const missing = [...found.map((text) => text.replace(/\$\{[^}]*\}/g, 'x')), ...depending].filter(

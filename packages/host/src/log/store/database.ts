@@ -262,7 +262,7 @@ function sqlite(): typeof import('node:sqlite') {
   const found = process.getBuiltinModule('node:sqlite')
   if (found !== undefined) return found
   throw new StoreError(
-    `The host keeps its activity in node:sqlite, which Node ${process.versions.node} lacks. Run Node 22.13 or newer.`,
+    `The host stores its activity with node:sqlite, which Node ${process.versions.node} does not have. Use Node 22.13 or newer.`,
     'other',
   )
 }
