@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
-import { everything, filesystem, jsonFile, run, runProcess, tempFolder } from './jackfield.ts'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { filesystem, jsonFile, run, runProcess, tempFolder } from './jackfield.ts'
+import { serveEverything } from './served-everything.ts'
+
+const served = await serveEverything(afterAll)
 
 function config(): string[] {
   const server = ([command, ...args]: string[]): object => ({ command, args })
-  const mcpServers = { everything: server(everything), files: server(filesystem(tempFolder())) }
+  const mcpServers = { everything: { url: served }, files: server(filesystem(tempFolder())) }
   return ['--config', jsonFile({ mcpServers }), '--start-what-this-folder-names']
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
 import { type Ended, run, tempFolder } from '../cli/jackfield.ts'
 
 const bin = builtProgram('jackfield')
@@ -65,7 +65,7 @@ export function person(): Person {
     },
     noted: () => (self.has('noted') ? self.read('noted').trim() : ''),
     terminal(words, more = {}, cols = 100) {
-      const terminal = openTerminal([process.execPath, bin, ...words], {
+      const terminal = openTerminal([process.execPath, ...startOptions, bin, ...words], {
         cwd: home,
         env: { ...env, ...more },
         rows: 50,
