@@ -147,7 +147,7 @@ test('a changed definition can be accepted, blocked and reset', async () => {
     ['buy', 'pinned'],
     ['look', 'blocked'],
   ])
-  expect((await jackfield('trust', 'reset', 'shop')).stdout).toContain('pinned as at first use')
+  expect((await jackfield('trust', 'reset', 'shop')).stdout).toContain('pinned as on first use')
 })
 
 test('errors are reported with advice', async () => {
