@@ -10,7 +10,8 @@ import { Contents } from '../inspect/contents.tsx'
 import { Exchange, Payload } from '../inspect/messages.tsx'
 import { CopyButton } from '../inspect/result.tsx'
 import { isRecord } from '../inspect/schema.ts'
-import { ChangeTable, readArguments } from '../questions/arguments.tsx'
+import { ChangeTable, readArguments, Unreadable } from '../questions/arguments.tsx'
+import { useUnreadable } from '../questions/json-text.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
@@ -292,6 +293,7 @@ function Repeat({
     if (run.result?.replay !== undefined) setReplay(run.result.replay)
   })
   const read = text === undefined ? undefined : readArguments(text)
+  const [unreadable, report] = useUnreadable()
   const error = act.error ?? load.error
   return (
     <section className={style.repeat} aria-label={t('activity.again')}>
@@ -320,13 +322,15 @@ function Repeat({
               schema={isRecord(entry.tool.inputSchema) ? entry.tool.inputSchema : {}}
               text={text}
               onChange={setText}
+              report={report}
             />
           )}
+          <Unreadable fields={unreadable} />
           <div className={style.acts}>
             <Button
               small
               look="primary"
-              isOff={act.isRunning || read === undefined || 'problem' in read}
+              isOff={act.isRunning || read === undefined || 'problem' in read || unreadable.length > 0}
               onClick={() => {
                 if (read !== undefined && 'value' in read) void act.run(read.value)
               }}

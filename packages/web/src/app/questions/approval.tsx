@@ -7,9 +7,10 @@ import { plain, plainText } from '../text/foreign-type.ts'
 import { changedPlaces, leavesOf } from '../text/pieces.ts'
 import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
-import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments } from './arguments.tsx'
+import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments, Unreadable } from './arguments.tsx'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
+import { useUnreadable } from './json-text.ts'
 import { lastCallOf } from './last-call.ts'
 import style from './questions.module.css'
 
@@ -31,6 +32,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   const { tool } = plain<CatalogTool>(question.tool)
   const { decision, findings, labels, origin, problem, remember } = question
   const read = readArguments(edited)
+  const [unreadable, report] = useUnreadable()
   const isEdited = edited !== original
   const args = 'value' in read ? read.value : question.arguments
   const log = useRead('activity.list', { server: question.cause.server, kind: 'call', limit: 200 })
@@ -104,7 +106,12 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
               {t('act.allowFor')}
             </Button>
           )}
-          <DecisionButton look="primary" isOff={'problem' in read} onDecide={() => allow()} data-act="allow">
+          <DecisionButton
+            look="primary"
+            isOff={'problem' in read || unreadable.length > 0}
+            onDecide={() => allow()}
+            data-act="allow"
+          >
             {t(unread ? 'act.allowUnread' : isEdited ? 'act.allowEdited' : 'act.allowOnce')} <Key>Ctrl ⏎</Key>
           </DecisionButton>
         </>
@@ -114,7 +121,13 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
           <div className={style.panel}>
             {panel === 'edit' && (
               <>
-                <ArgumentEditor schema={tool.inputSchema} text={edited} onChange={setEdited} />
+                <ArgumentEditor
+                  schema={tool.inputSchema}
+                  text={edited}
+                  onChange={setEdited}
+                  report={report}
+                />
+                <Unreadable fields={unreadable} />
                 {isEdited && (
                   <div className={style.row}>
                     <Button
