@@ -136,6 +136,26 @@ describe('a sentence of the host', () => {
     )
     expect(missing).toEqual([])
   })
+
+  test('is translated if it says why a resource is attached or left out', () => {
+    const reasons = [
+      'its server means it for a model',
+      'its server means it for a model, priority 1',
+      'its server means it for a model, changed 2026-01-01',
+      'its server means it for a model, priority 1, changed 2026-01-01',
+      'it needs about 120 tokens, and 8 of 8000 are left',
+      '64 others were read already',
+      'it could not be read',
+      'the conversation holds no more',
+      'its server does not say that it is meant for a model',
+      'its priority is below 0.5',
+      'its server marks it for the user only',
+      'its server has the label private; /attach includes it',
+      'nothing is included by itself in this conversation',
+      'you took it away',
+    ]
+    expect(reasons.filter((reason) => translate(reason) === undefined)).toEqual([])
+  })
 })
 
 describe('an untrusted text', () => {

@@ -12,6 +12,7 @@ import { CopyButton } from '../inspect/result.tsx'
 import { isRecord } from '../inspect/schema.ts'
 import { ChangeTable, readArguments, Unreadable } from '../questions/arguments.tsx'
 import { useUnreadable } from '../questions/json-text.ts'
+import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
@@ -178,7 +179,7 @@ export function Details({
                     <Foreign text={foreign(one.summary)} inline most={120} />
                   </span>
                   <span className={style.status} data-tone={toneOf(one)}>
-                    {one.status}
+                    {one.status !== null && outcome(one.status)}
                   </span>
                 </button>
               </li>
@@ -242,12 +243,14 @@ function Decided({ payload }: { payload: unknown }): ReactNode {
   const decision = isRecord(payload) && isRecord(payload['decision']) ? payload['decision'] : undefined
   const verdict = (['allow', 'ask', 'deny'] as const).find((one) => one === decision?.['verdict'])
   if (decision === undefined || verdict === undefined) return null
+  const rule = String(decision['rule'])
+  const kind = ruleKind(rule)
   return (
     <>
       <dt>{t('inspect.why')}</dt>
       <dd>
-        {t(`verdict.${verdict}`)} · <Foreign text={foreign(String(decision['rule']))} inline most={120} />
-        {typeof decision['author'] === 'string' && (
+        {t(`verdict.${verdict}`)} · {t('why.rule', { kind, rule })}
+        {kind === 'rule' && typeof decision['author'] === 'string' && (
           <>
             {' · '}
             <Foreign text={foreign(decision['author'])} inline most={200} />

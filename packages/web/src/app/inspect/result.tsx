@@ -7,6 +7,7 @@ import { AppView } from '../apps/app-view.tsx'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ChangeTable } from '../questions/arguments.tsx'
+import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { ExactJson, Foreign, HostText, JsonTree } from '../text/foreign.tsx'
@@ -359,15 +360,7 @@ function Why({
   const decision = run?.result?.call?.decision ?? own?.decision
   if (decision === undefined || row.state === 'running')
     return <p className={style.quiet}>{t('inspect.waiting')}</p>
-  const sentence = (rule: string): string =>
-    t('why.rule', {
-      kind: rule.startsWith('remembered:')
-        ? 'remembered'
-        : ['default', 'typed', 'label', 'quarantine', 'repeat'].includes(rule)
-          ? rule
-          : 'rule',
-      rule,
-    })
+  const sentence = (rule: string): string => t('why.rule', { kind: ruleKind(rule), rule })
   return (
     <div className={style.why}>
       <dl className={style.facts}>

@@ -1,7 +1,7 @@
 import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
-import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'
 import { changedPlaces, leavesOf } from '../text/pieces.ts'
@@ -13,6 +13,7 @@ import { Card, Findings } from './card.tsx'
 import { useUnreadable } from './json-text.ts'
 import { lastCallOf } from './last-call.ts'
 import style from './questions.module.css'
+import { ruleKind } from './rule-kind.ts'
 
 type View = 'whole' | 'changed' | 'exact'
 type Panel = 'edit' | 'deny' | 'respond' | 'remember' | undefined
@@ -55,8 +56,8 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
       origin={origin !== undefined && <Foreign text={origin} most={200} inline />}
       facts={
         <span>
-          {rich(t, 'approval.rule', { rule: decision.rule })}
-          {decision.author !== undefined && (
+          {t('approval.rule', { kind: ruleKind(decision.rule), rule: decision.rule })}
+          {ruleKind(decision.rule) === 'rule' && decision.author !== undefined && (
             <>
               {' · '}
               <Foreign text={decision.author} most={120} inline />

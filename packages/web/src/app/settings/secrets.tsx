@@ -1,9 +1,9 @@
 import type { Fix, MissingInput } from '@jackfield/host/browser'
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { rich, useText } from '../i18n/i18n.ts'
-import { routes } from '../routes.ts'
+import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
@@ -18,7 +18,8 @@ export function Secrets(): ReactNode {
   const { client, queries } = useHost()
   const data = useRead('secrets.list', {}).data
   const missing = useRead('secrets.missing', {}).data
-  const [edited, setEdited] = useState<string>()
+  const { query } = useAddress()
+  const [edited, setEdited] = useState(() => query.get('name') ?? undefined)
   const [removing, setRemoving] = useState<string>()
   const changed = useCallback(() => queries.invalidateQueries({ queryKey: ['secrets'] }), [queries])
   const remove = useAct(
@@ -232,6 +233,12 @@ function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<voi
   const t = useText()
   const { client } = useHost()
   const [value, setValue] = useState('')
+  const form = useRef<HTMLFormElement>(null)
+  const [isNamed] = useState(name !== '')
+  // The form of a known secret is opened to enter its value.
+  useEffect(() => {
+    if (isNamed) form.current?.querySelector('input')?.focus()
+  }, [isNamed])
   const save = useAct(
     useCallback(async () => {
       await client.call('secrets.set', { name, value })
@@ -241,6 +248,7 @@ function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<voi
   )
   return (
     <form
+      ref={form}
       className={style.inline}
       onSubmit={(event) => {
         event.preventDefault()
