@@ -10,7 +10,10 @@ const http = serveHttp(createConformanceServer(), {
   // Some scenarios send an answer together with the request whose question it is meant for.
   dangerouslyAcceptUnsentQuestions: true,
 })
-const { url } = await http.listen({ port })
+const { url } = await http.listen({ port }).catch((error: Error) => {
+  console.error(`${error.message}. Give another port with --port`)
+  process.exit(1)
+})
 console.log(`Conformance server at ${url}`)
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -26,12 +26,12 @@ const reviewed: Script = {
         const shown = terminal.history()
         const told = answersIn(await asker.seen())
         await choose(terminal, 'Send')
-        await terminal.until('Give this answer to the server?')
+        await terminal.until('Return this response to the server?')
         await choose(terminal, 'Edit')
         await terminal.until('◆  Edit')
         retype(terminal, 'Oslo is what I say')
-        await terminal.until(/Oslo is what I say[\s\S]*Give this answer/)
-        await choose(terminal, 'Give it')
+        await terminal.until(/Oslo is what I say[\s\S]*Return this response/)
+        await choose(terminal, 'Return it')
         await terminal.exited
         const given = JSON.stringify(answersIn(await asker.seen()))
         const parts = ['You are terse.', 'What is the capital of Norway?', '50 tokens']

@@ -561,7 +561,7 @@ class LiveHost implements Host {
     try {
       this.#store.close()
     } catch (error) {
-      process.emitWarning(`The last of what happened could not be stored: ${reasonOf(error)}`)
+      process.emitWarning(`The last activities could not be stored: ${reasonOf(error)}`)
     }
   }
 }

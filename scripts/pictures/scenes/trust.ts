@@ -15,7 +15,7 @@ export const trust: Scene = {
     )
     await using shell = studio.shell()
     await shell.enter('jackfield call shop buy item=lamp')
-    await shell.until('Use it from now on?')
+    await shell.until('Accept them?')
     await shell.settled()
     studio.take('drift', 'A definition changed after you accepted it', shell)
     shell.press('escape')

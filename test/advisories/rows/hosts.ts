@@ -152,7 +152,7 @@ export const hosts: Class = {
       proof: [
         `${policy} > is asked about every time, whatever grants a rule about the label allows`,
         'packages/host/test/agent/kept.test.ts > keeps labels only of data seen before it',
-        'packages/app/test/forms/ask-visit.test.ts > is given by the user: %s fetches and opens nothing here',
+        'packages/app/test/forms/ask-url.test.ts > is given by the user: %s fetches and opens nothing here',
       ],
     },
     {

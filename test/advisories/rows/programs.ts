@@ -45,8 +45,8 @@ export const commands: Class = {
         'test/torture/authorization/openers.test.ts > An address from a server starts nothing but a browser, with that address as its only argument',
         'packages/sdk/test/client-auth/loopback.test.ts > passes the URL as one argument, whatever is in it',
         'packages/sdk/test/client-auth/loopback.test.ts > does not happen for %s',
-        'packages/app/test/forms/ask-visit.test.ts > is impossible for anything but a web page',
-        'packages/app/test/forms/ask-visit.test.ts > is not created by a URL in a message, which stays text',
+        'packages/app/test/forms/ask-url.test.ts > is impossible for anything but a web page',
+        'packages/app/test/forms/ask-url.test.ts > is not created by a URL in a message, which stays text',
       ],
     },
     {

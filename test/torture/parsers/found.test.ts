@@ -22,7 +22,9 @@ const named = { a: 1, toString: 'a' }
 describe('an object in the position of a name', () => {
   it('of a published server is rejected with a message', () => {
     const packages = [{ registryType: 'mcpb', identifier: 'https://a.example/x.mcpb' }]
-    expect(() => bundleIn({ name: named, packages })).toThrow('an object does not say which bundle it means')
+    expect(() => bundleIn({ name: named, packages })).toThrow(
+      'an object cannot be installed: the hash of its bundle is missing',
+    )
     expect(() => planFrom({ name: named, packages })).toThrow('an object cannot be installed')
     expect(() =>
       planFrom({ name: named, packages: [{ registryType: 'npm', identifier: '-x', version: '1.0.0' }] }),

@@ -115,7 +115,7 @@ async function filledIn(
       },
     })
     if (typed === undefined || (required && typed.trim() === ''))
-      throw usageError(`${oneLine(uriTemplate)} needs ${oneLine(name)}; nothing was attached.`)
+      throw usageError(`${oneLine(uriTemplate)} needs a value for ${oneLine(name)}; nothing was attached.`)
     if (typed.trim() !== '') values[name] = typed.trim()
   }
   return { server, uri: await client.call('library.expand', { uriTemplate, values }) }

@@ -49,7 +49,7 @@ export async function attached(
   const copies = await copiesOf(state)
   if (which !== undefined) return await showDiff(numbered(copies, which), state, surface, signal)
   if (copies.length === 0) {
-    surface.write('Nothing is attached. /attach attaches something, and so does @server:uri.\n')
+    surface.write('Nothing is attached. Attach a resource with /attach or @server:uri.\n')
     return
   }
   const rows = copies.map((copy, n) => [
@@ -62,9 +62,9 @@ export async function attached(
   ])
   const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
   surface.write(`${table(heads, rows, { palette: surface.palette, columns: surface.columns() })}\n`)
-  const ways =
-    '/attached <number> shows what changed; /attach again [number] takes it as it is now; /detach <number | all> takes it away.'
-  surface.write(`${surface.palette.dim(flowed(ways, surface.columns()))}\n`)
+  const hint =
+    '/attached <number> shows what changed; /attach again [number] attaches the current version; /detach <number | all> removes it.'
+  surface.write(`${surface.palette.dim(flowed(hint, surface.columns()))}\n`)
 }
 
 /** `/attach again [number]`: shows what has changed in attached resources and attaches their current versions. */
@@ -80,7 +80,7 @@ export async function attachAgain(
     surface.write(
       copies.length === 0
         ? 'Nothing is attached.\n'
-        : 'Nothing that is attached is known to have changed. /attach again <number> reads one anew all the same.\n',
+        : 'No attached resource is known to have changed. /attach again <number> reads one again anyway.\n',
     )
     return
   }
@@ -88,7 +88,7 @@ export async function attachAgain(
   await attach(wanted, state, surface, signal)
 }
 
-/** `/detach <number | all>`: removes attached resources. They are neither sent nor watched any more. */
+/** `/detach <number | all>`: removes attached resources; they are no longer sent or watched. */
 export async function detach(
   [which, ...more]: readonly string[],
   state: ChatState,
@@ -145,7 +145,7 @@ async function showDiff(
 }
 
 function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): string {
-  if (!changed) return 'It is as it was.'
+  if (!changed) return 'It has not changed.'
   if (pieces === undefined)
     return `It changed (about ${count(tokens.was)} tokens before, ${count(tokens.is)} now).`
   const text = pieces
@@ -158,7 +158,9 @@ function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): strin
       return shown
     })
     .join('')
-  return text.length <= maxDiff ? text : `${text.slice(0, maxDiff)}…\nMore changed than is shown here.`
+  return text.length <= maxDiff
+    ? text
+    : `${text.slice(0, maxDiff)}…\nThe rest of the difference is not shown.`
 }
 
 /** Unchanged text, cut to the words next to a difference. */
@@ -169,5 +171,5 @@ function shortened(text: string, isFirst: boolean, isLast: boolean): string {
 
 function copyState({ stale, watched }: AttachedCopy, palette: Palette): string {
   if (stale) return palette.yellow('changed since')
-  return watched ? 'as it is' : palette.dim('not watched')
+  return watched ? 'current' : palette.dim('not watched')
 }

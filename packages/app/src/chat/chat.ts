@@ -377,10 +377,10 @@ function continuedElsewhere(error: Error, isOneMessage: boolean): string | undef
   const id = error instanceof McpError ? error.details['conversation'] : undefined
   if (typeof id !== 'string') return undefined
   const short = id.slice(0, idLength)
-  const head = 'This conversation continued in another window, so this was not added to it.'
+  const head = 'This conversation was continued in another window, so your message was not added.'
   return isOneMessage
-    ? `${head} To send it again, after what was said there: jackfield chat --resume ${short} "…"`
-    : `${head} /resume ${short} shows what was said there and continues here. /fork continues in a copy of it, and the other window keeps ${short}.`
+    ? `${head} To send it after the messages added there: jackfield chat --resume ${short} "…"`
+    : `${head} /resume ${short} shows the messages added there and continues here. /fork continues in a copy; the other window keeps ${short}.`
 }
 
 /** The partial answer of a host process that ended. */

@@ -169,15 +169,15 @@ export async function runConversation(
   }: ConversationOptions,
 ): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json && only === undefined
-  const floor = createTerminalLock()
+  const lock = createTerminalLock()
   const person = interactive
     ? terminalSurface({
         input: io.stdin,
         output: io.stdout,
         env: io.env,
         onInterrupt: () => io.interrupt(),
-        onAsking: (begins) => floor.asking(begins),
-        message: floor,
+        onAsking: (begins) => lock.asking(begins),
+        message: lock,
         ...(store !== undefined && { store }),
       })
     : only === undefined || json
@@ -194,7 +194,7 @@ export async function runConversation(
   const flow =
     interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
   const surface = interactive
-    ? terminalChatSurface(io, floor, {
+    ? terminalChatSurface(io, lock, {
         ...{ exit, earlier: () => earlier },
         ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
         ...(person !== undefined && { screen: person.screen }),

@@ -55,86 +55,86 @@ function plainly(
 }
 
 const commands: Readonly<Record<string, ChatCommand>> = {
-  help: { usage: '/help', help: 'this list', run: (_, state, surface) => help(state, surface) },
+  help: { usage: '/help', help: 'show this list', run: (_, state, surface) => help(state, surface) },
   servers: {
     usage: '/servers',
-    help: 'the state of each server',
+    help: 'show the state of each server',
     run: (_, state, surface) => servers(state, surface),
   },
   tools: {
     usage: '/tools [text | on <name> | off <name>]',
-    help: 'tools the model can use, and what they cost; /tools off takes servers, server.tool or patterns with * from the model for this conversation',
+    help: 'list the tools of the model and their token cost; /tools off removes servers, server.tool or patterns with * for this conversation',
     run: plainly(tools),
   },
   prompts: {
     usage: '/prompts',
-    help: 'prompts of the servers',
+    help: 'list prompts',
     run: (_, state, surface) => prompts(state, surface),
   },
   resources: {
     usage: '/resources [text]',
-    help: 'what can be read',
+    help: 'list resources',
     run: (words, state, surface) => resources(words, state, surface),
   },
   attach: {
     usage: '/attach [words | <server> <uri>]',
-    help: 'choose resources to send with your next message, or name one; @server:uri in a message does the same',
+    help: 'attach resources to your next message; @server:uri in a message does the same',
     run: plainly(attachCommand),
   },
   attached: {
     usage: '/attached [number]',
-    help: 'what is attached and whether it changed since; /attach again [number] takes it as it is now',
+    help: 'list attached resources and whether they changed; /attach again [number] attaches the current version',
     run: plainly(attached),
   },
   detach: {
     usage: '/detach <number | all>',
-    help: 'take away what is attached; /attached has the numbers',
+    help: 'remove attached resources; /attached shows their numbers',
     run: plainly(detach),
   },
   roots: {
     usage: '/roots [add <folder> | allow <server> | …]',
-    help: 'folders that servers may see, and which server sees which; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
+    help: 'show the folders that each server may see; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
     run: plainly(roots),
   },
   context: {
     usage: '/context [on | off]',
-    help: 'resources that are included without being chosen, since servers mark them for a model, and why; off leaves them out',
+    help: 'show the resources included automatically because servers mark them for a model; off excludes them',
     run: plainly(showContext),
   },
   show: {
     usage: '/show [number] [--all]',
-    help: 'arguments and result of a call of the model, by default the last; --output-file <file> and --save-media <folder> write it',
+    help: 'show the arguments and result of a tool call, by default the last; --output-file <file> and --save-media <folder> write it',
     run: plainly(show),
   },
-  call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
+  call: { usage: '/call <tool> [key=value …]', help: 'call a tool', run: call },
   activity: {
     usage: '/activity [count | #number]',
-    help: 'what happened, newest last; #number shows one row in full',
+    help: 'show the activity log, newest last; #number shows one row in full',
     run: (words, state, surface) => activity(words, state, surface),
   },
   log: {
     usage: '/log [view] [filter | #number]',
-    help: 'every message beside what caused it, as jackfield log has it; views are --tree, --timeline, --stats and --raw',
+    help: 'show the message log, as in jackfield log; views are --tree, --timeline, --stats and --raw',
     run: plainly(log),
   },
   inbox: {
     usage: '/inbox',
-    help: 'questions that wait for an answer, those that were left for later too',
+    help: 'list open questions, including deferred ones',
     run: plainly((_, state, surface) => inbox(state, surface)),
   },
   respond: {
     usage: '/respond <id>',
-    help: 'answer a question of the inbox and continue its call',
+    help: 'answer a question in the inbox and continue its call',
     run: plainly(respond),
   },
   remembered: {
     usage: '/remembered [forget <id>]',
-    help: 'answers about tools that are remembered; forget one to be asked again',
+    help: 'list remembered decisions about tools; forget one to be asked again',
     run: (words, state, surface) => remembered(words, state, surface),
   },
   model: {
     usage: '/model [name]',
-    help: 'which model answers, or another one',
+    help: 'show or change the model',
     run: (words, state, surface) => model(words, state, surface),
   },
   resume: {
@@ -144,30 +144,30 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   new: {
     usage: '/new',
-    help: 'begin another conversation',
+    help: 'start a new conversation',
     run: plainly((_, state, surface) => begin(state, surface)),
   },
   fork: {
     usage: '/fork [turns]',
-    help: 'go on in a copy of this conversation, without its last turns',
+    help: 'continue in a copy of this conversation, without its last turns',
     run: plainly(fork),
   },
   compact: {
     usage: '/compact [summary]',
-    help: 'replace the messages so far with a summary, after you reviewed it',
+    help: 'replace the messages so far with a summary that you review first',
     run: plainly(compact),
   },
   title: {
     usage: '/title [words]',
-    help: 'what this conversation is called',
+    help: 'show or change the title of this conversation',
     run: plainly(title),
   },
   save: {
     usage: '/save <file>',
-    help: 'write the conversation to a file, as Markdown or .json',
+    help: 'save the conversation to a file, as Markdown or JSON (.json)',
     run: plainly(save),
   },
-  quit: { usage: '/quit', help: 'leave (or Ctrl+D)', run: () => ({ kind: 'leave' }) },
+  quit: { usage: '/quit', help: 'quit (or Ctrl+D)', run: () => ({ kind: 'leave' }) },
 }
 
 /** Command names, for completion after `/`. */
@@ -188,7 +188,7 @@ export async function runCommand(
   if (command !== undefined) return command.run(words, state, surface, signal)
   if ((await state.client.call('library.prompts', {})).some((entry) => entry.command === name))
     return await usePrompt(name, words, state, surface, signal)
-  throw usageError(`There is no command /${name}. /help lists what there is.`)
+  throw usageError(`There is no command /${name}. /help lists all commands.`)
 }
 
 async function help({ client }: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
@@ -204,7 +204,7 @@ async function help({ client }: ChatState, surface: ChatSurface): Promise<Comman
   })
   if (own.length > 0) surface.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
   const keys =
-    'Ctrl+C stops the running turn. Tab completes, Up and Ctrl+R find what you typed before. Alt+Enter, Ctrl+J or a \\ before Enter begins a new line. What you send while an answer is written is queued. A question that appears while you type takes no keys until you stop typing for a second. Anything else you type goes to the model.'
+    'Ctrl+C stops the running turn. Tab completes; Up and Ctrl+R search earlier input. Alt+Enter, Ctrl+J, or \\ before Enter inserts a line break. Messages sent during an answer are queued. A question that appears while you type accepts no keys until you pause for a second. All other input goes to the model.'
   surface.write(`${surface.palette.dim(flowed(keys, options.columns))}\n`)
   return done
 }
@@ -336,7 +336,7 @@ async function remembered(
   if (verb !== undefined) {
     if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
     if (!(await client.call('policy.revoke', { id })))
-      throw usageError(`No answer has the id "${id}". /remembered lists them.`)
+      throw usageError(`No remembered decision has the id "${id}". /remembered lists them.`)
     surface.write('Forgotten.\n')
     return done
   }
@@ -350,7 +350,7 @@ async function remembered(
   ])
   surface.write(
     rows.length === 0
-      ? 'Nothing is remembered.\n'
+      ? 'No decisions are remembered.\n'
       : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
   return done
@@ -371,6 +371,6 @@ async function model(words: string[], state: ChatState, surface: ChatSurface): P
   const reachable = found === undefined ? env : { ...env, OLLAMA_HOST: found.host }
   const chosen = known ?? modelsInUse(reachable, wanted, [])[0]
   await client.call('conversations.setModel', { id: conversation.id, model: known?.id ?? wanted })
-  surface.write(`${oneLine(chosen.id)} answers from now on.\n`)
+  surface.write(`The model is now ${oneLine(chosen.id)}.\n`)
   return done
 }

@@ -55,8 +55,8 @@ export async function resume(
   const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
   const part =
     fitting.length > listed.length ? `${number}; the last ${listed.length} are shown.` : `${number}.`
-  const ways = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
-  surface.write(`${surface.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
+  const hint = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
+  surface.write(`${surface.palette.dim(flowed(`${part} ${hint}`, columns))}\n`)
 }
 
 /** Resumes a stored conversation by its id or an id prefix, and shows its last turns. */
@@ -82,7 +82,7 @@ export async function showTranscript(state: ChatState, surface: ChatSurface): Pr
 export async function begin(state: ChatState, surface: ChatSurface): Promise<void> {
   await state.open()
   state.conversation.show()
-  surface.write('A new conversation. The one before is kept: /resume.\n')
+  surface.write('New conversation. The previous one is saved: /resume continues it.\n')
 }
 
 /** `/fork [turns]`: continues in a copy without the last turns. */
@@ -124,7 +124,7 @@ export async function save([file]: readonly string[], state: ChatState, surface:
     await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw usageError(`It was not saved: ${why}. Name a file that is not there yet.`)
+    throw usageError(`It was not saved: ${why}. Name a file that does not exist yet.`)
   }
   surface.write(`Saved as ${oneLine(file)}.\n`)
 }
@@ -149,7 +149,7 @@ export async function compact(
       .finally(() => signal.removeEventListener('abort', stop))
     for (;;) {
       writeModelText(summary, surface)
-      const answer = await askUse('Go on with this in place of what was said?', surface)
+      const answer = await askUse('Replace the earlier messages with this summary?', surface)
       if (answer === 'yes') break
       const edited =
         answer === 'edit'
@@ -173,7 +173,7 @@ function writeConversation(facts: ConversationFacts, state: ChatState, surface: 
   }
   const { palette } = surface
   const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last used ${ago(facts.lastAt, Date.now())}`
-  surface.write(`${palette.bold(oneLine(facts.title, 80) || 'Without a title')}  ${palette.dim(about)}\n`)
+  surface.write(`${palette.bold(oneLine(facts.title, 80) || 'Untitled')}  ${palette.dim(about)}\n`)
 }
 
 /** A summary of the last turns, and what was lost. */

@@ -13,7 +13,7 @@ export function greet({ info }: ConversationView, servers: number, surface: Chat
   const { palette } = surface
   const model = info.isLanguageModel
     ? oneLine(info.model)
-    : 'No language model is set up, so the offline planner answers: it plans trips by rules. ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST brings a model.'
+    : 'No language model is configured, so the offline planner answers: it plans trips by fixed rules. To use a model, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST.'
   surface.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, surface.columns(), 0, 2)}\n`)
   if (surface.live !== undefined && servers > 0) {
     surface.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)
@@ -56,7 +56,7 @@ export async function introduction({ client, conversation }: ChatState): Promise
   return tool === undefined ? undefined : `What can you do with ${oneLine(tool.server, 40)}?`
 }
 
-/** Prints where questions go that are still open when the user leaves. */
+/** Prints how to answer the questions that are still open when the user leaves. */
 export async function writeDeferred(
   { client, conversation, store, isShared }: ChatState,
   surface: ChatSurface,
@@ -70,7 +70,7 @@ export async function writeDeferred(
     const then =
       item.resumable || isShared
         ? `It stays in the inbox: ${answerWith(item.id, store)}`
-        : 'It ends with this conversation, and its call with it.'
+        : 'The question and its call end with this conversation.'
     surface.write(`${surface.palette.yellow(flowed(`${head} ${then}`, surface.columns(), 0, 2))}\n`)
   }
 }

@@ -70,7 +70,7 @@ async function switchTools(
   const effect = on ? 'The model is offered' : 'The model is no longer offered'
   const line =
     changed.length === 0
-      ? `No tool changed: all that fit are ${on ? 'on' : 'off'} already.`
+      ? `No tool changed: all matching tools are ${on ? 'on' : 'off'} already.`
       : `${effect} ${changed.slice(0, maxNamed).join(', ')}${more} in this conversation.`
   surface.write(`${flowed(line, surface.columns(), 0, 2)}\n`)
 }
@@ -79,7 +79,7 @@ async function switchTools(
 export async function inbox({ client, store }: ChatState, surface: ChatSurface): Promise<void> {
   const items = await client.call('inbox.list', { state: 'open' })
   if (items.length === 0) {
-    surface.write('No question waits.\n')
+    surface.write('No open questions.\n')
     return
   }
   const rows = items.map((item) => [
@@ -105,7 +105,8 @@ export async function respond(
   surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  if (id === undefined || more.length > 0) throw usageError('Usage: /respond <id>. /inbox lists what waits.')
+  if (id === undefined || more.length > 0)
+    throw usageError('Usage: /respond <id>. /inbox lists open questions.')
   const item = itemOf(await client.call('inbox.list', { state: 'all' }), id)
   if (item.state !== 'open') {
     throw usageError(

@@ -127,7 +127,7 @@ export function createNews(source: NewsSource, print: (text: string) => void): N
         if (!stale || shown.has(key)) continue
         shown.add(key)
         print(
-          `! ${oneLine(title)} (${oneLine(uri)}) changed since it was attached. /attach again shows how and takes it as it is now.`,
+          `! ${oneLine(title)} (${oneLine(uri)}) changed since it was attached. /attach again shows the difference and attaches the current version.`,
         )
       }
     },

@@ -34,7 +34,7 @@ export function notice(event: NewsEvent): string | undefined {
       return `  ${oneLine(event.name)}: ${event.progress}${of}${message}`
     }
     case 'sampling':
-      return `${oneLine(event.server)} asked for a model's answer: the built-in planner (${oneLine(event.model)}) gave it, without network or cost`
+      return `${oneLine(event.server)} requested a model response: the built-in planner (${oneLine(event.model)}) gave it, without network access or cost`
     case 'warning':
       return withFixLines(`${oneLine(event.server)}: ${oneLine(event.message)}`, event.fixes ?? [])
     case 'resource-updated':
@@ -56,6 +56,7 @@ function configured(event: ConfigurationNotice): string | undefined {
   const lines = Object.entries(event.done).flatMap(([what, names]: [string, string[]]) =>
     names.length === 0 ? [] : [`${what} by the configuration: ${oneLine(names.join(', '))}`],
   )
-  if (event.rules !== undefined) lines.push(`the configuration has other rules now: ${event.rules}`)
+  if (event.rules !== undefined)
+    lines.push(`the rules of the configuration changed: there are now ${event.rules}`)
   return lines.length === 0 ? undefined : lines.join('\n')
 }

@@ -104,7 +104,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     const list = this.#found.slice(from, from + height).map((entry, n) => this.#row(entry, from + n, room))
     if (list.length === 0)
       list.push(
-        palette.yellow(fitting(this.#query === '' ? 'No server offers a resource.' : 'Nothing fits.', room)),
+        palette.yellow(fitting(this.#query === '' ? 'No server offers a resource.' : 'No match.', room)),
       )
     const column = Math.min(widthOf(`search › ${oneLine(this.#query)}`), room)
     return { lines: [...head, ...list, ...foot].slice(0, Math.max(1, rows)), cursor: { row: 1, column } }
@@ -245,12 +245,12 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
       ...(facts.length === 0 ? [] : [palette.dim(fitting(facts.join(', '), columns))]),
       ...(withheld === undefined
         ? []
-        : [palette.yellow(fitting(`No model is given it: ${oneLine(withheld)}`, columns))]),
+        : [palette.yellow(fitting(`Not given to a model: ${oneLine(withheld)}`, columns))]),
     ]
   }
 }
 
-const hint = 'type to search · space chooses · enter attaches · esc leaves'
+const hint = 'type to search · space chooses · enter attaches · esc cancels'
 const shortHint = 'space chooses · enter attaches'
 
 function keyOf(entry: Attachable): string {

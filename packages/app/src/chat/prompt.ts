@@ -28,12 +28,12 @@ export async function usePrompt(
   const prompts = await client.call('library.prompts', {})
   const entry = prompts.find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
-  const left = (): CommandOutcome => {
-    surface.write('Left unsent. Nothing was changed.\n')
+  const notSent = (): CommandOutcome => {
+    surface.write('Not sent.\n')
     return { kind: 'done' }
   }
   const args = await askArguments(entry, textArguments(words), state, surface)
-  if (args === undefined) return left()
+  if (args === undefined) return notSent()
   const preview = await client.call(
     'library.prompt',
     { prompt: name, arguments: args, conversation: conversation.id },
@@ -46,7 +46,7 @@ export async function usePrompt(
     const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, surface)
     if (answer === 'yes') return { kind: 'say', messages }
     const changed = answer === 'edit' ? await edited(messages, state, surface) : undefined
-    if (changed === undefined) return left()
+    if (changed === undefined) return notSent()
     messages = changed
     show(messages.map(wordsOf).join('\n\n'), surface)
   }
@@ -75,7 +75,7 @@ async function askArguments(
     })
     if (typed === undefined) return undefined
     if (typed.trim() === '')
-      throw usageError(`/${oneLine(entry.command)} needs ${oneLine(name)}=…; left unsent.`)
+      throw usageError(`/${oneLine(entry.command)} needs ${oneLine(name)}=…; nothing was sent.`)
     args[name] = typed.trim()
   }
   const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
@@ -118,7 +118,7 @@ async function askOthers(
     const args = textArguments(splitWords(typed))
     const unknown = Object.keys(args).find((name) => !names.includes(name))
     if (unknown === undefined) return args
-    surface.write(`${surface.palette.yellow(`There is no argument ${oneLine(unknown)} to fill in.`)}\n`)
+    surface.write(`${surface.palette.yellow(`The prompt has no other argument ${oneLine(unknown)}.`)}\n`)
   }
 }
 

@@ -86,9 +86,7 @@ async function callNumbered(which: string | undefined, { client, conversation }:
   const number = which === undefined ? calls.length : Number(which.replace(/^\[(\d+)\]$/, '$1'))
   const call = Number.isInteger(number) ? calls[number - 1] : undefined
   if (call === undefined)
-    throw usageError(
-      `There is no call ${oneLine(which ?? '', 20)}. Calls have the numbers 1 to ${calls.length}.`,
-    )
+    throw usageError(`There is no call ${oneLine(which ?? '', 20)}. Calls are numbered 1 to ${calls.length}.`)
   return { number, call, ...(await endOf(call, client)) }
 }
 
@@ -153,10 +151,10 @@ function write(
     line(palette.dim('no result yet'))
     return
   }
-  line(palette.dim(isWhole ? 'result' : 'result, as far as it is stored'))
+  line(palette.dim(isWhole ? 'result' : 'result (only this part is stored)'))
   part(toolResult(readable(result), palette))
   const media = mediaOf(result.content, call.name).length
-  if (media > 0) line(palette.dim(`/show ${number} --save-media <folder> writes what is no text.`))
+  if (media > 0) line(palette.dim(`/show ${number} --save-media <folder> saves its binary data.`))
 }
 
 /** Formats JSON in texts over several lines; leaves everything else unchanged. */
@@ -194,7 +192,7 @@ function contentOf({ call }: Shown, result: CallToolResult, file: string): strin
   const texts = rawResult(result).filter((piece) => typeof piece === 'string')
   if (texts.length === 0)
     throw usageError(
-      'The result has no text. --save-media writes its data, a name that ends in .json everything.',
+      'The result has no text. Use --save-media for its data, or a file name that ends in .json for the whole call.',
     )
   return texts.join('\n')
 }

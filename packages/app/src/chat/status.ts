@@ -42,7 +42,7 @@ export async function statusLine(
     ...(servers.length > 0 ? [`${up.length}/${servers.length} servers`] : []),
     ...(off > 0 ? [`${off} ${off === 1 ? 'tool' : 'tools'} off`] : []),
     ...(open.length > 0
-      ? [`${open.length} ${open.length === 1 ? 'question waits' : 'questions wait'}: /inbox`]
+      ? [`${open.length} ${open.length === 1 ? 'open question' : 'open questions'}: /inbox`]
       : []),
   ]
   return palette.dim(flowed(parts.join(' · '), columns))

@@ -102,7 +102,7 @@ export async function askUse(
     if (['', 'y', 'yes'].includes(line)) return 'yes'
     if (['n', 'no'].includes(line)) return 'no'
     if (['e', 'edit'].includes(line)) return 'edit'
-    const possible = 'y or Enter is yes, n is no, e is edit.'
+    const possible = 'y or Enter means yes, n means no, e means edit.'
     const text = line.startsWith('/')
       ? `Answer this question before a command: ${possible}`
       : `Possible: ${possible}`

@@ -36,7 +36,7 @@ export interface TerminalChatOptions {
   earlier?: () => readonly string[]
 }
 
-const exitHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
+const exitHint = '(To quit: Ctrl+C again, Ctrl+D or /quit)\n'
 const maxHistory = 1_000
 const queuedRows = 4
 /** Time after a key press during which the user counts as typing. */
@@ -48,7 +48,7 @@ const typingMs = 1_000
  */
 export function terminalChatSurface(
   io: Io,
-  floor: TerminalLock,
+  lock: TerminalLock,
   { exit = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalChatOptions = {},
 ): ChatSurface {
   const palette = paletteFor(io.stdout, io.env)
@@ -81,12 +81,12 @@ export function terminalChatSurface(
 
   /** Runs the function now, or when no question is on the screen. */
   function inTurn(work: () => void): void {
-    if (!floor.isLocked) {
+    if (!lock.isLocked) {
       work()
       return
     }
     if (deferredWrites.length === 0) {
-      floor.whenFree().then(() => {
+      lock.whenFree().then(() => {
         const all = deferredWrites
         deferredWrites = []
         for (const one of all) inTurn(one)
@@ -120,7 +120,7 @@ export function terminalChatSurface(
   }
   const drawLine = (line: string, over: boolean): void => {
     // The progress line is redrawn on its next update.
-    if (over || !floor.isLocked) inTurn(() => output.replaceLine(line, over))
+    if (over || !lock.isLocked) inTurn(() => output.replaceLine(line, over))
   }
 
   function draw(): void {
@@ -150,8 +150,8 @@ export function terminalChatSurface(
 
   function attach(): void {
     if (typing === undefined || detach !== undefined) return
-    if (floor.isLocked) {
-      floor.whenFree().then(attach)
+    if (lock.isLocked) {
+      lock.whenFree().then(attach)
       return
     }
     io.stdout.write('\u001b[?2004h')
@@ -165,7 +165,7 @@ export function terminalChatSurface(
     draw()
   }
 
-  floor.typing({
+  lock.typing({
     get isTyping() {
       return (typing?.editor.text ?? kept) !== '' || performance.now() - lastKey < typingMs
     },
@@ -183,7 +183,7 @@ export function terminalChatSurface(
       detach?.()
       clearTail()
       output.endLine()
-      floor.whenFree().then(attach)
+      lock.whenFree().then(attach)
     },
   })
 
@@ -301,7 +301,7 @@ export function terminalChatSurface(
         new Markdown({
           ...{ palette, columns: () => output.columns, write: writeBlock },
           live(line) {
-            if (floor.isLocked) return
+            if (lock.isLocked) return
             tail = line
             drawLine(line, false)
           },
@@ -311,18 +311,18 @@ export function terminalChatSurface(
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true
       // The next question may start before this continues.
-      while (floor.isLocked) await floor.whenFree()
+      while (lock.isLocked) await lock.whenFree()
       const next = options.isMessage === true ? queue.shift() : undefined
       if (next === undefined) return read(prompt, options)
       echo(prompt, next)
       return next
     },
     async aside(work) {
-      floor.asking(true)
+      lock.asking(true)
       try {
         return await work()
       } finally {
-        floor.asking(false)
+        lock.asking(false)
       }
     },
     ...(screen !== undefined && { screen }),

@@ -118,7 +118,7 @@ function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: ()
     },
     wait({ forMs, why, attempt, attempts }) {
       if (open) endLine()
-      const again = `Asked again in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
+      const again = `Retrying in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
       surface.write(`${palette.yellow(flowed(`${oneLine(why)} ${again}`, surface.columns(), 0, 2))}\n`)
     },
     underWay(state) {
@@ -149,8 +149,7 @@ function toEvent(emit: NonNullable<ChatSurface['emit']>): TurnView {
       if (event.type === 'task') return emit({ type: 'task', id, name, task: event.task })
       emit(resultEvent(event))
     },
-    wait: ({ why, forMs }) =>
-      emit({ type: 'notice', text: `${plain(why)} Asked again in ${duration(forMs)}.` }),
+    wait: ({ why, forMs }) => emit({ type: 'notice', text: `${plain(why)} Retrying in ${duration(forMs)}.` }),
     underWay: (state) => state === 'running',
     end() {},
   }

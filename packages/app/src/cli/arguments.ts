@@ -43,7 +43,7 @@ export function textArguments(words: readonly string[]): Record<string, string> 
   return Object.fromEntries(
     words.map((word) => {
       const { key, json, text } = split(word)
-      if (json) throw usageError(`${key}:= is JSON, but arguments of a prompt are texts. Write ${key}=value.`)
+      if (json) throw usageError(`${key}:= is JSON, but prompt arguments are text. Write ${key}=value.`)
       return [key, fromFile(key, text)]
     }),
   )
@@ -84,7 +84,7 @@ export function requireAll(args: JsonObject, schema: JsonSchema): void {
 function split(word: string): { key: string; json: boolean; text: string } {
   const equals = word.indexOf('=')
   if (equals < 1 || word.startsWith(':=')) {
-    throw usageError(`"${word}" is no argument. Write key=value, or key:=json.`)
+    throw usageError(`"${word}" is not an argument. Write key=value, or key:=json.`)
   }
   const json = word[equals - 1] === ':'
   return { key: word.slice(0, json ? equals - 1 : equals), json, text: word.slice(equals + 1) }
@@ -197,7 +197,7 @@ function fromFile(key: string, text: string): string {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     throw usageError(
-      `${key}: the file "${file}" cannot be read (${whyUnreadable(error)}). A text that begins with @ is written @@.`,
+      `${key}: the file "${file}" cannot be read (${whyUnreadable(error)}). To pass text that begins with @, write @@.`,
     )
   }
 }

@@ -9,12 +9,12 @@ import { whyUnreadable } from './unreadable.ts'
 /** A backplane that a command opened, and closes. */
 export type OpenBackplane = Backplane & { close(): Promise<void> }
 
-/** The environment variable in place of `--backplane`, which keeps a password out of the list of processes. */
+/** The environment variable that replaces `--backplane`, to keep a password out of the process list. */
 export const backplaneVariable = 'JACKFIELD_BACKPLANE'
 
 const minKeyBytes = 32
 
-/** Opens the backplane at a URL of Redis or PostgreSQL, whose package is installed beside the command. */
+/** Opens the backplane at a Redis or PostgreSQL URL. The package for it is installed next to `jackfield`. */
 export async function openBackplane(
   url: string,
   onWarning: (message: string) => void,
@@ -34,7 +34,7 @@ export async function openBackplane(
   )
 }
 
-/** The keys in a file, one a line: the first one encrypts, all of them decrypt. */
+/** The keys in a file, one per line: the first encrypts, all of them decrypt. */
 export async function keysIn(file: string): Promise<string[]> {
   let text: string
   try {
@@ -45,7 +45,7 @@ export async function keysIn(file: string): Promise<string[]> {
   const keys = text.split(/\r?\n/).filter((line) => line !== '')
   if (keys.length > 0 && keys.every((key) => Buffer.byteLength(key) >= minKeyBytes)) return keys
   throw usageError(
-    `${file} needs one key a line, each of ${minKeyBytes} bytes or more, such as those of: openssl rand -base64 32`,
+    `${file} needs one key per line, each of ${minKeyBytes} bytes or more. Create one with: openssl rand -base64 32`,
   )
 }
 
@@ -54,7 +54,7 @@ async function connected<T>(opening: Promise<T>): Promise<T> {
   try {
     return await opening
   } catch (error) {
-    // Installed on its own, the package has another copy of the SDK, and so another class of errors.
+    // Installed separately, the package has its own copy of the SDK, so `instanceof` does not recognize its errors.
     const { code, message } = Object(error)
     if (code !== 'CONNECT_FAILED') throw error
     throw new CliError(ExitCode.cannotConnect, String(message), { cause: error, code })
@@ -80,7 +80,7 @@ export function installHint(name: string, own: string): string {
   const place = dirname(modules)
   const parts = own.split(/[\\/]/)
   if (existsSync(join(place, 'start.cjs')))
-    return `The single executable file loads no further packages. Install jackfield by npm: npm install --global jackfield ${name}`
+    return `The single-file executable cannot load packages. Install jackfield with npm: npm install --global jackfield ${name}`
   if (parts.includes('_npx'))
     return `npx installs it for a command that names both packages: npx --package jackfield --package ${name} jackfield gateway`
   if (parts.includes('.pnpm'))

@@ -22,16 +22,16 @@ export function splitCall(word: string): { name: string; inside: string } | unde
 export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
   const known = typeof schema.properties === 'object' && schema.properties !== null ? schema.properties : {}
   const written = [...writtenInside(inside), ...words.map((word) => writtenWord(word, known))]
-  const taken = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
+  const assigned = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
   const required = Array.isArray(schema.required)
     ? schema.required.filter((key) => typeof key === 'string')
     : []
-  const free = required.filter((key) => !taken.has(key))
+  const free = required.filter((key) => !assigned.has(key))
   return written.map(({ key = free.shift(), json, text }) => {
     if (key !== undefined) return `${key}${json ? ':=' : '='}${text}`
     const positions =
       required.length === 0
-        ? 'The tool has no required arguments that values could stand for by position.'
+        ? 'The tool has no required arguments that can be given by position.'
         : `By position it takes: ${required.map((name) => oneLine(name)).join(', ')}.`
     throw usageError(`"${oneLine(text, 60)}" is one value too many. ${positions} Write others as key=value.`)
   })
@@ -44,7 +44,8 @@ function writtenWord(word: string, known: object): Written {
   if (equals === -1 || (isValue && word.length % 4 === 0)) return { json: false, text: word }
   const json = word[equals - 1] === ':'
   const key = word.slice(0, json ? equals - 1 : equals)
-  if (key === '') throw usageError(`"${oneLine(word, 60)}" names no argument. Write key=value, or key:=json.`)
+  if (key === '')
+    throw usageError(`"${oneLine(word, 60)}" has no argument name. Write key=value, or key:=json.`)
   return { key, json, text: word.slice(equals + 1) }
 }
 
@@ -76,7 +77,7 @@ function partsOf(text: string): string[] {
   let quote = ''
   let start = 0
   const fault = usageError(
-    `What is in the parentheses cannot be read: ${oneLine(text, 80)}. Write for example 'add(a: 1, b: "two")'.`,
+    `The text in parentheses is invalid: ${oneLine(text, 80)}. Write for example 'add(a: 1, b: "two")'.`,
   )
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at] ?? ''

@@ -65,7 +65,7 @@ Add one of these lines to the start-up file of your shell:
   jackfield completion fish | source      in ~/.config/fish/config.fish
 
 Tab then completes commands, options and configured servers. While the host process of the folder runs, it also completes
-tools, resources, prompts and their arguments. Tab starts no server.`
+tools, resources, prompts and their arguments. Completion starts no server.`
 
 /** Adds `completion`. `command` is what follows `--`. */
 export function addCompletionCommands(
@@ -77,7 +77,7 @@ export function addCompletionCommands(
   const completion = program
     .command('completion')
     .usage('<bash|zsh|fish>')
-    .description('Print the script with which a shell completes jackfield commands')
+    .description('Print the completion script of a shell')
     .argument('[shell]')
     .addHelpText('after', setup)
     .action((shell: string | undefined) => {

@@ -13,17 +13,17 @@ export function addDaemonCommands(
 ): void {
   const daemon = program
     .command('daemon')
-    .description('Show or end the host process that runs servers for the commands of a folder')
+    .description('Show or stop the host process that runs servers for the commands of a folder')
   const status = daemon
     .command('status', { isDefault: true })
     .description('Show the host process of this folder')
-    .option('--all', 'those of every folder')
+    .option('--all', 'the host processes of all folders')
   refuseUnknownWords(daemon, status)
   const stop = daemon
     .command('stop')
-    .description('End the host process of this folder')
-    .option('--all', 'those of every folder')
-    .option('--now', 'also while calls are running')
+    .description('Stop the host process of this folder')
+    .option('--all', 'the host processes of all folders')
+    .option('--now', 'without waiting for running calls')
   for (const [command, work] of [
     [status, async () => (await import('../commands/daemon.ts')).daemonStatus],
     [stop, async () => (await import('../commands/daemon.ts')).daemonStop],

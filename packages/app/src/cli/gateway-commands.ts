@@ -23,7 +23,7 @@ export function addGatewayCommands(
     .option('--allow-host <name...>', 'with --http: also accept these Host headers')
     .option(
       '--backplane <url>',
-      'with --http: Redis or PostgreSQL that the nodes of one gateway share, or JACKFIELD_BACKPLANE; each then serves all sessions',
+      'with --http: URL of the Redis or PostgreSQL that the nodes of one gateway share (or JACKFIELD_BACKPLANE); every node then serves every session',
     )
     .option('--keys <file>', 'with --backplane: file with a secret of 32 bytes or more per line')
     .option('--health <path>', 'with --http: path of the health checks, such as /healthz')

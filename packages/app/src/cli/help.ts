@@ -52,7 +52,7 @@ A program is the body of an async function, without import and export. --types p
 
 /** The format of an answers file, in the help of commands with `--answers`. */
 export const answersHelp = `
-An answers file (--answers FILE) answers what servers ask where no person is there. Of a list, the first entry that matches is used:
+An answers file (--answers FILE) answers questions when no user is present. In each list, the first matching entry is used:
   {
     "elicitation": [
       { "match": "Which seat", "action": "accept", "content": { "seat": "12A" } },
@@ -62,8 +62,8 @@ An answers file (--answers FILE) answers what servers ask where no person is the
     "approvals": [{ "tool": "search", "verdict": "allow" }],
     "roots": "deny"
   }
-"match" is a part of the question, or /a regular expression/flags; an entry without it matches every question. What the file has
-no entry for is not asked: --park leaves questions in the inbox instead.`
+"match" is a part of the question, or /a regular expression/flags; an entry without it matches every question. Questions without a
+matching entry are refused; --park leaves questions in the inbox instead.`
 
 /** Groups all commands under their headings. */
 export function groupCommands(program: Command): void {

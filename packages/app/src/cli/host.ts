@@ -76,7 +76,7 @@ async function sharedHost(
     others.length > 3 ? `${others.slice(0, 3).join(', ')} and ${others.length - 3} more` : others.join(', ')
   writeNote(
     io,
-    `The host process ${pid} of this folder has other values of ${names}, so this command starts its servers itself. To use the new values: jackfield daemon stop`,
+    `The host process ${pid} of this folder has different values of ${names}, so this command starts its servers itself. To use the new values: jackfield daemon stop`,
   )
   return undefined
 }

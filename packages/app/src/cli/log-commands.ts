@@ -5,7 +5,7 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption } from './options.ts'
 
 const filterHelp = `
-A filter is any of these, each of which may have a - before it for its opposite; all of them must hold:
+A filter is a list of these conditions, all of which must hold; a - before a condition negates it:
   server:NAME kind:call,wire,… status:error method:tools/call tool:read_* direction:sent connection:ID
   dur:>500 dur:1s..2s bytes:>10kb since:1h until:2027-01-31 id:12 row:7 cause:12 text:"not found" or only words`
 

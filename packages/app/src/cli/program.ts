@@ -43,16 +43,16 @@ A <target> is a server named in the config, a URL, or left out when a command fo
   jackfield call https://example.org/mcp search query=flights
   jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
-A server that is started gets PATH, HOME and the like, and the proxies, certificates and package registries of your
-environment; nothing else of it, unless --env or the config names it. jackfield doctor lists what it gets.
+A started server receives PATH, HOME and similar variables, and the proxy, certificate and package registry settings of
+your environment; other variables only if --env or the config names them. jackfield doctor lists what it receives.
 
-A call you type is your consent to it: only a deny rule of the config stops it. Every call, read and prompt leaves a
-row in the activity log (jackfield activity), kept in ~/.local/share/jackfield unless --store says otherwise. Where the
-store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
+A call you type needs no approval: only a deny rule of the config stops it. Every call, read and prompt is recorded in
+the activity log (jackfield activity), in ~/.local/share/jackfield or the file given with --store. If the store cannot
+be opened, a command fails before it starts anything; --no-store runs it without a store.
 
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
-Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no person could be asked, or a conversation was cut short; 2 wrong usage, no usable
-store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
+Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no user could be asked, or a conversation was cut short; 2 wrong usage, no usable
+store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 a definition of the server changed and
 is disabled until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
 the command runs until then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"},
 {"warning":"…"}, and last, if the command fails, {"error":{"message":"…"}}.`
@@ -109,7 +109,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
       .argument('[words...]')
       .action(async (words: string[], given: O & ContentOptions) => {
         if (given.json === true && given.output !== undefined && given.output !== 'json')
-          throw usageError(`--json is --output json. Give --output ${given.output} alone.`)
+          throw usageError(`--json is the same as --output json. Give only --output ${given.output}.`)
         json = given.json === true || given.output === 'json'
         hasTimeout = true
         const options = { ...given, ...(json && { json }) }
@@ -124,26 +124,26 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'tools [target] [tool]',
     'List tools of one server or all configured servers, or show one tool in full',
     async () => (await lists()).tools,
-    (made) => made.option('--meter', 'show how many tokens the definitions take, by server'),
+    (subcommand) => subcommand.option('--meter', 'show how many tokens the definitions take, by server'),
   )
   server(
     'search <words...>',
     'Search tools of all configured servers by what they do',
     async () => (await import('../commands/search.ts')).search,
-    (made) => serverNames(made).option('--limit <count>', 'maximum number of results', count, 10),
+    (subcommand) => serverNames(subcommand).option('--limit <count>', 'maximum number of results', count, 10),
   )
   server(
     'find <words...>',
     'Search resources, resource templates and prompts of all configured servers, and texts that were read',
     async () => (await import('../commands/find.ts')).find,
-    (made) => serverNames(made).option('--limit <count>', 'maximum number of results', count, 20),
+    (subcommand) => serverNames(subcommand).option('--limit <count>', 'maximum number of results', count, 20),
   )
   server(
     'run <file>',
     'Run a JavaScript or TypeScript program that calls tools of the configured servers',
     async () => (await import('../commands/run.ts')).run,
-    (made) =>
-      serverNames(made)
+    (subcommand) =>
+      serverNames(subcommand)
         .option('--types', 'print the type declarations of the API it can use')
         .option('--max-calls <count>', 'maximum number of tool calls', count, 200)
         .addHelpText('after', programHelp),
@@ -152,8 +152,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'generate <client|cli> <target>',
     'Generate a typed client (TypeScript) or a command line from the tools of a server',
     async () => (await import('../commands/generate.ts')).generate,
-    (made) =>
-      made
+    (subcommand) =>
+      subcommand
         .option('-o, --output-file <file>', 'write the code to a file instead of stdout')
         .option('--check', 'write nothing; exit with 1 if the file is out of date'),
   )
@@ -161,7 +161,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'resources [target]',
     'List resources and resource templates of one server or all configured servers',
     async () => (await lists()).resources,
-    (made) => made.option('--tree', 'show a tree by server and URI path'),
+    (subcommand) => subcommand.option('--tree', 'show a tree by server and URI path'),
   )
   server(
     'prompts [target]',
@@ -172,8 +172,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'call <target> <tool> [key=value...]',
     'Call a tool',
     async () => (await import('../commands/call.ts')).call,
-    (made) =>
-      withContentOptions(made)
+    (subcommand) =>
+      withContentOptions(subcommand)
         .option('--args <json>', 'arguments as a JSON object, @file or - for stdin; sent without validation')
         .option(
           '--park',
@@ -185,14 +185,18 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'read <target> <uri>',
     'Read a resource',
     async () => (await import('../commands/read.ts')).read,
-    (made) => withContentOptions(made).option('-o, --output-file <file>', 'write the contents to a file'),
+    (subcommand) =>
+      withContentOptions(subcommand).option('-o, --output-file <file>', 'write the contents to a file'),
   )
   server(
     'prompt <target> <name> [key=value...]',
     'Get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
-    (made) =>
-      withContentOptions(made).option('--preview', 'show what a model would get, with an estimate of tokens'),
+    (subcommand) =>
+      withContentOptions(subcommand).option(
+        '--preview',
+        'show what a model would get, with an estimate of tokens',
+      ),
   )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
@@ -247,8 +251,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'replay <id|file> [key=value...]',
     'Repeat a request of the log and compare the results',
     async () => (await import('../commands/replay.ts')).replay,
-    (made) =>
-      made
+    (subcommand) =>
+      subcommand
         .option('--edit', 'edit its arguments first')
         .option('--save <file>', 'save it with its result, to run it as a test'),
   )
@@ -256,8 +260,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     'respond <id>',
     'Answer a question in the inbox; if its program has exited, the call continues here',
     async () => (await import('../commands/respond.ts')).respond,
-    (made) =>
-      made
+    (subcommand) =>
+      subcommand
         .option(
           '--accept [key=value...]',
           'accept a form with these values, a URL, or an input with value=…; a secret is typed or read from stdin',
@@ -306,12 +310,12 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   )
     .argument(
       '[message...]',
-      'answer this message and leave: the answer goes to stdout, everything else to stderr',
+      'answer this message and exit: the answer goes to stdout, everything else to stderr',
     )
     .addHelpText('after', modelHelp)
     .option(
       '-p, --print',
-      'answer one message and leave; stdin, if it is no terminal, is appended to the message',
+      'answer one message and exit; stdin, if it is not a terminal, is appended to the message',
     )
     .option('--model <name>', 'provider/model, offline, or script:file.json; see below')
     .option('--root <folder...>', 'folders that servers may see after you agree')
@@ -339,8 +343,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     .option('--script', 'run the scripted planning conversation')
     .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
     .option('--record <file>', 'write the scripted conversation as an SVG picture')
-    .option('--web', 'hold the planning conversation in the browser; without it a terminal asks')
-    .option('--no-web', 'hold it in this terminal, without asking')
+    .option('--web', 'run the planning conversation in the browser; default: ask on a terminal')
+    .option('--no-web', 'run it in this terminal, without asking')
     .option('--no-open', 'with --web: print the login link only')
     .option('--json', 'with --web: print the login link as one line of JSON: {"url":"…"}')
     .action(async (options: StartOptions) => {

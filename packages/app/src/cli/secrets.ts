@@ -59,7 +59,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof McpError) || error.details['keychain'] === undefined) throw error
     if (error.message.includes('JACKFIELD_PASSPHRASE')) throw error
     const how =
-      'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you. Without JACKFIELD_KEYCHAIN=required, a system without a keychain keeps the key in a file of the data folder. What is sealed with the key in the keychain can only be read with it'
+      'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to the path of a key file, which is created if missing. Without JACKFIELD_KEYCHAIN=required, a system without a keychain stores the key in a file of the data folder. Data sealed with the key in the keychain can only be read with that key'
     throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error, details: error.details })
   }
 }

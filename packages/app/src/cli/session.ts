@@ -322,14 +322,14 @@ function writeEvent(
     else output.note(line)
   }
   if (event.type === 'trust' && event.accepted !== undefined) {
-    const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
+    const head = `! ${oneLine(event.server)} changed its definitions since it was last started like this:`
     output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
   }
   if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`, event.fixes)
   if (event.type === 'sampling') {
     const { server, model } = event
     output.note(
-      `${oneLine(server)} asked for a model's answer: the built-in planner (${oneLine(model)}) gave it, without network or cost.`,
+      `${oneLine(server)} requested a model response: the built-in planner (${oneLine(model)}) gave it, without network access or cost.`,
     )
   }
   if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
@@ -408,20 +408,20 @@ async function cannotConnect(
   target: Target,
   { reason, fixes, error }: Extract<ConnectionState, { fixes: readonly Fix[] }>,
   { era, revision, timeout }: SessionOptions,
-  said: readonly string[],
+  stderrLines: readonly string[],
   io: Io,
 ): Promise<CliError> {
   const asked = revision === undefined ? era : revision
   const option = revision === undefined ? '--era' : '--revision'
   const isAsked = error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
   const why = isAsked
-    ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
+    ? `it does not support ${option} ${asked}. Omit ${option} to negotiate a revision.`
     : error?.code === 'TIMEOUT'
       ? timeout === undefined
         ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
         : `it did not answer within ${timeout} s (--timeout)`
       : plain(error?.message ?? reason)
-  const last = plain(said.join('')).trim().split('\n').slice(-8)
+  const last = plain(stderrLines.join('')).trim().split('\n').slice(-8)
   // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
   const stderr =
     last[0] === '' || why.includes('It wrote to stderr: ')
@@ -433,7 +433,7 @@ async function cannotConnect(
     ? ''
     : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target)
       ? "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
-      : await wantedVariables(target, `${why}\n${said.join('')}`, io)
+      : await wantedVariables(target, `${why}\n${stderrLines.join('')}`, io)
   // No connection was attempted: access to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
@@ -447,10 +447,7 @@ function isUnconfiguredUrl({ config, server }: Target): boolean {
   return config === undefined && 'url' in server
 }
 
-/**
- * What of the fixes of a server can be done with the target of this command: a server that is not configured has no entry to
- * correct, and commands know it by its URL.
- */
+/** The fixes that this command can offer. An unconfigured server has no entry to correct, and commands refer to it by its URL. */
 function fixesHere({ config, server }: Target, fixes: readonly Fix[]): readonly Fix[] {
   if (config !== undefined) return fixes
   if (!('url' in server)) return []
@@ -474,11 +471,10 @@ async function wantedVariables({ server, config }: Target, text: string, { env }
   const words = new Set(text.match(/\b[A-Za-z_]\w{2,}\b/g) ?? [])
   const wanted = Object.keys(env).filter((name) => words.has(name) && !given.has(name))
   if (wanted.length === 0) return ''
-  const which = wanted.length === 1 ? 'it was' : 'they were'
-  const head = `\nIt named ${wanted.join(', ')} of your environment, which ${which} not given.`
+  const head = `\nIts output names ${wanted.join(', ')}, set in your environment but not passed to it.`
   if (config === undefined) {
-    return `${head} Give with: ${wanted.map((name) => `--env ${name}`).join(' ')}`
+    return `${head} Pass with: ${wanted.map((name) => `--env ${name}`).join(' ')}`
   }
   const entries = wanted.map((name) => `"${name}": "\${${name}}"`).join(', ')
-  return `${head} Give in the config with: "env": { ${entries} }`
+  return `${head} Pass in the config with: "env": { ${entries} }`
 }

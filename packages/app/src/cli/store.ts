@@ -40,7 +40,7 @@ function isXdg({ env }: Pick<Io, 'env'>): boolean {
 
 function whyNoFolder(path: string): string | undefined {
   try {
-    return statSync(path).isDirectory() ? undefined : 'it is no folder'
+    return statSync(path).isDirectory() ? undefined : 'it is not a folder'
   } catch (error) {
     return whyUnreadable(error)
   }

@@ -43,7 +43,7 @@ export interface TargetOptions extends ConfigChoice {
   env?: string[]
 }
 
-/** Advice for a user without a configured server. */
+/** Advice for a user who has no configured server. */
 export const serverHints = `Try the servers that come along:  jackfield start
 Add one:                          jackfield install <name or URL>, or: jackfield install -- <command>
 Take those of other applications: jackfield config import`
@@ -103,7 +103,7 @@ async function splitName(
   return { name: given }
 }
 
-/** The part of `server.tool` that would be the server, where no server has all of it as its name. */
+/** The server part of `server.tool`, when no server has the whole as its name. */
 function serverIn(given: string): string {
   return /^(.+?)(?:[.]|__)[^.]+$/.exec(given)?.[1] ?? given
 }
@@ -119,7 +119,7 @@ export function variablesOf(
       words.map((word) => {
         const [, name, value] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? []
         if (name === undefined)
-          throw usageError(`--env ${oneLine(word)} names no variable. Write NAME=value, or NAME.`)
+          throw usageError(`--env ${oneLine(word)} has no variable name. Write NAME=value, or NAME.`)
         return [name, value ?? bare(name)]
       }),
     )
@@ -130,7 +130,7 @@ function valueHere(name: string, { env }: Pick<Io, 'env'>): string {
   const value = env[name]
   if (value !== undefined) return value
   throw usageError(
-    `--env ${oneLine(name)}: it is not set here. Set it first, or write --env ${oneLine(name)}=value.`,
+    `--env ${oneLine(name)}: it is not set in your environment. Set it first, or write --env ${oneLine(name)}=value.`,
   )
 }
 
@@ -209,7 +209,7 @@ function urlTarget(text: string, headers: string[]): Target {
   if (url === null) throw usageError(`"${text}" is not a valid URL.`)
   const entries = headers.map((header) => {
     const colon = header.indexOf(':')
-    if (colon < 1) throw usageError(`"${header}" is no header. Write --header 'Name: value'.`)
+    if (colon < 1) throw usageError(`"${header}" is not a header. Write --header 'Name: value'.`)
     return [header.slice(0, colon).trim(), header.slice(colon + 1).trim()] as const
   })
   return {

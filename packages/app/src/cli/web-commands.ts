@@ -31,12 +31,9 @@ export function addWebCommands(
     .option('--oidc <issuer>', 'with --public: the OpenID issuer where they sign in')
     .option(
       '--client-id <id>',
-      'the client that the issuer knows, with the redirect URI <origin>/oidc/callback',
+      'client id registered at the issuer, with the redirect URI <origin>/oidc/callback',
     )
-    .option(
-      '--client-secret-file <file>',
-      'file with the secret of that client; without it, it is a public one',
-    )
+    .option('--client-secret-file <file>', 'file with the client secret; omit for a public client')
     .addOption(
       new Option(
         '--allow <who>',
@@ -46,10 +43,10 @@ export function addWebCommands(
     .addOption(
       new Option(
         '--listen <address>',
-        'where the proxy connects: the path of a Unix socket (mode 0660), or a port of 127.0.0.1',
+        'address for the proxy: the path of a Unix socket (mode 0660), or a port of 127.0.0.1',
       ).argParser(listenAddress),
     )
-    .option('--apps-domain <domain>', 'domain below which apps of servers have names of their own')
+    .option('--apps-domain <domain>', 'domain whose subdomains serve the apps of servers')
     .addOption(
       new Option('--session <hours>', 'how long a sign-in lasts; default 8').argParser(wholeNumber(720)),
     )

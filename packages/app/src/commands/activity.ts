@@ -23,7 +23,7 @@ export async function activity(options: ActivityOptions, io: Io, output: Output)
     const { palette } = output
     const heading = palette.dim(store)
     if (rows.length > 0) return `${heading}\n${activityTable(rows, output, { long: true })}`
-    return `${heading}\nNothing is recorded${server === undefined ? '' : ` of a server "${server}"`}.`
+    return `${heading}\nNothing is recorded${server === undefined ? '' : ` for server "${server}"`}.`
   })
   return ExitCode.done
 }

@@ -30,7 +30,9 @@ export interface CallOptions extends ServerOptions, ContentOptions {
 export async function call(context: CommandContext<CallOptions>): Promise<ExitCode> {
   const { options, io, output } = context
   if (options.park === true && options.answers !== undefined) {
-    throw usageError('--answers answers questions, --park leaves them to be answered. Give one of them.')
+    throw usageError(
+      '--answers answers questions from a file, --park leaves them in the inbox. Give only one of them.',
+    )
   }
   const line = progressLine(io.stderr)
   let isAsking = false
@@ -57,7 +59,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const args = await completed(argumentsOf(entry.tool, named, options), entry.tool, session, context)
   if (options.args === undefined) {
     for (const key of unnamedArguments(args, entry.tool.inputSchema))
-      output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
+      output.note(`! ${oneLine(name)} has no argument "${oneLine(key)}" in its schema. It is sent anyway.`)
   }
   let asked = false
   const off = client.subscribe('inbox', {
@@ -67,9 +69,9 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   })
   const never = new AbortController().signal
   // Interrupting a suspended call leaves its question in the inbox; stopping the call would withdraw the question.
-  const leave = (): void => void session.host?.close()
-  if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
-  if (park !== undefined && io.signal.aborted) leave()
+  const closeHost = (): void => void session.host?.close()
+  if (park !== undefined) io.signal.addEventListener('abort', closeHost, { once: true })
+  if (park !== undefined && io.signal.aborted) closeHost()
   const request = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' } as const
   const { result, denied, decision, error, suspended } = await finished(
     session,
@@ -86,7 +88,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
       off()
       line.clear()
     })
-    .finally(() => io.signal.removeEventListener('abort', leave))
+    .finally(() => io.signal.removeEventListener('abort', closeHost))
   if (suspended === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (io.signal.aborted && park !== undefined && error !== undefined)
@@ -143,13 +145,13 @@ function answerHints(tool: string, kind: string, { answers, park }: CallOptions)
   if (answers !== undefined)
     return `${head} the answers file has no "${kind}". Add it: jackfield help options`
   if (park === true)
-    return `${head} the inbox does not take that. Run this in a terminal, or give --answers FILE`
+    return `${head} the inbox does not accept it. Run this in a terminal, or give --answers FILE`
   return `${head} no person can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal`
 }
 
 function withReason({ rule, author }: Decision): string {
   return rule === 'default'
-    ? 'your config denies whatever no rule of it names'
+    ? 'your config denies calls that match no rule'
     : `rule "${oneLine(rule)}" forbids it (${oneLine(author ?? 'your config')})`
 }
 

@@ -78,7 +78,7 @@ export async function listConfig(
       const parts = [palette.dim(count)]
       if (rows.length > 0) parts.push(table(['SERVER', 'STATE', 'FROM', 'WHAT'], rows, output))
       else
-        parts.push('Name one in .mcp.json, or see those of your other applications: jackfield config import')
+        parts.push('Add one to .mcp.json, or list those of your other applications: jackfield config import')
       if (problems.length > 0) {
         parts.push('', palette.dim(`${problems.length} ${problems.length === 1 ? 'remark' : 'remarks'}`))
         for (const problem of problems)
@@ -153,7 +153,7 @@ export async function allowServer(
       .map(({ server, changed }) =>
         changed
           ? `${oneLine(server)} may be started from now on, as long as it does not change. Revoke this with: jackfield config forbid ${oneLine(server)}`
-          : `${oneLine(server)} may be started already.`,
+          : `${oneLine(server)} was already allowed to start.`,
       )
       .join('\n'),
   )
@@ -168,7 +168,7 @@ async function allowOne(name: string, isAddress: boolean, host: Host, output: Ou
   output.note(`  ${oneLine(command)}`)
   if (program !== undefined) output.note(`The program is: ${oneLine(program)}`)
   if (before !== undefined) output.note(`You agreed to this before:\n  ${oneLine(before)}`)
-  if (given.length > 0) output.note('It is given:')
+  if (given.length > 0) output.note('It receives:')
   for (const { name, value } of given) output.note(`  ${oneLine(`${name}=${value}`)}`)
   for (const finding of findings) output.note(`${finding.severity}: ${oneLine(finding.message)}`)
   await host.consents.allow(name, 'the command line')
@@ -199,7 +199,7 @@ export async function forbidServer(
       .map(({ server, forgotten }) =>
         forgotten === 0
           ? `You had not agreed to ${oneLine(server)}.`
-          : `${oneLine(server)} is asked about again before it is started.`,
+          : `${oneLine(server)} needs your approval again before it is started.`,
       )
       .join('\n'),
   )

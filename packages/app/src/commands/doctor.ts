@@ -45,15 +45,15 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     show(report.steps)
     reports.push(report)
   }
-  const ill = reports.filter(({ healthy }) => !healthy).length
+  const unhealthy = reports.filter(({ healthy }) => !healthy).length
   const verdict =
     reports.length === 0
       ? 'There are no servers to check.'
-      : ill === 0
+      : unhealthy === 0
         ? `No problems found${reports.length === 1 ? '' : ` with ${reports.length} servers`}.`
-        : `${ill} of ${reports.length} ${ill === 1 ? 'needs' : 'need'} your attention.`
-  output.result({ healthy: ill === 0, servers: reports }, () => `\n${verdict}`)
-  return ill === 0 ? ExitCode.done : ExitCode.cannotConnect
+        : `${unhealthy} of ${reports.length} ${unhealthy === 1 ? 'needs' : 'need'} your attention.`
+  output.result({ healthy: unhealthy === 0, servers: reports }, () => `\n${verdict}`)
+  return unhealthy === 0 ? ExitCode.done : ExitCode.cannotConnect
 }
 
 async function chosen(context: CommandContext): Promise<{

@@ -18,7 +18,7 @@ const maxFound = 200
 export async function find(context: CommandContext<FindOptions>): Promise<ExitCode> {
   const { words, options, output } = context
   const query = words.join(' ')
-  if (query.trim() === '') throw usageError('What for? Usage: jackfield find <words...>')
+  if (query.trim() === '') throw usageError('Which words? Usage: jackfield find <words...>')
   await using open = await openServers(context, ['resources', 'prompts'], {
     ...(options.server !== undefined && { only: options.server }),
   })
@@ -36,7 +36,7 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
   output.result(found, () => {
     if (matches.length === 0) {
       const all = lists.flat().length
-      return `No match among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is found once it was read.`
+      return `No match among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is searched once it has been read.`
     }
     const rows = matches.map(({ entry, content }) => {
       const { written, about } = entryTexts(entry)

@@ -39,7 +39,7 @@ export async function gateway(options: GatewayCommandOptions, io: Io, output: Ou
   if (http !== undefined && stdio === true) throw usageError('Choose one of --stdio and --http.')
   if (http === undefined) {
     for (const name of ['users', 'backplane', 'keys', 'health'] as const) {
-      if (options[name] !== undefined) throw usageError(`--${name} goes with --http.`)
+      if (options[name] !== undefined) throw usageError(`--${name} needs --http.`)
     }
   }
   const { config } = await readConfig(options, io, (text) => output.note(text))
@@ -58,7 +58,7 @@ async function overStdio(
   try {
     if (isInteractive(io))
       output.note(
-        'It speaks MCP here, to an application that starts it: see --http for others. Ctrl+C ends it.',
+        'Serving MCP on stdin and stdout, for an application that starts this command; for other clients, see --http. Ctrl+C ends it.',
       )
     const served = serveStdio(opened.server, { input: io.stdin, output: io.stdout })
     const stop = (): void => void served.close()
@@ -81,7 +81,7 @@ async function overHttp(
   const place = placeOf(http)
   const keys = options.keys === undefined ? undefined : await keysIn(options.keys)
   if (options.health !== undefined && !/^\/[\w./-]*[\w-]$/.test(options.health))
-    throw usageError(`"${options.health}" is no path. Write --health /healthz.`)
+    throw usageError(`"${options.health}" is not a path. Write --health /healthz.`)
   const backplaneUrl = options.backplane ?? (io.env[backplaneVariable] || undefined)
   if (backplaneUrl !== undefined && (keys === undefined || options.users === undefined))
     throw usageError(
@@ -116,7 +116,7 @@ async function overHttp(
   try {
     if (!/^(?:localhost|127\.|::1$)/.test(place.host))
       output.note(
-        `! ${oneLine(place.host)} is reached by other machines, and this is plain HTTP: tokens and everything else can be read on the way. Put a proxy with TLS in front of it, or listen on 127.0.0.1.`,
+        `! ${oneLine(place.host)} is reachable from other machines over plain HTTP: tokens and all other data can be read in transit. Put a proxy with TLS in front of it, or listen on 127.0.0.1.`,
       )
     output.note(`The gateway listens at ${front.url}. Ctrl+C ends it.`)
     if (options.users === undefined) output.note(`Clients send: Authorization: Bearer ${tokens[owner] ?? ''}`)
@@ -130,7 +130,7 @@ async function overHttp(
   } finally {
     if (backplane === undefined) await front.close()
     else {
-      output.note('Waits for requests that run. Ctrl+C again ends them.')
+      output.note('Waiting for running requests. Ctrl+C again ends them.')
       await front.drain()
       await backplane.close()
     }
@@ -212,7 +212,7 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
 function announce(host: Host, output: Output): void {
   for (const [server, state] of host.connections) {
     if ('fixes' in state)
-      noteWithFixes(output, `! ${oneLine(server)} is not there: ${oneLine(state.reason)}`, state.fixes)
+      noteWithFixes(output, `! ${oneLine(server)} is not available: ${oneLine(state.reason)}`, state.fixes)
   }
   output.note(`${host.tools().length} tools of ${host.connections.size} servers.`)
 }
@@ -221,7 +221,7 @@ function placeOf(text: string): { host: string; port: number } {
   const parts = /^(?:(\[[0-9a-fA-F:]+\]|[^:]+):)?(\d{1,5})$/.exec(text)
   const port = Number(parts?.[2])
   if (parts === null || port > 65_535) {
-    throw usageError(`"${text}" is no address. Write --http 127.0.0.1:8080; port 0 takes a free one.`)
+    throw usageError(`"${text}" is not an address. Write --http 127.0.0.1:8080; port 0 picks a free port.`)
   }
   return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
 }
@@ -229,20 +229,20 @@ function placeOf(text: string): { host: string; port: number } {
 /** The tokens of the users in a file, by name. */
 async function tokensIn(file: string): Promise<Record<string, string>> {
   const fault = (why: string): Error =>
-    usageError(`${file} ${why}. It holds one JSON object: { "ann": "a token of 16 characters or more" }.`)
+    usageError(`${file} ${why}. It must be one JSON object: { "ann": "a token of 16 characters or more" }.`)
   let users: unknown
   try {
     users = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
     throw fault(`cannot be read: ${whyUnreadable(error)}`)
   }
-  if (typeof users !== 'object' || users === null || Array.isArray(users)) throw fault('holds no object')
+  if (typeof users !== 'object' || users === null || Array.isArray(users)) throw fault('is not an object')
   const tokens: Record<string, string> = {}
   for (const [name, token] of Object.entries(users)) {
-    if (!userName.test(name)) throw fault(`names a user "${oneLine(name)}", which is no plain name`)
-    if (typeof token !== 'string') throw fault(`has no text as the token of ${name}`)
+    if (!userName.test(name)) throw fault(`has the invalid user name "${oneLine(name)}"`)
+    if (typeof token !== 'string') throw fault(`has a token of ${name} that is not a string`)
     tokens[name] = token
   }
-  if (Object.keys(tokens).length === 0) throw fault('names no user')
+  if (Object.keys(tokens).length === 0) throw fault('has no users')
   return tokens
 }

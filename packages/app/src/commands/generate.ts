@@ -92,16 +92,16 @@ async function sourceOf(kind: GeneratedKind, context: CommandContext<GenerateOpt
     const { tools, prompts, templates } = definitions
     if (tools.length + prompts.length + templates.length === 0) {
       refuseEmptyList(session, ['tool', 'prompt', 'template'])
-      throw nothing('nothing that code is generated for')
+      throw nothing('no tools, prompts or resource templates')
     }
     return clientSource(definitions, version)
   }
   const callable = definitions.tools.filter(isCallable)
   for (const { name } of definitions.tools.filter((tool) => !isCallable(tool)))
-    output.note(`! The tool ${oneLine(name)} is left out: a command line takes its name for an option.`)
+    output.note(`! The tool ${oneLine(name)} is left out: its name would be read as an option.`)
   if (callable.length === 0) {
     refuseEmptyList(session, ['tool'])
-    throw nothing('no tools that a command line can call')
+    throw nothing('no tools that can be subcommands')
   }
   return cliSource({ ...definitions, tools: callable }, version)
 }

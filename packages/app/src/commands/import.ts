@@ -31,7 +31,7 @@ export async function importServers(
   const own = userConfigFile(io.env, home)
   const present = await ownServers(own)
   const chosen = words.includes('all') ? found : words.map((name) => pick(name, found))
-  const taken: { name: string; from: string; secrets: string[] }[] = []
+  const imported: { name: string; from: string; secrets: string[] }[] = []
   const servers: Record<string, ServerConfig> = {}
   for (const { name, server, app } of chosen) {
     if (Object.hasOwn(present, name)) {
@@ -42,15 +42,17 @@ export async function importServers(
     const store = secretStore(io)
     for (const secret of secrets) await store.set(secret.name, secret.value)
     servers[name] = config
-    taken.push({ name, from: app, secrets: secrets.map((secret) => secret.name) })
+    imported.push({ name, from: app, secrets: secrets.map((secret) => secret.name) })
   }
-  if (taken.length > 0) await addServers(own, servers)
-  output.result({ file: own, imported: taken }, () =>
+  if (imported.length > 0) await addServers(own, servers)
+  output.result({ file: own, imported: imported }, () =>
     [
-      `${taken.length} ${taken.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
-      ...taken.map(({ name, from, secrets }) => {
+      `${imported.length} ${imported.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
+      ...imported.map(({ name, from, secrets }) => {
         const kept =
-          secrets.length === 0 ? '' : `; kept as secrets: ${secrets.map((item) => oneLine(item)).join(', ')}`
+          secrets.length === 0
+            ? ''
+            : `; stored as secrets: ${secrets.map((item) => oneLine(item)).join(', ')}`
         return `  ${oneLine(name)} from ${from}${kept}`
       }),
     ].join('\n'),
@@ -83,7 +85,7 @@ function pick(name: string, found: readonly DiscoveredServer[]): DiscoveredServe
   const different = others.find(({ server: { from: _other, ...other } }) => !isDeepStrictEqual(other, entry))
   if (different !== undefined)
     throw usageError(
-      `${first.app} and ${different.app} each have another "${oneLine(name)}". Copy the one you mean by hand.`,
+      `${first.app} and ${different.app} have different servers named "${oneLine(name)}". Copy the one you mean by hand.`,
     )
   return first
 }

@@ -125,10 +125,10 @@ export async function uninstall(
   output.result({ name, file, ...(folder !== undefined && { folder }), secrets }, () =>
     [
       `${oneLine(name)} is no longer in ${file}.`,
-      ...(folder === undefined ? [] : [`Its files are gone: ${folder}`]),
+      ...(folder === undefined ? [] : [`Removed its files: ${folder}`]),
       ...(secrets.length === 0
         ? []
-        : [`Its secrets are gone: ${secrets.map((one) => oneLine(one)).join(', ')}`]),
+        : [`Removed its secrets: ${secrets.map((one) => oneLine(one)).join(', ')}`]),
     ].join('\n'),
   )
   return ExitCode.done
@@ -152,17 +152,17 @@ async function planOf(
     return { plan: planForServer(name ?? nameOfCommand(command), server) }
   }
   if (options.env !== undefined)
-    throw usageError('--env is for a command after --. Use --set for what it asks for.')
+    throw usageError('--env is for a command after --. Use --set for the values it needs.')
   if (given === undefined || rest.length > 0)
     throw usageError(
-      'Install what? Give a name of the registry, a server.json, a .mcpb file, a URL, or -- command.',
+      'Which server? Give a name in the registry, a server.json, a .mcpb file, a URL, or -- command.',
     )
   if (/^https?:\/\//i.test(given)) {
     const url = URL.parse(given)
     if (url === null) throw usageError(`"${oneLine(given)}" is not a valid URL.`)
     if (bundleFile.test(url.pathname)) {
       throw usageError(
-        `${oneLine(given)} is the address of a bundle, and nothing says which checksum it should have. Download it, compare its checksum with the one its publisher gives, and install the file: jackfield install ./${oneLine(basename(url.pathname))}`,
+        `${oneLine(given)} is the address of a bundle without a known checksum. Download it, compare its checksum with the one its publisher gives, and install the file: jackfield install ./${oneLine(basename(url.pathname))}`,
       )
     }
     return { plan: planForServer(name ?? url.hostname, { url: given }) }
@@ -177,7 +177,7 @@ async function planOf(
   const [, own = given, wanted] = /^(.+?)@([^@/]+)$/.exec(given) ?? []
   if (!own.includes('/')) {
     throw usageError(
-      `"${oneLine(own)}" is no full name. Find it with: jackfield registry search ${oneLine(own)}`,
+      `"${oneLine(own)}" is not a full name. Find it with: jackfield registry search ${oneLine(own)}`,
     )
   }
   const registry = createRegistry(registryOptions(options, io))
@@ -185,7 +185,7 @@ async function planOf(
     signal: io.signal,
     ...(wanted !== undefined && { version: wanted }),
   })
-  if (server.status === 'deleted') throw usageError(`${oneLine(own)} was taken out of the registry.`)
+  if (server.status === 'deleted') throw usageError(`${oneLine(own)} was deleted from the registry.`)
   return published(server.document, options, io)
 }
 
@@ -252,7 +252,7 @@ function valuesSet(plan: InstallPlan, options: InstallOptions): Record<string, s
     const [, id, value] = /^([^=]+)=(.*)$/s.exec(word) ?? []
     const need = plan.needs.find((one) => one.id === id)
     if (id === undefined || value === undefined || need === undefined)
-      throw usageError(`--set ${oneLine(word)} is none of: ${plan.needs.map((one) => one.id).join(', ')}`)
+      throw usageError(`--set ${oneLine(word)} is not one of: ${plan.needs.map((one) => one.id).join(', ')}`)
     if (need.secret !== undefined)
       throw usageError(
         `${oneLine(id)} is a secret and does not belong on a command line. Run: jackfield secret set ${oneLine(need.secret)}`,
@@ -274,7 +274,7 @@ async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<Readonl
     if (!(error instanceof McpError)) throw error
     throw new CliError(
       ExitCode.toolError,
-      `Nothing was installed: ${oneLine(name)} takes secrets (${wanted.join(', ')}), and there is no place to keep them. ${error.message}`,
+      `Nothing was installed: ${oneLine(name)} needs secrets (${wanted.join(', ')}), and there is no store for them. ${error.message}`,
       { cause: error, code: error.code },
     )
   }
@@ -389,5 +389,5 @@ function documentIn(text: string, file: string): Record<string, unknown> {
   } catch {
     // Printed below.
   }
-  throw usageError(`${file} is no server.json: it holds no JSON object.`)
+  throw usageError(`${file} is not a server.json: it is not a JSON object.`)
 }

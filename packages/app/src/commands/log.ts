@@ -141,7 +141,7 @@ async function viewOf(
 function nothing({ filter = '' }: TraceQuery): string {
   return filter === ''
     ? 'The log is empty. Call something first, for example: jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything'
-    : `Nothing in the log matches ${oneLine(filter)}. Take conditions away to see more.`
+    : `Nothing in the log matches ${oneLine(filter)}. Remove conditions to see more.`
 }
 
 /** One event by its number, or by `#` and the number of its activity row. */
@@ -150,7 +150,7 @@ async function one(client: HostClient, word: string, output: Output): Promise<vo
   const [first] = word.startsWith('#') ? await client.call('trace.list', { filter: `row:${number}` }) : []
   const id = word.startsWith('#') ? first?.id : number
   const event = id === undefined ? null : await client.call('trace.get', { id })
-  if (event === null) throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
+  if (event === null) throw usageError(`There is no ${word} in the log. jackfield log lists all events.`)
   output.result(event, () => wholeEvent(event, output))
 }
 
@@ -188,7 +188,8 @@ export async function exportLog(
   if (format === undefined)
     throw usageError(`Which format? Usage: jackfield log export <${formats.join('|')}> [filter...]`)
   const wanted = formats.find((known) => known === format)
-  if (wanted === undefined) throw usageError(`"${format}" is no format. There are ${formats.join(', ')}.`)
+  if (wanted === undefined)
+    throw usageError(`"${format}" is not a format. Formats are ${formats.join(', ')}.`)
   await using host = storeHost(storeFile(options.store, io))
   return await readable(async () => {
     const pieces = host.trace.export(wanted, { filter: filterOf(words) })
@@ -254,7 +255,7 @@ export async function diff(
   const changes = recordingChanges(recordingIn(a, io), recordingIn(b, io))
   output.result(changes, () => {
     if (changes.length === 0)
-      return output.palette.green('✓ Both hold the same requests with the same answers.')
+      return output.palette.green('✓ Both have the same requests with the same results.')
     const blocks = changes.map(({ server, method, params, only, changes: places }) => {
       const { _meta: _, ...given } = params
       const head = `${output.palette.bold(oneLine(`${server}: ${method}`))} ${oneLine(JSON.stringify(given), 100)}`

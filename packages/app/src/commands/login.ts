@@ -69,9 +69,9 @@ function signedOut(server: string, revocation: Revocation): string {
     case 'revoked':
       return `${message} The tokens are revoked.`
     case 'unsupported':
-      return `${message} ${plain(revocation.issuer)} offers no revocation, so the tokens stay good there until they run out.`
+      return `${message} ${plain(revocation.issuer)} does not support revocation, so the tokens stay valid there until they expire.`
     case 'failed':
-      return `${message} The tokens could not be revoked: ${plain(revocation.reason)}. They are gone here, and stay good there until they run out; to end them now, do so at ${plain(revocation.issuer)}.`
+      return `${message} The tokens could not be revoked: ${plain(revocation.reason)}. They are deleted here, but stay valid at the issuer until they expire; to revoke them now, go to ${plain(revocation.issuer)}.`
   }
 }
 

@@ -37,7 +37,7 @@ function meterText(meter: ToolMeter, options: TableOptions): string {
     '',
     meter.why,
     palette.dim(
-      `Tokens are estimated, of a context of ${meter.contextTokens}: one for every 3.5 bytes of a definition.`,
+      `Tokens are estimated at one per 3.5 bytes of a definition, in a context of ${meter.contextTokens}.`,
     ),
   ].join('\n')
 }

@@ -96,7 +96,7 @@ function explanation(what: string, explained: PolicyExplanation, { palette }: Ou
   for (const rule of matched) {
     facts.push(['', `${verdictText(rule.verdict)}  ${oneLine(rule.id)}: ${aboutRule(rule)}`])
   }
-  facts.push(['answers', grants.length === 0 ? 'none is remembered' : `${grants.length} remembered`])
+  facts.push(['decisions', grants.length === 0 ? 'none is remembered' : `${grants.length} remembered`])
   for (const grant of grants) {
     facts.push(['', `${verdictText(grant.verdict)}  ${grant.scope}: ${aboutGrant(grant)}`])
   }
@@ -143,7 +143,7 @@ function ruleFrom(text: string, io: Io): PolicyRule {
     const faults = error.problems.map(
       ({ path, message }) => `${path.replace('jackfield.rules[0]', 'rule')} ${message}`,
     )
-    throw usageError(`The rule cannot be followed: ${faults.join('; ')}`)
+    throw usageError(`The rule is invalid: ${faults.join('; ')}`)
   }
   throw usageError('The rule must be a JSON object such as {"verdict":"deny","tool":"delete_*"}.')
 }
@@ -156,7 +156,9 @@ function previewed(
 ): string {
   const { matched, considered, uncertain } = preview
   const unsure =
-    uncertain === 0 ? '' : ` ${uncertain} more are undecided: their arguments were too long to keep.`
+    uncertain === 0
+      ? ''
+      : ` ${uncertain} more could not be checked: their arguments were too long to be recorded.`
   const counts = `It would have matched ${matched.length} of ${considered} calls of the last ${days} days.${unsure}`
   const heading = `${verdictText(rule.verdict)}  ${aboutRule(rule)}`
   if (matched.length === 0) return `${heading}\n${counts}`
@@ -183,7 +185,7 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
   output.result({ store, grants: list }, () => {
     const { palette, columns } = output
     if (list.length === 0) {
-      return `${palette.dim(store)}\nNo answers are remembered. Answers to questions about calls can be: choose "and remember…".`
+      return `${palette.dim(store)}\nNo decisions are remembered. To remember one, choose "and remember…" when you are asked about a call.`
     }
     const now = Date.now()
     const rows = list.map((grant) => [
@@ -193,7 +195,7 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
       ago(grant.at, now),
       aboutGrant(grant),
     ])
-    const count = `${list.length} ${list.length === 1 ? 'answer' : 'answers'}; jackfield policy revoke <id> takes one back.`
+    const count = `${list.length} ${list.length === 1 ? 'decision' : 'decisions'}; jackfield policy revoke <id> revokes one.`
     return `${palette.dim(store)}\n${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(count)}`
   })
   return ExitCode.done
@@ -207,15 +209,17 @@ export async function revoke(
   output: Output,
 ): Promise<ExitCode> {
   if (id === undefined)
-    throw usageError('Which answer? Usage: jackfield policy revoke <id>; jackfield policy grants lists them.')
+    throw usageError(
+      'Which decision? Usage: jackfield policy revoke <id>; jackfield policy grants lists them.',
+    )
   const store = storeFile(options.store, io)
   await using host = storeHost(store)
   const fitting = host.policy.grants().filter((grant) => grant.id.startsWith(id))
   const [grant, ...others] = fitting
   if (grant === undefined)
-    throw usageError(`No answer has the id "${id}". jackfield policy grants lists them.`)
+    throw usageError(`No decision has the id "${id}". jackfield policy grants lists them.`)
   if (others.length > 0)
-    throw usageError(`${fitting.length} answers have ids that begin with "${id}". Write more of it.`)
+    throw usageError(`${fitting.length} decisions have ids that begin with "${id}". Write more of it.`)
   host.policy.revoke(grant.id)
   output.result(
     { store, revoked: grant },

@@ -36,7 +36,7 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
       { signal: io.signal },
     )
     output.result(preview, () => resourcePreview(preview, output.palette))
-    if (preview.withheld !== undefined) output.note(`No model is given it: ${preview.withheld}.`)
+    if (preview.withheld !== undefined) output.note(`Not given to a model: ${preview.withheld}.`)
     return ExitCode.done
   }
   const result = await finished(session, { kind: 'read', server: session.server, uri }, io.signal)

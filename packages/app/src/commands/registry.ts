@@ -30,7 +30,7 @@ export async function searchRegistry(
     const heading = output.palette.dim(
       `${servers.length} ${servers.length === 1 ? 'server' : 'servers'} in ${registry.url}`,
     )
-    if (servers.length === 0) return `${heading}\nNothing fits. Try fewer words: names are searched.`
+    if (servers.length === 0) return `${heading}\nNo match. Try fewer words: only names are searched.`
     const rows = servers.map(({ name, version, kinds, description }) => [
       oneLine(name),
       oneLine(version),

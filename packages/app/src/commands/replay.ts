@@ -91,7 +91,7 @@ async function changed(
   const edited = await editJson<Record<string, unknown>>(args, {
     prompter,
     env: io.env,
-    read: (value) => (isRecord(value) ? { value } : { problem: 'Arguments are a JSON object.' }),
+    read: (value) => (isRecord(value) ? { value } : { problem: 'Arguments must be a JSON object.' }),
   })
   if (edited === cancelled) throw new CliError(ExitCode.interrupted, 'Nothing was sent.')
   return { ...request, arguments: edited }
@@ -108,13 +108,13 @@ function shown({ request, result, denied, changes }: Replay, output: CommandCont
   const head = `${palette.bold(oneLine(`${method} ${target} of ${server}`))} ${oneLine(JSON.stringify(args), 200)}`
   const text = resultText(result, output)
   if (denied) return [head, text, palette.red('✗ It was not called.')].join('\n')
-  if (changes === undefined) return [head, text, palette.dim('What it gave before is not known.')].join('\n')
+  if (changes === undefined) return [head, text, palette.dim('The previous result is not known.')].join('\n')
   if (changes.length === 0) return [head, text, palette.green('✓ The same result as before.')].join('\n')
   const count = `${changes.length} ${changes.length === 1 ? 'place' : 'places'}`
   return [
     head,
     text,
-    palette.red(`✗ Another result than before, in ${count}:`),
+    palette.red(`✗ The result differs from the previous one in ${count}:`),
     ...changeLines(changes, output),
   ].join('\n')
 }
@@ -135,7 +135,7 @@ function readSaved(file: string, io: Io): ReplayRequest {
   const path = resolve(io.cwd, file)
   if (!existsSync(path)) throw usageError(`"${file}" is neither the number of an event nor a file.`)
   const wrong = (why: string): never => {
-    throw usageError(`${path} is no saved request: ${why}. Make one with: jackfield replay ID --save FILE`)
+    throw usageError(`${path} is not a saved request: ${why}. Make one with: jackfield replay ID --save FILE`)
   }
   let value: unknown
   try {
@@ -143,7 +143,7 @@ function readSaved(file: string, io: Io): ReplayRequest {
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }
-  if (!isRecord(value) || value['format'] !== 'jackfield-replay') return wrong('"format" says something else')
+  if (!isRecord(value) || value['format'] !== 'jackfield-replay') return wrong('"format" has another value')
   const { server, target, arguments: args, result } = value
   const method = methods.find((known) => known === value['method'])
   if (method === undefined || typeof server !== 'string' || typeof target !== 'string' || !isRecord(args))

@@ -43,7 +43,7 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   if (id === undefined) throw usageError('Which question? jackfield inbox lists them.')
   if (others.length > 0) {
     throw usageError(
-      `"${oneLine(others.join(' '))}" says nothing. Write the answer after --accept, as key=value.`,
+      `"${oneLine(others.join(' '))}" is not an answer. Write the answer after --accept, as key=value.`,
     )
   }
   await using host = storeHost(storeFile(options.store, io))
@@ -75,7 +75,7 @@ function noteRestart({ question }: InboxItem, { server }: Target, output: Output
   const { server: name, tool } = question.cause
   const call = tool === undefined ? 'the call' : `the call of ${oneLine(tool)}`
   output.note(
-    `! ${oneLine(name)} ended since it asked, and was restarted. If it rejects the answer, ${call} can be made again with what you enter here.`,
+    `! ${oneLine(name)} was restarted since it asked. If it rejects the answer, ${call} can be repeated with the values you enter here.`,
   )
 }
 
@@ -96,8 +96,8 @@ async function continueCall(
     output,
   )
   const host = ownHost(session)
-  const leave = (): void => void host.close()
-  io.signal.addEventListener('abort', leave, { once: true })
+  const closeHost = (): void => void host.close()
+  io.signal.addEventListener('abort', closeHost, { once: true })
   try {
     io.signal.throwIfAborted()
     if (item.state === 'open') {
@@ -126,7 +126,7 @@ async function continueCall(
     )
     return ExitCode.done
   } finally {
-    io.signal.removeEventListener('abort', leave)
+    io.signal.removeEventListener('abort', closeHost)
   }
 }
 

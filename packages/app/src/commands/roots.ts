@@ -27,7 +27,7 @@ export interface RootsContext {
   options: Pick<RootsOptions, 'name'>
 }
 
-type Verb = (words: readonly string[], desk: RootsContext) => Promise<void>
+type Verb = (words: readonly string[], context: RootsContext) => Promise<void>
 
 /** The verbs of `jackfield roots`. None of them starts a server. */
 export const rootsVerbs = {
@@ -81,8 +81,8 @@ export const rootsVerbs = {
     const excluded = await client.call('roots.excluded', {})
     output.result({ excluded }, () =>
       done
-        ? `${oneLine(pattern)} is no longer left out.`
-        : `There is no such pattern. There are: ${
+        ? `${oneLine(pattern)} is no longer excluded.`
+        : `There is no such pattern. Patterns are: ${
             excluded.map((each) => oneLine(each)).join(', ') || 'none'
           }`,
     )
@@ -109,7 +109,7 @@ export const rootsVerbs = {
     output.result({ server, roots }, () =>
       roots.length === 0
         ? `There is no folder to share with ${oneLine(server)}. Open one with: jackfield roots add <folder>`
-        : `${oneLine(server)} may know: ${roots.map(({ uri }) => pathOf(uri)).join(', ')}`,
+        : `${oneLine(server)} may see: ${roots.map(({ uri }) => pathOf(uri)).join(', ')}`,
     )
   },
   deny: async (words, { client, output }) => {
@@ -122,8 +122,8 @@ export const rootsVerbs = {
     const forgotten = await client.call('roots.forget', { server })
     output.result({ server, forgotten }, () =>
       forgotten
-        ? `You are asked again when ${oneLine(server)} wants to know.`
-        : `Nothing was decided about ${oneLine(server)}.`,
+        ? `You will be asked again when ${oneLine(server)} requests folders.`
+        : `There was no decision about ${oneLine(server)}.`,
     )
   },
 } satisfies Record<string, Verb>
@@ -171,7 +171,7 @@ function overview(
     )
   }
   if (excluded.length > 0)
-    parts.push('', `${palette.dim('left out:')} ${excluded.map((each) => oneLine(each)).join('  ')}`)
+    parts.push('', `${palette.dim('excluded:')} ${excluded.map((each) => oneLine(each)).join('  ')}`)
   if (serverRoots.length > 0) {
     const rows = serverRoots.map(({ server, state, roots: known, asks, asked }) => [
       oneLine(server, 30),
@@ -197,10 +197,10 @@ function advice(
   const names = requesting.map(({ server }) => oneLine(server)).join(', ')
   const program = requesting.find(({ server }) => 'command' in (servers[server] ?? {}))
   return [
-    `${palette.yellow('!')} ${names} still ${requesting.length === 1 ? 'asks' : 'ask'} for folders. Revision 2026-07-28 of the protocol deprecates that.`,
+    `${palette.yellow('!')} ${names} still ${requesting.length === 1 ? 'requests' : 'request'} roots, which revision 2026-07-28 of the protocol deprecates.`,
     program === undefined
-      ? '  Look whether the server takes folders as arguments of its tools instead.'
-      : `  Look whether it takes folders as arguments instead, in the configuration of ${oneLine(program.server)}: "args": [..., "\${workspaceFolder}"]`,
+      ? '  Check whether the server accepts folders as tool arguments instead.'
+      : `  Check whether it accepts folders as command line arguments instead, in the configuration of ${oneLine(program.server)}: "args": [..., "\${workspaceFolder}"]`,
   ]
 }
 

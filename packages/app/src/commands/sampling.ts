@@ -33,7 +33,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
     const now = Date.now()
     const used =
       usage.length === 0
-        ? 'No server asked a model in the last 24 hours. Set limits under "sampling" in the "jackfield" section of the config.'
+        ? 'No server used a model in the last 24 hours. Set limits under "sampling" in the "jackfield" section of the config.'
         : table(
             ['SERVER', 'LAST MINUTE', 'LAST 24 H', 'TOKENS', 'MONEY', 'UNREVIEWED', 'LAST'],
             usage.map((row) => usageRow(row, now)),
@@ -42,7 +42,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
     const passing =
       grants.length === 0
         ? 'You are asked about every request.'
-        : `${palette.bold(`Passes without asking: ${grants.length}`)}\n${table(
+        : `${palette.bold(`Passes without review: ${grants.length}`)}\n${table(
             ['SERVER', 'WHAT', 'SCOPE', 'SINCE', 'REVOKE WITH'],
             grants.map((grant) => grantRow(grant, now)),
             output,
@@ -65,9 +65,9 @@ export async function revokeSampling(
   await using host = opened(await configOf(options, io, output), store, [])
   const known = host.sampling.grants().flatMap((grant) => (grant.id?.startsWith(id) ? [grant.id] : []))
   const [found] = known
-  if (known.length > 1) throw usageError(`"${id}" begins several ids. Write more of it.`)
+  if (known.length > 1) throw usageError(`Several ids begin with "${id}". Write more of it.`)
   if (found === undefined || !host.sampling.revoke(found)) {
-    throw usageError(`Nothing that passes has the id "${id}". jackfield sampling lists them.`)
+    throw usageError(`No permission has the id "${id}". jackfield sampling lists them.`)
   }
   output.result({ revoked: found }, () => 'You are asked again.')
   return ExitCode.done

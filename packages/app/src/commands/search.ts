@@ -15,7 +15,7 @@ const maxFound = 1_000
 export async function search(context: CommandContext<SearchOptions>): Promise<ExitCode> {
   const { words, options, output } = context
   const query = words.join(' ')
-  if (query.trim() === '') throw usageError('What for? Usage: jackfield search <words...>')
+  if (query.trim() === '') throw usageError('Which words? Usage: jackfield search <words...>')
   await using open = await openServers(context, ['tools'], {
     ...(options.server !== undefined && { only: options.server }),
   })
@@ -27,7 +27,7 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
   output.result({ total, matches: found }, () => {
     const { palette } = output
     if (found.length === 0) {
-      return `None of ${count(all, 'tool')} of ${count(ready.length, 'server')} fits. jackfield tools lists them.`
+      return `None of ${count(all, 'tool')} of ${count(ready.length, 'server')} matches. jackfield tools lists them.`
     }
     const rows = found.map(({ server, tool }) => [
       oneLine(tool.name),

@@ -28,8 +28,8 @@ export async function setSecret(
   const store = secretStore(io)
   await store.set(name, value)
   if (value.length < minRedacted)
-    output.note(`It has fewer than ${minRedacted} characters, so it is not blanked in logs and results.`)
-  output.result({ name, kept: store.kind }, () => `${oneLine(name)} is kept in ${store.kind}.`)
+    output.note(`It has fewer than ${minRedacted} characters, so it is not redacted in logs and results.`)
+  output.result({ name, kept: store.kind }, () => `${oneLine(name)} is stored in ${store.kind}.`)
   return ExitCode.done
 }
 
@@ -61,8 +61,8 @@ export async function removeSecret(
   const [name] = words
   if (name === undefined) throw usageError('Which secret? jackfield secret list shows their names.')
   if (!(await forget(name, io)))
-    throw usageError(`There is no secret "${oneLine(name)}". jackfield secret list shows those there are.`)
-  output.result({ name, removed: true }, () => `${oneLine(name)} is gone.`)
+    throw usageError(`There is no secret "${oneLine(name)}". jackfield secret list shows their names.`)
+  output.result({ name, removed: true }, () => `${oneLine(name)} was removed.`)
   return ExitCode.done
 }
 
@@ -84,10 +84,11 @@ export async function valueFor(name: string, io: Io): Promise<string> {
       message: `The value of ${oneLine(name)}`,
       signal: io.signal,
     })
-    if (typeof typed !== 'string' || typed === '') throw new CliError(ExitCode.toolError, 'Nothing was kept.')
+    if (typeof typed !== 'string' || typed === '')
+      throw new CliError(ExitCode.toolError, 'Nothing was stored.')
     return typed
   }
   const piped = (await text(io.stdin)).replace(/\r?\n$/, '')
-  if (piped === '') throw usageError('Nothing came in. Pipe the value in, or run this in a terminal.')
+  if (piped === '') throw usageError('stdin was empty. Pipe the value in, or run this in a terminal.')
   return piped
 }

@@ -18,7 +18,7 @@ export async function serveRecording(
   const chosen = name ?? (names.length === 1 ? names[0] : undefined)
   if (chosen === undefined)
     throw usageError(
-      `The recording holds ${names.length} servers. Name one of them: ${oneLine(names.join(', '))}.`,
+      `The recording has ${names.length} servers. Name one of them: ${oneLine(names.join(', '))}.`,
     )
   const server = Object.hasOwn(servers, chosen) ? servers[chosen] : undefined
   if (server === undefined)

@@ -66,7 +66,7 @@ async function startServerOf(id: string, { client }: OpenHost, io: Io): Promise<
   const tasks = await client.call('tasks.list', {})
   const task = tasks.find((one) => one.id === id)
   if (task === undefined)
-    throw usageError(`There is no task "${oneLine(id)}". jackfield tasks lists those that there are.`)
+    throw usageError(`There is no task "${oneLine(id)}". jackfield tasks lists all tasks.`)
   if (!task.followed) await client.call('servers.start', { servers: [task.server] }, { signal: io.signal })
 }
 

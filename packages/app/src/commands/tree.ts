@@ -12,7 +12,7 @@ export async function tree(context: CommandContext): Promise<ExitCode> {
   await using _ = open
   const servers = await open.client.call('library.tree', {})
   output.result({ servers }, () =>
-    servers.length === 0 ? 'No server offers anything to read.' : libraryTree(servers, output.palette),
+    servers.length === 0 ? 'No server offers resources.' : libraryTree(servers, output.palette),
   )
   return ExitCode.done
 }

@@ -67,7 +67,7 @@ export async function decide(
   output.result({ server, [past]: done }, () => {
     if (done.length === 0) return `No definition of ${oneLine(server)} needs a decision.`
     const lines = done.map((item) => `  ${titleOf(item)}`)
-    const after = verb === 'reset' ? '\nWhat it says next is pinned as at first use.' : ''
+    const after = verb === 'reset' ? '\nIts next definitions are pinned as on first use.' : ''
     return `${count(done.length, 'thing')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
   })
   return ExitCode.done
@@ -84,7 +84,7 @@ export function outOfUse(
     .map(({ what, name, state, changes, findings }) => {
       const danger = findings.find(({ severity }) => severity === 'danger')
       const isNew = changes.every(({ kind }) => kind === 'added')
-      const waits = danger?.message ?? (isNew ? 'It is new.' : 'It changed since you agreed to it.')
+      const waits = danger?.message ?? (isNew ? 'It is new.' : 'It changed since you accepted it.')
       return {
         what,
         name,
@@ -102,7 +102,7 @@ export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['w
   const all = outOfUse(server, kinds)
   const lines = all.slice(0, maxLines).map(({ what, name, reason, look }) => {
     const use = `jackfield trust accept ${shown} ${oneLine(name)}`
-    return `${titleOf({ what, name })} of ${shown} is disabled. ${reason} See "${look}", then use it with "${use}".`
+    return `${titleOf({ what, name })} of ${shown} is disabled. ${reason} Review it with "${look}", then accept it with "${use}".`
   })
   const more = all.length - lines.length
   return more > 0 ? [...lines, `${more} more of ${shown}: see "jackfield trust ${shown}".`] : lines
@@ -119,7 +119,7 @@ export function refuseQuarantined(
   const shown = oneLine(server)
   throw new CliError(
     ExitCode.outOfUse,
-    `${titleOf(item)} of ${shown} is disabled: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
+    `${titleOf(item)} of ${shown} is disabled: ${why}. Review it with "jackfield trust ${shown}", then accept it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
   )
 }
 
@@ -139,7 +139,7 @@ export function refuseEmptyList(
   }
   throw new CliError(
     ExitCode.outOfUse,
-    `${shown} has other definitions than you accepted, so nothing of it is listed: ${count(quarantined.length, 'thing')} ${quarantined.length === 1 ? 'is' : 'are'} disabled. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
+    `${shown} has other definitions than you accepted, so nothing of it is listed: ${count(quarantined.length, 'definition')} ${quarantined.length === 1 ? 'is' : 'are'} disabled. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
   )
 }
 
@@ -159,9 +159,9 @@ async function opened(options: TrustOptions, io: Io): Promise<Host> {
   })
 }
 
-function known(desk: TrustService, name: string): ServerTrust {
+function known(service: TrustService, name: string): ServerTrust {
   try {
-    return desk.server(name)
+    return service.server(name)
   } catch (error) {
     if (error instanceof McpError) throw usageError(error.message, fixesIn(error))
     throw error
@@ -179,7 +179,7 @@ function itemsNamed(word: string, server: string, items: readonly TrustedItem[])
 
 function overview(servers: readonly ServerTrust[], output: Output): string {
   if (servers.length === 0) {
-    return 'No server is configured, and none was ever seen. Name one in .mcp.json, then run jackfield servers.'
+    return 'No server is configured or known. Add one to .mcp.json, then run jackfield servers.'
   }
   const rows = servers.map((server) => {
     const { items, since } = server
@@ -219,7 +219,7 @@ function inFull(server: ServerTrust, output: Output): string {
   const seen = server.since === undefined ? 'never seen' : `first seen ${ago(server.since, Date.now())}`
   const head = `${palette.bold(name)}  ${stateOf(server)}  ${palette.dim(`${seen}, identity ${server.identity.slice(0, 12)}`)}`
   if (server.since === undefined) {
-    return `${head}\nWhat it says is pinned when it is first connected, as jackfield tools ${name} does.`
+    return `${head}\nIts definitions are pinned on its first connection, for example by jackfield tools ${name}.`
   }
   const waiting = items.filter(({ state }) => state === 'quarantined')
   const blocked = items.filter(({ state }) => state === 'blocked')
@@ -246,7 +246,7 @@ function inFull(server: ServerTrust, output: Output): string {
       `No longer offered (${gone.length})`,
       gone.map((item) => `  ${titleOf(item)}`),
     ),
-    ...section('Worth a look', findingLines(noted, palette)),
+    ...section('Findings', findingLines(noted, palette)),
     ...section(
       `Pinned (${pinned.length})`,
       pinned.map((item) => `  ${titleOf(item)}`),
@@ -256,7 +256,7 @@ function inFull(server: ServerTrust, output: Output): string {
       : [
           '',
           palette.dim(
-            `jackfield trust accept ${name} [item...] uses it, jackfield trust block ${name} [item...] does not.`,
+            `jackfield trust accept ${name} [item...] enables it, jackfield trust block ${name} [item...] keeps it disabled.`,
           ),
         ]),
   ].join('\n')

@@ -37,7 +37,7 @@ export async function webForUsers(options: WebUsersOptions, io: Io, output: Outp
     maxUsers,
   } = options
   if (clientId === undefined)
-    throw usageError('--oidc needs --client-id, the name under which the issuer knows this page.')
+    throw usageError('--oidc needs --client-id, the client id registered at the issuer.')
   if (listen === undefined)
     throw usageError(
       '--public needs --listen, such as --listen /run/jackfield/web.sock, where the proxy connects.',
@@ -151,6 +151,6 @@ function secretIn(file: string): string {
   } catch (error) {
     throw usageError(`${file} cannot be read: ${whyUnreadable(error)}`)
   }
-  if (text === '') throw usageError(`${file} is empty. It holds the secret that the issuer gave this client.`)
+  if (text === '') throw usageError(`${file} is empty. It must contain the client secret from the issuer.`)
   return text
 }

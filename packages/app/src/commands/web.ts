@@ -50,7 +50,7 @@ export async function web(options: WebOptions, io: Io, output: Output): Promise<
   const { public: origin, oidc } = options
   if (origin !== undefined && oidc !== undefined) {
     if (options.port !== undefined)
-      throw usageError('--port goes without --public: --listen says where the proxy connects.')
+      throw usageError('--port cannot be used with --public: --listen sets the address for the proxy.')
     const { webForUsers } = await import('./web-users.ts')
     await webForUsers({ ...options, public: origin, oidc }, io, output)
     return ExitCode.done
@@ -59,10 +59,10 @@ export async function web(options: WebOptions, io: Io, output: Output): Promise<
     throw usageError(
       'Without a login at an issuer, only 127.0.0.1 is served. For several people behind a proxy, give both --public and --oidc.',
     )
-  const stray = forUsers.find((name) => options[name] !== undefined)
-  if (stray !== undefined)
+  const misplaced = forUsers.find((name) => options[name] !== undefined)
+  if (misplaced !== undefined)
     throw usageError(
-      `--${stray.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} goes with --public and --oidc.`,
+      `--${misplaced.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs --public and --oidc.`,
     )
   await using host = await openHost(options, 'jackfield web', io)
   if (host.service === undefined) await useShared(options, io, output)
@@ -88,7 +88,7 @@ async function useShared(options: WebOptions, io: Io, output: Output): Promise<v
           show(reply, options, output).catch(ended.reject)
         } else
           output.note(
-            `The host process was lost. Another one serves the page; browsers that were logged in still are. Another login link: ${reply.link}`,
+            `The host process was lost. A new one serves the page; logged-in browsers stay logged in. New login link: ${reply.link}`,
           )
       },
       () => ended.resolve(),

@@ -180,7 +180,7 @@ function notStarted({ log }: DaemonAddress, why: string): CliError {
   const output = last === '' ? '' : `\nIts last messages (${log}):\n  ${last}`
   return new CliError(
     ExitCode.cannotConnect,
-    `The host process could not be started: ${why}. Run with --no-daemon to do without it.${output}`,
+    `The host process could not be started: ${why}. Run with --no-daemon to work without it.${output}`,
   )
 }
 

@@ -25,9 +25,7 @@ export function errorOf({ code, message, data, fixes = [] }: Failure): Error {
 
 /** Advice for an unusable store. */
 export function storeFailure(message: string, isDamaged: boolean): string {
-  const setAside = isDamaged
-    ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
-    : ''
+  const setAside = isDamaged ? ' To rename it and start a new store: jackfield store set-aside.' : ''
   return `${message}${setAside} To run without a store, where a command offers it: --no-store.`
 }
 

@@ -40,7 +40,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
   try {
     const build = buildId()
     let stopping = false
-    await using made = await createService(options, io, {
+    await using created = await createService(options, io, {
       build,
       onStop(now) {
         stopping = true
@@ -48,7 +48,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
         setImmediate(() => (now ? ended.resolve() : check()))
       },
     })
-    const { service } = made
+    const { service } = created
     const peers = await createPeerServer(service)
     const idle = (options.idle ?? idleMs / 1_000) * 1_000
     let idleSince = performance.now()

@@ -1,7 +1,7 @@
 import type { HostAnswers } from '@jackfield/host'
 import type { Palette } from '../output/palette.ts'
 import { askForm } from './ask-form.ts'
-import { askVisit } from './ask-visit.ts'
+import { askUrl } from './ask-url.ts'
 import type { ElicitationQuestion } from './heading.ts'
 import type { Prompter } from './prompter.ts'
 
@@ -13,6 +13,6 @@ export async function askElicitation(
 ): Promise<HostAnswers['elicitation'] | undefined> {
   const { params } = question
   return params.mode === 'url'
-    ? askVisit({ ...question, params }, prompter, palette)
+    ? askUrl({ ...question, params }, prompter, palette)
     : askForm({ ...question, params }, prompter, palette)
 }

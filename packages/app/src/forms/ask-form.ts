@@ -13,7 +13,8 @@ import { type Refusal, refusals, refused } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
 
-const unsafe = 'It asked for a secret in a form. A page of its own (URL mode) is the way to ask for one.'
+const unsafe =
+  'It asked for a secret in a form. Secrets must be requested on a page of the server (URL mode).'
 
 /**
  * Shows a server's form and then all answers for review before they are sent: on one screen, or field by field on simple
@@ -29,7 +30,7 @@ export async function askForm(
   prompter.say([
     ...heading(question, 'asks you for input', palette),
     ...findingLines(findings, palette),
-    palette.dim('Only give what you trust this server with.'),
+    palette.dim('Enter only what you trust this server with.'),
   ])
   if ('fault' in plan) {
     prompter.say([`The form cannot be filled in: ${oneLine(plan.fault)}.`])
@@ -60,11 +61,11 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
   const secret = fields.find((field) => field.secret !== undefined)?.secret
   const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
   if (secret !== undefined) {
-    const label = `Go on all the same, and give ${secret} to ${oneLine(cause.server, 40)} and its logs as plain text (${count})`
+    const label = `Continue anyway and send ${secret} to ${oneLine(cause.server, 40)} and its logs as plain text (${count})`
     return {
       message: `This form seems to ask for ${secret}, which servers must not do. What now?`,
       options: [
-        ...refusals('Decline: the server should ask for it on a page of its own'),
+        ...refusals('Decline: the server should request it on a page of its own'),
         { value: 'answer' as const, label },
         later(id, prompter),
       ],
@@ -82,7 +83,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
 async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<Answer | undefined> {
   for (;;) {
     const choice = await prompter.select<Refusal | 'later'>({
-      message: 'What should the server get?',
+      message: 'Which response should the server get?',
       options: [...refusals(), later(id, prompter)],
     })
     if (choice === 'later' || choice === cancelled) return undefined

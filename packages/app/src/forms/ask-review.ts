@@ -70,7 +70,7 @@ export async function askRemember(
 ): Promise<string[] | Cancelled> {
   const offered = rememberable(fields, content)
   const chosen = await prompter.multiselect({
-    message: 'Which answers should the next form of this server start with? Those left out are forgotten',
+    message: 'Which answers should prefill the next form of this server? The others are forgotten',
     options: offered.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 60) })),
     initial: offered.flatMap(({ key }, n) => (before.includes(key) ? [`${n}`] : [])),
     required: false,

@@ -25,7 +25,7 @@ interface Block {
 export function drawForm(model: FormModel, columns: number, rows: number, palette: Palette): ScreenFrame {
   const bar = palette.cyan('│')
   const room = Math.max(8, columns - 4)
-  const required = model.fields.some((field) => field.required) ? '; * must be given' : ''
+  const required = model.fields.some((field) => field.required) ? '; * required' : ''
   const count = `${model.fields.length} ${model.fields.length === 1 ? 'field' : 'fields'}`
   const head = fitting(`${count}${required}`, room)
   const note = model.note === undefined ? [] : flow(model.note, room).slice(0, 3)
@@ -171,7 +171,7 @@ function listLines(
     const text = fitting(`${tick}${label}${sent}`, room - 2)
     return here ? `${palette.cyan('●')} ${palette.bold(text)}` : `  ${palette.dim(text)}`
   })
-  const none = shown.length === 0 ? [palette.dim('  nothing fits')] : []
+  const none = shown.length === 0 ? [palette.dim('  no match')] : []
   return {
     lines: [
       `${head}  ${palette.dim(fitting(`(${count})`, Math.max(4, room - widthOf(head) - 2)))}`,
@@ -203,8 +203,8 @@ function keysOf(model: FormModel): string {
   const { list, action, actions, fields, focus } = model
   const escapeHint = actions.some(({ value }) => value === 'later') ? 'esc later' : 'esc cancel'
   if (list !== undefined) {
-    const take = list.ticked === undefined ? 'enter take' : 'space tick · enter done'
-    return `↑↓ move · type to find · ${take} · esc back`
+    const acceptHint = list.ticked === undefined ? 'enter choose' : 'space tick · enter done'
+    return `↑↓ move · type to find · ${acceptHint} · esc back`
   }
   if (action !== undefined) {
     const keys = model.actions.map(({ key, short }) => `${key} ${short}`)

@@ -58,7 +58,7 @@ function generalHelp() {
     '  --answers <file>, --timeout <seconds>, --verbose: as for jackfield call',
     '',
     serverHelp(),
-    'Values: flag=@file reads a file, @- reads stdin, @@ begins a text with @. Arrays: give a flag again, or JSON.',
+    'Values: flag=@file reads a file, @- reads stdin, @@ begins text that starts with @. Arrays: repeat the flag, or give JSON.',
     'Exit codes: 0 done; 1 the tool failed or was refused; 2 wrong usage; 3 cannot connect; 4 protocol error;',
     '5 the definition of the tool changed and was not accepted (jackfield trust); 124 no answer in time (--timeout); 130 interrupted.',
   ].join('\n')
@@ -99,7 +99,7 @@ function textFrom(name, text) {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    throw new UsageError(name + ': the file ' + JSON.stringify(file) + ' cannot be read (' + error.code + '). A text that begins with @ is written @@.')
+    throw new UsageError(name + ': the file ' + JSON.stringify(file) + ' cannot be read (' + error.code + '). To pass text that begins with @, write @@.')
   }
 }
 
@@ -154,7 +154,7 @@ function read(words) {
   const take = (at, name) => {
     const next = own[at + 1]
     if (next !== undefined && !next.startsWith('--')) return next
-    throw new UsageError('--' + name + ' needs a value. One that begins with -- is written --' + name + '=<value>.')
+    throw new UsageError('--' + name + ' needs a value. To pass one that begins with --, write --' + name + '=<value>.')
   }
   for (let at = 0; at < own.length; at += 1) {
     const word = own[at]

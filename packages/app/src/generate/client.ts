@@ -37,15 +37,15 @@ export function clientSource(definitions: Definitions, version: string): string 
       '  /** The connection, for everything else. */',
       '  readonly client: Client',
       ...parts.map(
-        ({ member, about, made }) =>
-          `  /** ${about} */\n  readonly ${member}: {\n${made.signatures.join('\n')}\n  }`,
+        ({ member, about, made: code }) =>
+          `  /** ${about} */\n  readonly ${member}: {\n${code.signatures.join('\n')}\n  }`,
       ),
       '  close(): Promise<void>',
       '}',
     ].join('\n')}`,
     connectFunction(name, lowerName),
     [
-      '/** The same over a client that is connected already. */',
+      '/** The same for a connected client. */',
       `export function ${lowerName}Client(client: Client): ${name}Client {`,
       '  return {',
       '    client,',
@@ -186,13 +186,13 @@ function described(
   return `    /** ${commentText(text)} */\n`
 }
 
-const toolResult = `/** The result of a tool. Where the tool itself failed, \`isError\` is true and \`content\` says why. */
+const toolResult = `/** The result of a tool. If the tool itself failed, \`isError\` is true and \`content\` says why. */
 export type ToolResult<T> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T }`
 
 function connectFunction(name: string, lowerName: string): string {
   return `/**
  * Connects to the server: \`target\` is its URL, \`http(url, { headers })\`, or \`stdio({ command, args, env })\` of
- * '@jackfield/sdk/client/stdio'. Take what is secret of it from the environment or a store of secrets.
+ * '@jackfield/sdk/client/stdio'. Read secrets from the environment or a secret store.
  */
 export async function connect${name}(target: Target, options?: ConnectOptions): Promise<${name}Client> {
   const client: Client = await connect(target, options)
@@ -216,7 +216,7 @@ const callFunction = `async function call<T>(
   return (await client.call(name, args, options)) as ToolResult<T>
 }`
 
-const structuredFunction = `/** The structured content of a result. Throws an Error with the text of the result where there is none. */
+const structuredFunction = `/** The structured content of a result. Throws an Error with the text of the result if there is none. */
 export function structured<T>({ content, isError, structuredContent }: ToolResult<T>): T {
   if (isError !== true && structuredContent !== undefined) return structuredContent
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []))

@@ -7,7 +7,7 @@ const maxValue = 300
 /** Each difference of two results: old and new value. */
 export function changeLines(changes: readonly ResultChange[], { palette }: { palette: Palette }): string[] {
   return changes.flatMap((change) => [
-    `  ${palette.dim(oneLine(change.path === '' ? 'the whole' : change.path))}`,
+    `  ${palette.dim(oneLine(change.path === '' ? 'the whole result' : change.path))}`,
     ...('before' in change ? [palette.red(`  - ${valueText(change.before)}`)] : []),
     ...('after' in change ? [palette.green(`  + ${valueText(change.after)}`)] : []),
   ])

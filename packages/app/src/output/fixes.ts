@@ -5,7 +5,7 @@ import type { Output } from '../cli/io.ts'
 import { shellWord } from '../forms/later.ts'
 import { oneLine, plain } from './sanitize.ts'
 
-/** What the user does on a terminal about each of these, one line each: the action, and the command that does it. */
+/** The fixes for a terminal, one line each: the action and its command. */
 export function fixLines(fixes: readonly Fix[]): string[] {
   return fixes.map((fix) => {
     const text = plain(fixText(fix))
@@ -17,22 +17,22 @@ export function fixLines(fixes: readonly Fix[]): string[] {
   })
 }
 
-/** What the user can do about an error of a command or of the host; empty where nothing is known. */
+/** The fixes for an error of a command or of the host; empty if none is known. */
 export function fixesIn(error: unknown): readonly Fix[] {
   return error instanceof CliError ? error.fixes : fixesOf(error)
 }
 
-/** An error in words: its message, and what can be done about it. */
+/** The message of an error, followed by its fixes. */
 export function errorText(error: unknown): string {
   return withFixLines(plain(error instanceof Error ? error.message : String(error)), fixesIn(error))
 }
 
-/** A text, and an indented line for each fix below it. */
+/** A text, followed by an indented line for each fix. */
 export function withFixLines(text: string, fixes: readonly Fix[]): string {
   return [text, ...fixLines(fixes).map((line) => `  ${line}`)].join('\n')
 }
 
-/** Prints a message: its fixes as lines below it, or as data with `--json`. */
+/** Prints a message with its fixes: as lines below it, or as data with `--json`. */
 export function noteWithFixes(
   { json, note }: Pick<Output, 'json' | 'note'>,
   text: string,

@@ -38,7 +38,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     return all === undefined ? Number.POSITIVE_INFINITY : Math.max(10, all - indent)
   }
 
-  function put(text: string): void {
+  function append(text: string): void {
     if (text === '') return
     write(line === '' ? margin + text : text)
     line += text
@@ -54,15 +54,15 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
   /** A text without spaces, on as many lines as it needs. */
   function appendWhole(text: string): void {
     if (width + widthOf(stripVTControlCharacters(text)) <= room()) {
-      put(text)
+      append(text)
       return
     }
     for (const { segment } of graphemes.segment(text)) {
       if (width > 0 && width + widthOf(segment) > room()) {
         breakLine()
-        if (!isCode) put(hanging)
+        if (!isCode) append(hanging)
       }
-      put(segment)
+      append(segment)
     }
   }
 
@@ -71,8 +71,8 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     const taken = widthOf(stripVTControlCharacters(word))
     if (line.trim() !== '' && width + gap.length + taken > room()) {
       breakLine()
-      put(hanging)
-    } else put(gap)
+      append(hanging)
+    } else append(gap)
     if (line.trim() === '') {
       const steps = marker.test(word) ? word.length + 1 : 0
       const depth = Math.min(line.length + steps, Math.floor(Math.min(room(), 80) / 2))

@@ -17,11 +17,11 @@ export function folderLines(folders: readonly FolderPreview[], palette: Palette)
   return folders.flatMap(({ uri, name, folders: inner, files, more, names, findings, isNew }) => {
     const fresh = isNew ? palette.yellow('  new') : ''
     const called = name === undefined ? '' : palette.dim(`  (${oneLine(name)})`)
-    const much = `${count(inner, 'folder')}, ${count(files, 'file')}${more ? ' or more' : ''}`
+    const counts = `${count(inner, 'folder')}, ${count(files, 'file')}${more ? ' or more' : ''}`
     const some = names.length === 0 ? '' : `: ${names.map((each) => oneLine(each, 30)).join('  ')}`
     return [
       `  ${palette.bold(pathOf(uri))}${called}${fresh}`,
-      `    ${palette.dim(`${much}${some}`)}`,
+      `    ${palette.dim(`${counts}${some}`)}`,
       ...rootFindingLines(findings, palette).map((line) => `    ${line}`),
     ]
   })

@@ -18,7 +18,7 @@ export function questionSummary(question: HostQuestion): string {
     case 'approval':
       return oneLine(`May ${question.tool.tool.name} run?`, 100)
     case 'result':
-      return oneLine(`May what ${question.tool.tool.name} gave be seen?`, 100)
+      return oneLine(`Return the result of ${question.tool.tool.name}?`, 100)
     case 'elicitation': {
       const { params, visit } = question
       const verb = visit === undefined ? 'Visit' : 'Finished at'
@@ -26,11 +26,11 @@ export function questionSummary(question: HostQuestion): string {
       return oneLine(`${where}${params.message}`, 100)
     }
     case 'sampling-request':
-      return oneLine(`May it ask ${question.choice.model}?`, 100)
+      return oneLine(`May it use ${question.choice.model}?`, 100)
     case 'sampling-result':
-      return oneLine(`May it have the answer of ${question.choice.model}?`, 100)
+      return oneLine(`May it have the response of ${question.choice.model}?`, 100)
     case 'roots':
-      return `May it know ${count(question.roots.length, 'folder')}?`
+      return `May it see ${count(question.roots.length, 'folder')}?`
     case 'start':
       return oneLine(`Start it? ${question.command}`, 100)
     case 'input':
@@ -38,7 +38,7 @@ export function questionSummary(question: HostQuestion): string {
     case 'installation':
       return oneLine(`Install it? ${question.plan.command}`, 100)
     case 'drift':
-      return `Go on with ${count(question.changes.length, 'change')} of what it says?`
+      return `Accept ${count(question.changes.length, 'changed definition')}?`
     case 'login':
       return oneLine(`Sign in at ${question.issuer}?`, 100)
     case 'app':

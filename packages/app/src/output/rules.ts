@@ -9,7 +9,7 @@ export function aboutRule(rule: PolicyRule): string {
   const calls = tool === undefined ? 'every tool' : oneLine(tool)
   return [
     `${what}${calls}${server === undefined ? '' : ` of ${oneLine(server)}`}`,
-    ...(hint === undefined ? [] : [`that says it is ${hint}`]),
+    ...(hint === undefined ? [] : [`with the hint ${hint}`]),
     ...(caller === undefined ? [] : [`called by ${caller.join(' or ')}`]),
     ...(label === undefined ? [] : [`with data labelled ${oneLine(label)}`]),
     ...aboutTests(tests),
@@ -23,14 +23,14 @@ export function aboutTests(tests: readonly ArgumentTest[]): string[] {
     const at = test.at === '' ? 'the arguments' : oneLine(test.at)
     const description = [
       ...('equals' in test ? [`is exactly ${oneLine(exactJson(test.equals), 60)}`] : []),
-      ...(test.glob === undefined ? [] : [`fits ${oneLine(test.glob, 80)}`]),
+      ...(test.glob === undefined ? [] : [`matches ${oneLine(test.glob, 80)}`]),
       ...(test.min === undefined ? [] : [`is at least ${test.min}`]),
       ...(test.max === undefined ? [] : [`is at most ${test.max}`]),
       ...(test.inside === undefined
         ? []
         : [`is inside ${test.inside.map((one) => oneLine(one)).join(' or ')}`]),
     ]
-    return `where ${at} ${description.length === 0 ? 'is there' : description.join(' and ')}`
+    return `where ${at} ${description.length === 0 ? 'is present' : description.join(' and ')}`
   })
 }
 

@@ -58,9 +58,9 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   if (note !== undefined) output.note(note)
   const models = [...modelsInUse(io.env, options.model, [])]
   const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
-  const made = { servers, models, store, roots, rules: startRules }
+  const hostOptions = { servers, models, store, roots, rules: startRules }
   if (surface === 'browser') {
-    const service = makeService(made)
+    const service = makeService(hostOptions)
     try {
       await startInBrowser(service, join(dirname(store), 'web.db'), options, io, output)
     } finally {
@@ -68,7 +68,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     }
     return ExitCode.done
   }
-  return await runConversation(async () => await hostHere(makeService(made), 'jackfield start'), io, {
+  return await runConversation(async () => await hostHere(makeService(hostOptions), 'jackfield start'), io, {
     servers,
     store,
     open: { context: false },

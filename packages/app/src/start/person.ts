@@ -73,7 +73,7 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
         transcript.say(
           'host',
           'Host',
-          `${cause.server} asks which folders are open. It would see ${roots.length === 1 ? 'one' : roots.length}: ${roots.map((root) => root.name).join(', ')}`,
+          `${cause.server} requests its roots. It would see ${roots.length === 1 ? 'one' : roots.length}: ${roots.map((root) => root.name).join(', ')}`,
         )
         person('Yes, share them.')
         return { verdict: 'allow' }

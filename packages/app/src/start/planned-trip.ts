@@ -107,7 +107,7 @@ async function runTrip(
     return false
   }
 
-  transcript.heading('4. Is it true?')
+  transcript.heading('4. The checks')
   const checks = await checkTrip(host, { city, departure, folder })
   for (const { claim, fault } of checks) {
     if (fault === undefined) transcript.say('host', 'Host', `✓ ${claim}`, 'good')
@@ -211,7 +211,7 @@ function writeAnswer(event: ToolCallEvent, transcript: Transcript): void {
   }
   const [server = 'server'] = event.name.split('__')
   if (event.type === 'later') {
-    transcript.say('server', server, 'It waits for an answer that was left for later.')
+    transcript.say('server', server, 'It waits for a deferred answer.')
     return
   }
   if (event.type === 'task') {

@@ -35,7 +35,7 @@ export function readAnswers(file: string): Answers {
     throw usageError(`The answers file "${file}" cannot be read: ${whyUnreadable(error)}`)
   }
   const problem = problemWithAnswers(value)
-  if (problem !== undefined) throw usageError(`The answers file "${file}" is wrong: ${problem}`)
+  if (problem !== undefined) throw usageError(`The answers file "${file}" is invalid: ${problem}`)
   // Validated above.
   return value as Answers
 }
@@ -76,7 +76,7 @@ export function answersSurface(answers: Answers, onUnanswered: (message: string)
         'sampling-request': async ({ cause, params }) => {
           if (samplingAnswer(sampling, params.messages) !== undefined) return { verdict: 'allow' as const }
           const reason = 'the answers file has no matching entry'
-          onUnanswered(`${oneLine(cause.server)} asked for a model's answer: ${reason}; refused.`)
+          onUnanswered(`${oneLine(cause.server)} requested a model response: ${reason}; refused.`)
           return { verdict: 'deny' as const, reason }
         },
         'sampling-result': async ({ params }) => {
@@ -128,8 +128,8 @@ function asExpression(pattern: string): RegExp | undefined {
 function problemWithAnswers(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it must be a JSON object.'
   const known = ['elicitation', 'sampling', 'approvals', 'roots']
-  const strange = Object.keys(value).find((key) => !known.includes(key))
-  if (strange !== undefined) return `it knows ${known.join(', ')}, but not "${strange}".`
+  const unknownKey = Object.keys(value).find((key) => !known.includes(key))
+  if (unknownKey !== undefined) return `"${unknownKey}" is unknown. Known are ${known.join(', ')}.`
   for (const key of ['elicitation', 'sampling', 'approvals']) {
     const list = value[key]
     if (list === undefined) continue
@@ -145,7 +145,7 @@ function problemWithAnswers(value: unknown): string | undefined {
 }
 
 function problemWithEntry(key: string, entry: Record<string, unknown>): string | undefined {
-  if (entry.match !== undefined && typeof entry.match !== 'string') return 'must have a text as "match".'
+  if (entry.match !== undefined && typeof entry.match !== 'string') return 'must have a string as "match".'
   if (typeof entry.match === 'string') {
     try {
       asExpression(entry.match)

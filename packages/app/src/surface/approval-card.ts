@@ -62,9 +62,9 @@ function hints({ tool: { tool } }: Question): string[] {
     ...(readOnlyHint === true ? ['only reads'] : []),
     ...(destructiveHint === true ? ['may delete or overwrite'] : []),
     ...(destructiveHint === false ? ['deletes and overwrites nothing'] : []),
-    ...(idempotentHint === true ? ['twice is the same as once'] : []),
-    ...(openWorldHint === true ? ['reaches outside'] : []),
-    ...(openWorldHint === false ? ['reaches nothing outside'] : []),
+    ...(idempotentHint === true ? ['repeating it has no further effect'] : []),
+    ...(openWorldHint === true ? ['reaches other systems'] : []),
+    ...(openWorldHint === false ? ['reaches no other systems'] : []),
   ]
 }
 

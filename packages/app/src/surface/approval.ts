@@ -189,7 +189,7 @@ function readOnlyOption({ cause, readOnlyTools = [] }: Question): Option<Choice>
       value: 'allow-read-only',
       label: `Yes, and all read-only tools of ${oneLine(cause.server, 40)} in this conversation`,
       key: 'r',
-      hint: `${names}: read-only by the server's own word; ends when a definition of it changes`,
+      hint: `${names}: read-only according to the server (not verified); ends when one of its definitions changes`,
     },
   ]
 }
@@ -233,7 +233,7 @@ function asArguments(
   schema: Question['tool']['tool']['inputSchema'],
 ): { value: Record<string, unknown> } | { problem: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { problem: 'arguments are a JSON object.' }
+    return { problem: 'arguments must be a JSON object.' }
   }
   const problem = problemBy(schema, value)
   return problem === undefined ? { value: { ...value } } : { problem: `${oneLine(problem)}.` }

@@ -6,7 +6,7 @@ import { oneLine } from '../output/sanitize.ts'
 
 /** A surface without a user: it prints how each question can be answered, and leaves it in the inbox. */
 export function deferringSurface(output: Output, { store }: { store?: string }): Surface {
-  const leave = async (question: HostQuestion): Promise<undefined> => {
+  const defer = async (question: HostQuestion): Promise<undefined> => {
     const command = answerWith(question.id, store)
     output.note(
       [
@@ -20,15 +20,15 @@ export function deferringSurface(output: Output, { store }: { store?: string }):
     name: 'inbox',
     urlElicitation: true,
     show: {
-      approval: leave,
-      result: leave,
-      elicitation: leave,
-      'sampling-request': leave,
-      'sampling-result': leave,
-      roots: leave,
-      start: leave,
-      drift: leave,
-      login: leave,
+      approval: defer,
+      result: defer,
+      elicitation: defer,
+      'sampling-request': defer,
+      'sampling-result': defer,
+      roots: defer,
+      start: defer,
+      drift: defer,
+      login: defer,
     },
   }
 }

@@ -13,7 +13,7 @@ export async function askLogin(
 ): Promise<HostAnswers['login'] | undefined> {
   const page = inspectUrl(url)
   prompter.say([
-    `${palette.bold(makeVisible(cause.server))} wants you to sign in. Your browser would go to:`,
+    `${palette.bold(makeVisible(cause.server))} requires you to sign in. Your browser would open:`,
     ...pageLines(page, palette),
     `${palette.dim('for')} ${scopes.length === 0 ? 'what the page says' : scopes.map((scope) => oneLine(scope, 60)).join(', ')}`,
   ])

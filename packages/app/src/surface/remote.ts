@@ -29,11 +29,11 @@ export async function answerQuestions(
 ): Promise<Answering> {
   const shown = new Map<string, AbortController>()
   const asked = new Set<string>()
-  const under = new Set<Promise<void>>()
+  const pending = new Set<Promise<void>>()
   let inbox: View<InboxRow> = new Map()
   const track = (work: Promise<void>): void => {
-    const tracked = work.finally(() => under.delete(tracked))
-    under.add(tracked)
+    const tracked = work.finally(() => pending.delete(tracked))
+    pending.add(tracked)
   }
 
   async function show({ id, question, digest }: InboxRow): Promise<void> {
@@ -87,8 +87,8 @@ export async function answerQuestions(
   await attach()
   return {
     async settled() {
-      const had = under.size > 0
-      while (under.size > 0) await Promise.all(under)
+      const had = pending.size > 0
+      while (pending.size > 0) await Promise.all(pending)
       await person.idle()
       return had
     },
@@ -130,5 +130,5 @@ function canShow(person: TerminalSurface, question: HostQuestion): boolean {
 
 function endReason(row: InboxRow | undefined): string {
   if (row?.answer !== undefined) return `Answered by ${row.answer.by}`
-  return row?.reason ?? 'It is no longer asked'
+  return row?.reason ?? 'The question was withdrawn'
 }

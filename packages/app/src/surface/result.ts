@@ -28,7 +28,7 @@ export async function askResult(
     prompter.say([...lines, ...rest])
   }
   prompter.say([
-    `${palette.bold(oneLine(tool.tool.name))} of ${palette.bold(oneLine(tool.server))} was called for ${cause.caller ?? 'an unknown caller'} and gave:`,
+    `${palette.bold(oneLine(tool.tool.name))} of ${palette.bold(oneLine(tool.server))} was called for ${cause.caller ?? 'an unknown caller'} and returned:`,
     palette.dim(
       `  asked because of rule: ${oneLine(decision.rule)}${decision.author === undefined ? '' : `, ${oneLine(decision.author)}`}`,
     ),
@@ -36,7 +36,7 @@ export async function askResult(
   show()
   for (;;) {
     const choice = await prompter.select<Choice>({
-      message: 'Let it through?',
+      message: 'Return this result to the caller?',
       options: [
         { value: 'deny', label: 'No, withhold it', key: 'n' },
         { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes', key: 'y' },
@@ -84,7 +84,7 @@ export async function askResult(
 function asToolResult(value: unknown): { value: CallToolResult } | { problem: string } {
   return isToolResult(value)
     ? { value }
-    : { problem: 'a result is a JSON object with "content", a list of blocks that each have a "type".' }
+    : { problem: 'a result must be a JSON object with "content", a list of blocks that each have a "type".' }
 }
 
 function isToolResult(value: unknown): value is CallToolResult {

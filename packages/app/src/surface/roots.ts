@@ -14,7 +14,7 @@ export async function askRoots(
   palette: Palette,
 ): Promise<HostAnswers['roots'] | undefined> {
   prompter.say([
-    `${palette.bold(oneLine(cause.server))} wants to know which folders you opened to it. It would see:`,
+    `${palette.bold(oneLine(cause.server))} requests the folders that you opened to it. It would see:`,
     ...(folders === undefined
       ? roots.map(({ uri, name }) => `  ${pathOf(uri)}${name === undefined ? '' : `  (${oneLine(name)})`}`)
       : folderLines(folders, palette)),

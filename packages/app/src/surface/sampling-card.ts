@@ -15,7 +15,7 @@ export function requestHeading(question: Of<'sampling-request'>, model: string, 
   const known = choice.ranking.some(({ score }) => score > 0)
   const blanked = redactions.map(({ rule, count, at }) => `${count} × ${rule} (${at.join(', ')})`)
   return [
-    `${palette.bold(oneLine(cause.server))} wants to ask your model.`,
+    `${palette.bold(oneLine(cause.server))} wants to use your model.`,
     ...(cause.tool === undefined ? [] : [palette.dim(`  during ${oneLine(cause.tool)}`)]),
     `Model: ${palette.bold(oneLine(model))} (${oneLine(why)})`,
     ...(others.length === 0
@@ -26,21 +26,21 @@ export function requestHeading(question: Of<'sampling-request'>, model: string, 
           ),
         ]),
     palette.dim(
-      `  about ${estimate.inputTokens} tokens go out, at most ${estimate.outputTokens} come back${price(estimate)}`,
+      `  about ${estimate.inputTokens} input tokens, at most ${estimate.outputTokens} output tokens${price(estimate)}`,
     ),
-    ...(blanked.length === 0 ? [] : [palette.yellow(`  blanked before it goes out: ${blanked.join('; ')}`)]),
+    ...(blanked.length === 0 ? [] : [palette.yellow(`  redacted before it is sent: ${blanked.join('; ')}`)]),
     ...(context === undefined ? [] : [palette.yellow(`  ${contextLine(context)}`)]),
     ...(problem === undefined ? [] : [palette.red(`✗ this could not be sent: ${oneLine(problem)}`)]),
   ]
 }
 
 function contextLine({ wanted, texts }: NonNullable<Of<'sampling-request'>['context']>): string {
-  const whose = wanted === 'thisServer' ? 'its part' : 'every server’s part'
+  const part = wanted === 'thisServer' ? 'its part' : 'every server’s part'
   if (texts.length === 0) {
-    return `it also wants ${whose} of the conversation; it is not known which that is, so nothing can be added`
+    return `it also requests ${part} of the conversation; the conversation is unknown, so nothing can be added`
   }
   const characters = texts.reduce((sum, { text }) => sum + text.length, 0)
-  return `it also wants ${whose} of the conversation: ${texts.length} texts, ${characters} characters, not added unless you say so`
+  return `it also requests ${part} of the conversation: ${texts.length} texts, ${characters} characters, not added unless you say so`
 }
 
 /** An estimated price, if known. */
@@ -81,10 +81,10 @@ export function resultHeading(question: Of<'sampling-result'>, palette: Palette)
       ? []
       : [
           palette.dim(
-            `  ${usage.inputTokens} tokens went out, ${usage.outputTokens} came back${price(usage)}`,
+            `  ${usage.inputTokens} input tokens, ${usage.outputTokens} output tokens${price(usage)}`,
           ),
         ]),
-    ...(problem === undefined ? [] : [palette.red(`✗ this could not be given: ${oneLine(problem)}`)]),
+    ...(problem === undefined ? [] : [palette.red(`✗ this could not be returned: ${oneLine(problem)}`)]),
   ]
 }
 

@@ -13,7 +13,7 @@ type Read<T> = { value: T } | { problem: string }
 const parts: readonly { value: Part; label: string }[] = [
   { value: 'messages', label: 'The messages' },
   { value: 'systemPrompt', label: 'The system prompt' },
-  { value: 'maxTokens', label: 'The limit of the answer' },
+  { value: 'maxTokens', label: 'The token limit' },
   { value: 'temperature', label: 'The temperature' },
   { value: 'stopSequences', label: 'The stop sequences' },
   { value: 'tools', label: 'The tools' },
@@ -116,28 +116,28 @@ function withChanges(params: CreateMessageParams, changes: Editable): CreateMess
 /** Validates the edit; it may not exceed the server's token limit. */
 function readAll(value: unknown, most: number): Read<Editable> {
   if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
-  const strange = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
-  if (strange !== undefined) return { problem: `"${strange}" cannot be changed here.` }
+  const unknownKey = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
+  if (unknownKey !== undefined) return { problem: `"${unknownKey}" cannot be changed here.` }
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = value
   if (!isListOf(messages, isMessage) || messages.length === 0) {
     return {
       problem:
-        '"messages" must hold messages, each with "role" (user or assistant) and "content" with a "type".',
+        '"messages" must be a list of messages, each with "role" (user or assistant) and "content" with a "type".',
     }
   }
   if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1 || maxTokens > most) {
     return {
-      problem: `"maxTokens" must be a whole number from 1 to ${most}, which is what the server may have.`,
+      problem: `"maxTokens" must be a whole number from 1 to ${most}, the limit that the server set.`,
     }
   }
   if (systemPrompt !== undefined && typeof systemPrompt !== 'string') {
-    return { problem: '"systemPrompt" must be a text.' }
+    return { problem: '"systemPrompt" must be a string.' }
   }
   if (temperature !== undefined && typeof temperature !== 'number') {
     return { problem: '"temperature" must be a number.' }
   }
   if (stopSequences !== undefined && !isListOf(stopSequences, isText)) {
-    return { problem: '"stopSequences" must be a list of texts.' }
+    return { problem: '"stopSequences" must be a list of strings.' }
   }
   if (tools !== undefined && !isListOf(tools, isTool)) {
     return { problem: '"tools" must be tools, each with "name" and an "inputSchema" of type "object".' }

@@ -49,10 +49,10 @@ export async function reviewRequest(
                 key: 'c',
                 label: context
                   ? 'Leave the texts of the conversation out'
-                  : `Look at the ${texts.length} texts of the conversation, and add them`,
+                  : `Review the ${texts.length} texts of the conversation and add them`,
               },
             ]),
-        ...lasting(`Send, and let requests of ${server} pass`),
+        ...lasting(`Send, and skip review of requests of ${server}`),
         later(question.id, prompter),
       ],
       initial: 'deny',
@@ -110,10 +110,10 @@ export async function reviewResult(
   let { all } = showText(resultText(result, palette), prompter)
   for (;;) {
     const choice = await prompter.select<ResultChoice>({
-      message: 'Give this answer to the server?',
+      message: 'Return this response to the server?',
       options: [
         { value: 'deny', label: 'Deny', key: 'n' },
-        { value: 'allow', label: 'Give it', key: 'y' },
+        { value: 'allow', label: 'Return it', key: 'y' },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it', key: 's' }]),
         { value: 'edit', label: 'Edit', key: 'e' },
         { value: 'again', label: 'Ask again', key: 'g' },
@@ -123,7 +123,7 @@ export async function reviewResult(
         ...(answers.length > 1
           ? [{ value: 'earlier' as const, label: `Compare the ${answers.length} answers`, key: 'c' }]
           : []),
-        ...lasting(`Give it, and let answers to ${server} pass`),
+        ...lasting(`Return it, and skip review of responses to ${server}`),
         later(question.id, prompter),
       ],
       initial: 'deny',
@@ -156,7 +156,7 @@ export async function reviewResult(
             ...resultText(one, palette).split('\n'),
           ])
         const n = await prompter.select({
-          message: 'Which one is the answer?',
+          message: 'Which answer should be returned?',
           options: answers.map((one, at) => ({
             value: String(at),
             label: `Answer ${at + 1}`,
@@ -185,7 +185,7 @@ export async function reviewResult(
 }
 
 function lasting(label: string): { value: Remembering; label: string; hint: string; key?: string }[] {
-  const hint = 'as long as its budget lasts; jackfield sampling takes it back'
+  const hint = 'within the budget of the server; revoke it with jackfield sampling'
   return [
     { value: 'allow-conversation', label: `${label} until the end of this conversation`, hint, key: 'a' },
     { value: 'allow-always', label: `${label} from now on`, hint },

@@ -58,7 +58,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       try {
         // Loaded on demand: most commands ask nothing.
         const { clackPrompter } = await import('./clack.ts')
-        const left = new AbortController()
+        const interrupted = new AbortController()
         const { output, env, message } = options
         if (isTyping && message !== undefined) {
           const { KeyGate } = await import('./key-gate.ts')
@@ -69,21 +69,21 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         const prompter = clackPrompter({
           ...{ output, env, ...keys },
           ...(options.store !== undefined && { store: options.store }),
-          signal: AbortSignal.any([signal, left.signal]),
+          signal: AbortSignal.any([signal, interrupted.signal]),
           onInterrupt() {
             options.onInterrupt?.()
-            left.abort(new McpError('CANCELLED', 'The user interrupted the question'))
+            interrupted.abort(new McpError('CANCELLED', 'The user interrupted the question'))
           },
         })
         const answer = await ask(prompter, keys)
-        if (signal.aborted && !left.signal.aborted && signal.reason instanceof Error)
+        if (signal.aborted && !interrupted.signal.aborted && signal.reason instanceof Error)
           prompter.say([
             `${oneLine(signal.reason.message)}.`,
             ...(hasAddress ? ['The address above is no longer needed.'] : []),
           ])
         // A question that was withdrawn or interrupted while on the screen has no answer.
         signal.throwIfAborted()
-        left.signal.throwIfAborted()
+        interrupted.signal.throwIfAborted()
         return answer
       } finally {
         gate?.release()
@@ -104,7 +104,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
   }
 
   /** Shows a question; for a deferred one, prints how to answer it. */
-  function put<T>(
+  function showQuestion<T>(
     question: HostQuestion,
     signal: AbortSignal,
     ask: (prompter: Prompter) => Promise<T | undefined>,
@@ -162,35 +162,35 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     urlElicitation: true,
     show: {
       approval: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./approval.ts')).askApproval(question, prompter, palette, options.env),
         ),
       result: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./result.ts')).askResult(question, prompter, palette, options.env),
         ),
       elicitation: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('../forms/ask-elicitation.ts')).askElicitation(question, prompter, palette),
         ),
       'sampling-request': (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./sampling.ts')).reviewRequest(question, prompter, palette, options.env),
         ),
       'sampling-result': (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./sampling.ts')).reviewResult(question, prompter, palette, options.env),
         ),
       roots: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./roots.ts')).askRoots(question, prompter, palette),
         ),
       login: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./login.ts')).askLogin(question, prompter, palette),
         ),
       start: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./trust.ts')).askStart(question, prompter, palette),
         ),
       // Without a value the server does not start, so Esc refuses instead of leaving it waiting.
@@ -203,12 +203,12 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         return value === undefined ? { verdict: 'deny' } : { verdict: 'allow', value }
       },
       installation: (question, signal) =>
-        put(question, signal, async (prompter) =>
+        showQuestion(question, signal, async (prompter) =>
           (await import('./installation.ts')).askInstallation(question, prompter, palette),
         ),
       drift: (question, signal) =>
-        put(question, signal, async (prompter) =>
-          (await import('./trust.ts')).askDrift(question, prompter, palette),
+        showQuestion(question, signal, async (prompter) =>
+          (await import('./trust.ts')).askDefinitionChanges(question, prompter, palette),
         ),
     },
   }

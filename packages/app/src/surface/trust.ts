@@ -8,7 +8,7 @@ import { showText } from './long-text.ts'
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
 /** Shows changed definitions of a server. Esc defers the question: they stay disabled. */
-export async function askDrift(
+export async function askDefinitionChanges(
   { id, cause, changes, findings }: Of<'drift'>,
   prompter: Prompter,
   palette: Palette,
@@ -18,14 +18,14 @@ export async function askDrift(
   prompter.say([
     isChange
       ? `${server} now has other definitions than you accepted.`
-      : `${server} says something that you should see before a model does.`,
+      : `${server} has definitions that you should review before a model sees them.`,
     ...findingLines(findings, palette),
   ])
   const whole = changeLines(changes, palette).join('\n')
   let { all } = showText(whole, prompter)
   for (;;) {
     const choice = await prompter.select({
-      message: 'What is shown here is disabled. Use it from now on?',
+      message: 'The definitions shown here are disabled. Accept them?',
       options: [
         {
           ...later(id, prompter),
@@ -55,11 +55,11 @@ export async function askStart(
   const isAddress = 'url' in config
   const names = Object.keys((isAddress ? config.headers : config.env) ?? {})
   const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
-  const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
-  const deed = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
-  const occasion = before === undefined ? 'for the first time' : 'for the first time since it changed'
+  const where = file === undefined ? '' : `, configured in ${makeVisible(file)},`
+  const effect = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
+  const reason = before === undefined ? 'for the first time' : 'for the first time since it changed'
   prompter.say([
-    `${server}${where} ${deed}`,
+    `${server}${where} ${effect}`,
     ...indented(command),
     ...(before === undefined ? [] : [palette.dim('Before, it was'), ...indented(before)]),
     ...(program === undefined ? [] : [`${palette.dim('the program is')} ${makeVisible(program)}`]),
@@ -71,7 +71,7 @@ export async function askStart(
     ...findingLines(findings, palette),
   ])
   const choice = await prompter.select({
-    message: isAddress ? `Connect to it ${occasion}?` : `Start it ${occasion}?`,
+    message: isAddress ? `Connect to it ${reason}?` : `Start it ${reason}?`,
     options: [
       { value: 'deny', label: 'No', key: 'n' },
       { value: 'allow', label: 'Yes', hint: 'asked again when it changes', key: 'y' },

@@ -49,7 +49,7 @@ describe('a conversation from a pipe', () => {
       ),
     )
     expect(code).toBe(0)
-    expect(stderr).toContain('No language model is set up, so the offline planner answers')
+    expect(stderr).toContain('No language model is configured, so the offline planner answers')
     expect(stderr).toContain('] travel__bookVacation {"destination":"Barcelona"')
     expect(stderr).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
     expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
@@ -135,7 +135,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain('The sum of 2 and 3 is 5.')
     expect(stderr).toContain('a must be a number')
     expect(stdout).toContain("user: What's weather in Oslo?")
-    expect(stdout).toContain('Left unsent.')
+    expect(stdout).toContain('Not sent.')
   })
 })
 
@@ -416,7 +416,7 @@ test('a lasting grant can be listed and revoked in a later conversation', async 
   )
   expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
   expect(stdout).toContain('Forgotten.')
-  expect(stdout).toContain('Nothing is remembered.')
+  expect(stdout).toContain('No decisions are remembered.')
   expect(host.policy.grants()).toEqual([])
 })
 
@@ -465,12 +465,12 @@ test('the folders visible to servers can be shown and changed in a conversation'
     stdin:
       '/roots\n/roots allow travel\n/roots exclude **/secret\n/roots\n/roots tell\n/roots add\n/roots allow nobody\n',
   })
-  const [before = '', after = ''] = stdout.split(/(?=^travel may know: )/m)
+  const [before = '', after = ''] = stdout.split(/(?=^travel may see: )/m)
   expect(before).toMatch(new RegExp(`${cwd} +workspace`))
   expect(before).toMatch(/travel +ask +\S.* +you are asked about 1/)
-  expect(after).toMatch(new RegExp(`travel may know: ${cwd}\n`))
+  expect(after).toMatch(new RegExp(`travel may see: ${cwd}\n`))
   expect(after).toMatch(/travel +allowed +/)
-  expect(after).toContain('left out: **/secret')
+  expect(after).toContain('excluded: **/secret')
   expect(stderr).toContain('"tell" is unknown. Usage: /roots [add | remove')
   expect(stderr).toContain('Usage: jackfield roots add <folder>')
   expect(stderr).toContain('There is no server "nobody"')

@@ -114,7 +114,7 @@ describe('events beside the conversation', () => {
     await changed()
     await changed()
     expect(told).toEqual([
-      '! Stock (shop://stock) changed since it was attached. /attach again shows how and takes it as it is now.',
+      '! Stock (shop://stock) changed since it was attached. /attach again shows the difference and attaches the current version.',
     ])
     now.attached = [copy({ stale: true, at: '2027-01-02T00:00:00Z' })]
     await changed()

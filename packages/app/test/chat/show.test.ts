@@ -42,7 +42,7 @@ describe('/show', () => {
     expect(stderr).toMatch(/^you › \/show 1$/m)
     expect(stdout).toContain(`"message": "${message}"`)
     expect(stdout).toContain(`Echo: ${message}`)
-    expect(stderr).toContain('There is no call 7. Calls have the numbers 1 to 2.')
+    expect(stderr).toContain('There is no call 7. Calls are numbered 1 to 2.')
     expect(stderr).toContain('There is no call one.')
   })
 
@@ -60,7 +60,7 @@ describe('/show', () => {
       ],
     )
     expect(stdout).toMatch(/\[image\/png, [\d.]+ kB\]/)
-    expect(stdout).toContain('/show 1 --save-media <folder> writes what is no text.')
+    expect(stdout).toContain('/show 1 --save-media <folder> saves its binary data.')
     expect(existsSync(join(cwd, 'pictures/demo__get-tiny-image.png'))).toBe(true)
     expect(JSON.parse(readFileSync(join(cwd, 'weather.json'), 'utf8'))).toMatchObject({
       name: 'demo__get-structured-content',
@@ -124,7 +124,7 @@ describe('/tools', () => {
     expect(again.stderr.match(/✗ denied/g)).toHaveLength(1)
     expect(again.stdout).toMatch(/Still not\.[\s\S]*offered demo__echo, demo__get-sum[\s\S]*Five\./)
     expect(again.stderr).toMatch(/And now\?[\s\S]*✗ denied[\s\S]*And now\?[\s\S]*✓ The sum of 2 and 3 is 5\./)
-    expect(again.stdout).toContain('No tool changed: all that fit are on already.')
+    expect(again.stdout).toContain('No tool changed: all matching tools are on already.')
   })
 
   test('does not prevent the user from calling a tool that is off', async () => {

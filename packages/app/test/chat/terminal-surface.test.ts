@@ -50,7 +50,7 @@ describe('Ctrl+C between two lines', () => {
     const press = (): void => interrupts.at(-1)?.()
     await read()
     press()
-    expect(seen()).toContain('(Ctrl+C again, Ctrl+D or /quit leaves)')
+    expect(seen()).toContain('(To quit: Ctrl+C again, Ctrl+D or /quit)')
     await read()
     press()
     expect(left()).toBe(0)

@@ -80,9 +80,9 @@ describe('key=value', () => {
     ['filter=[1]', 'filter must be a JSON object'],
     ['days:=x', 'days is not valid JSON'],
     ['town=x', 'no argument "town". It takes: city, days'],
-    ['=x', '"=x" is no argument'],
-    [':=1', 'is no argument'],
-    ['plain', '"plain" is no argument'],
+    ['=x', '"=x" is not an argument'],
+    [':=1', 'is not an argument'],
+    ['plain', '"plain" is not an argument'],
     ['city=@/nowhere/at/all', 'city: the file "/nowhere/at/all" cannot be read'],
   ])('%s is rejected with the reason', (word, words) => {
     expect(() => argumentsFrom([word], schema)).toThrow(words)
@@ -156,5 +156,5 @@ test('unknown arguments are detected, unless the schema may allow them in anothe
 
 test("a prompt's arguments are text", () => {
   expect(textArguments(['a=1', 'b=x y'])).toEqual({ a: '1', b: 'x y' })
-  expect(() => textArguments(['a:=1'])).toThrow('arguments of a prompt are texts')
+  expect(() => textArguments(['a:=1'])).toThrow('prompt arguments are text')
 })

@@ -22,7 +22,7 @@ it.each([
     /pnpm add @jackfield\/redis, or .* --global/,
   ],
   ['the global folder of bun', '.bun/install/global', 'package.json', /bun add --global @jackfield\/redis$/],
-  ['the single executable file', 'cache', 'start.cjs', /npm install --global jackfield @jackfield\/redis$/],
+  ['the single-file executable', 'cache', 'start.cjs', /npm install --global jackfield @jackfield\/redis$/],
 ])(
   'a missing package of a backplane is to be installed where jackfield is: in %s',
   (_, place, file, hint) => {

@@ -55,8 +55,8 @@ describe('arguments of a call', () => {
     for (const [words, why] of [
       [['sums.add', '1', '2', '3'], '"3" is one value too many. By position it takes: a, b.'],
       [['sums.add', '1', 'two'], 'b must be a number, not "two".'],
-      [['sums.add(a: 1, b: [2)'], 'What is in the parentheses cannot be read'],
-      [['sums.add(a: 1,, b: 2)'], 'What is in the parentheses cannot be read'],
+      [['sums.add(a: 1, b: [2)'], 'The text in parentheses is invalid'],
+      [['sums.add(a: 1,, b: 2)'], 'The text in parentheses is invalid'],
       [['sums.add(a:, b: 2)'], 'a: has no value'],
     ] as const) {
       const run = call([...words])

@@ -104,7 +104,7 @@ describe.concurrent('config', () => {
     const done = await run(['config', 'import', 'notes'], { cwd, env })
     expect(done).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('kept as secrets: notes.NOTES_TOKEN'),
+      stdout: expect.stringContaining('stored as secrets: notes.NOTES_TOKEN'),
     })
     const text = readFileSync(join(cwd, ownFile), 'utf8')
     expect(text).toContain('// mine')
@@ -144,7 +144,7 @@ describe.concurrent('secret', () => {
     const missing = await run(['call', 'demo', 'get-env'], { cwd, env })
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('jackfield secret set api') })
     const kept = await run(['secret', 'set', 'api'], { cwd, env, stdin: 'canary-123456\n' })
-    expect(kept).toMatchObject({ code: 0, stdout: 'api is kept in files sealed with a passphrase.\n' })
+    expect(kept).toMatchObject({ code: 0, stdout: 'api is stored in files sealed with a passphrase.\n' })
     const called = await run(['call', 'demo', 'get-env', '-v'], { cwd, env })
     expect(called.stdout).toContain('"API": "[api]"')
     expect(`${called.stdout}${called.stderr}`).not.toContain('canary')

@@ -54,12 +54,12 @@ describe('a command after --', () => {
   it('does not get a proxy variable with a password, and the warning names it', async () => {
     const { seen, stderr } = await reported([], { HTTPS_PROXY: 'http://ann:hunter2-hunter2@proxy.example' })
     expect(seen).not.toHaveProperty('HTTPS_PROXY')
-    expect(stderr).toContain('HTTPS_PROXY of your environment was not given to it')
+    expect(stderr).toContain('HTTPS_PROXY of your environment was not passed to it')
     expect(stderr).toContain('--env HTTPS_PROXY')
     expect(stderr).not.toContain('hunter2')
     const inJson = await reported(['--json'], { HTTPS_PROXY: 'http://ann:hunter2-hunter2@proxy.example' })
     expect(JSON.parse(inJson.stderr)).toEqual({
-      warning: expect.stringMatching(/HTTPS_PROXY of your environment was not given to it, .*credentials$/),
+      warning: expect.stringMatching(/HTTPS_PROXY of your environment was not passed to it, .*credentials$/),
       fixes: [{ action: 'pass-variable', server: expect.any(String), name: 'HTTPS_PROXY' }],
     })
     const again = await reported(['--env', 'HTTPS_PROXY'], {
@@ -101,7 +101,7 @@ describe('a command after --', () => {
     const { code, stderr } = await run(words, { env })
     expect(code).toBe(3)
     expect(stderr).toContain(
-      'It named BRAVE_API_KEY of your environment, which it was not given. Give with: --env BRAVE_API_KEY',
+      'Its output names BRAVE_API_KEY, set in your environment but not passed to it. Pass with: --env BRAVE_API_KEY',
     )
     expect(stderr).not.toMatch(/hunter2|OTHER_KEY|BRAVE,/)
     const given = await run(['tools', '--env', 'BRAVE_API_KEY', ...words.slice(1)], { env })

@@ -49,7 +49,7 @@ describe.concurrent('exit codes', () => {
     ['a bad era', onEverything('tools', '--era', 'old'), '--era is auto, modern or legacy'],
     ['a bad timeout', onEverything('tools', '--timeout', 'x'), 'must be a number of seconds'],
     ['a bad answers file', onEverything('tools', '--answers', '/nowhere'), 'answers file'],
-    ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is no header'],
+    ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is not a header'],
   ])('%s is 2', async (_, args, words) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -240,7 +240,7 @@ test('a server name that is defined twice in one file is rejected, with both lin
   writeFileSync(file, `{ "mcpServers": {\n  "a": ${entry},\n  "b": ${entry},\n  "a": ${entry}\n} }`)
   const { code, stderr } = await run(['tools', 'a', '--no-store', '--config', file])
   expect(code).toBe(2)
-  expect(stderr).toContain('names the server "a" twice, on lines 2 and 4. Rename or remove one of them')
+  expect(stderr).toContain('defines the server "a" twice, on lines 2 and 4. Rename or remove one of them')
 })
 
 test('trust --check fails with 3 if a server could not be reached, and names it', async () => {

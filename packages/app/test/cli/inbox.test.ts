@@ -135,8 +135,8 @@ describe('a call of a restarted server that rejects its earlier state', () => {
     const { options, store, id } = await killed('quote')
     const { code, stdout, stderr } = await run(['respond', id, '--accept', 'item=tea', ...options])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'a quote for tea\n' })
-    expect(stderr).toContain('shop no longer takes the answer to quote')
-    expect(stderr).toContain('The call can only be made again; what was entered is kept for it.')
+    expect(stderr).toContain('shop no longer accepts the answer to quote')
+    expect(stderr).toContain('The call has to be made again; the entered values are kept for it.')
     const { stdout: left } = await run(['inbox', '--json', '--store', store])
     expect(JSON.parse(left).questions).toEqual([])
   })
@@ -146,9 +146,9 @@ describe('a call of a restarted server that rejects its earlier state', () => {
     const refused = await run(['respond', id, '--accept', 'ok=true', ...options])
     const { stderr } = refused
     expect(refused).toMatchObject({ code: 4, stdout: '' })
-    expect(stderr).toContain('shop no longer takes the answer: ')
-    expect(stderr).toContain('The call was not made again by itself: no person can be asked here')
-    expect(stderr).toContain('Call refund again; what you entered is filled in then.')
+    expect(stderr).toContain('shop no longer accepts the answer: ')
+    expect(stderr).toContain('The call was not made again automatically: no person can be asked here')
+    expect(stderr).toContain('Call refund again; the values you entered are filled in.')
     const command = `jackfield call shop refund ${options.join(' ')}`
     expect(stderr).toContain(`\n  ${command}\n`)
     const again = begin([...command.split(' ').slice(1), '--park'])

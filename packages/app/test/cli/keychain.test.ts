@@ -11,7 +11,7 @@ import { everything, jsonFile, runProcess, tempFolder } from './jackfield.ts'
 const timeout = 120_000
 const bin = builtProgram('jackfield')
 const bubblewrap = ['/usr/bin/bwrap', '/usr/local/bin/bwrap'].find((file) => existsSync(file))
-const keptInFile = 'the key that seals credentials is kept in'
+const keptInFile = 'the key that seals credentials is stored in'
 /** No D-Bus session, so no Secret Service: what a server machine or a container has. */
 const without = {
   DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent',
@@ -90,7 +90,7 @@ onLinux(
     const file = join(data, 'jackfield', 'sealing.key')
     expect(first).toMatchObject({
       code: 0,
-      stdout: 'a is kept in files sealed with a key file.\n',
+      stdout: 'a is stored in files sealed with a key file.\n',
       stderr: `no keychain on this system: ${keptInFile} ${file}, readable by you alone\n`,
     })
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -120,8 +120,8 @@ onLinux('a keychain that does not answer is left out of the run, and the run end
   const data = tempFolder()
   const env = { ...(await silentBus()), XDG_DATA_HOME: data }
   const set = await runProcess(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
-  expect(set).toMatchObject({ code: 0, stdout: 'a is kept in files sealed with a key file.\n' })
-  expect(set.stderr).toContain('the keychain did not answer within 5 s, so this run does without it')
+  expect(set).toMatchObject({ code: 0, stdout: 'a is stored in files sealed with a key file.\n' })
+  expect(set.stderr).toContain('the keychain did not answer within 5 s, so this run does not use it')
   expect(set.stderr).toContain(keptInFile)
   expect(JSON.parse((await runProcess(['secret', 'list', '--json'], { env })).stdout)).toMatchObject({
     names: ['a'],
@@ -142,7 +142,7 @@ onLinux('what is sealed with the key in the keychain is not replaced without it'
   const env = { ...without, XDG_DATA_HOME: data }
   const again = await runProcess(['secret', 'set', 'old'], { env, stdin: 'canary-new-123' })
   expect(again.code).not.toBe(0)
-  expect(again.stderr).toContain('can only be read with it')
+  expect(again.stderr).toContain('can only be read with that key')
   expect(await runProcess(['secret', 'set', 'new'], { env, stdin: 'canary-new-123' })).toMatchObject({
     code: 0,
   })
@@ -191,12 +191,12 @@ onLinux('a secret that is sealed with another key is named, with what to do', { 
   const wrong = await runProcess(tools, { env: { ...env, JACKFIELD_PASSPHRASE: 'another passphrase' } })
   expect(wrong.code).toBe(2)
   expect(wrong.stderr).toContain(
-    'The secret "x" is sealed with another key than the one in use. Use the passphrase or key file that it was kept with',
+    'The secret "x" is sealed with another key than the one in use. Use the passphrase or key file that it was stored with',
   )
   const none = await runProcess(tools, { env })
   expect(none.code).toBe(2)
   expect(none.stderr).toContain(
-    'The secret "x" is kept under another key: it is sealed with a passphrase. Set JACKFIELD_PASSPHRASE to it',
+    'The secret "x" is stored under another key: it is sealed with a passphrase. Set JACKFIELD_PASSPHRASE to it',
   )
 })
 

@@ -36,7 +36,7 @@ describe.concurrent('resources and prompts', () => {
     const words = ['find', 'fixed', 'point', ...store, ...config()]
     const before = await run(words)
     expect(before.stdout).toMatch(
-      /^No match among \d+ of 2 servers\. .*the text of a resource is found once it was read\.\n$/,
+      /^No match among \d+ of 2 servers\. .*the text of a resource is searched once it has been read\.\n$/,
     )
     const uri = 'demo://resource/static/document/structure.md'
     const { stdout } = await run(['read', 'everything', uri, ...store, ...config()])

@@ -38,7 +38,7 @@ test('the log lists what happened, newest last, and is filtered', { timeout: 120
   expect(calls.trimEnd().split('\n')).toHaveLength(3)
   expect(await log('-kind:wire,http', '--json')).not.toContain('"wire"')
   expect(await log('text:no such thing')).toBe(
-    'Nothing in the log matches text:"no such thing". Take conditions away to see more.\n',
+    'Nothing in the log matches text:"no such thing". Remove conditions to see more.\n',
   )
 })
 
@@ -88,7 +88,7 @@ test('a call is replayed, changed, saved as a test and run again', { timeout: 12
   const other = await run(['replay', ...use, id, 'destination=Oslo'])
   expect([other.code, other.stdout]).toEqual([
     1,
-    expect.stringMatching(/✗ Another result than before, in \d+ place/),
+    expect.stringMatching(/✗ The result differs from the previous one in \d+ place/),
   ])
   const file = join(folder, 'flights.json')
   const saved = await run(['replay', ...use, id, '--save', file])
@@ -101,7 +101,7 @@ test('a call is replayed, changed, saved as a test and run again', { timeout: 12
   expect(failed.code).toBe(1)
   expect(JSON.parse(failed.stdout).changes[0].path).toMatch(/^\/content/)
   const wrong = await run(['replay', ...use, '1'])
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is no call, read or prompt')])
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is not a call, read or prompt')])
 })
 
 test('a recording is served instead of its server, and two recordings are compared', {
@@ -133,7 +133,7 @@ test('a recording is served instead of its server, and two recordings are compar
 
   expect((await run(['record', two, '--store', store, 'server:travel'])).code).toBe(0)
   const diff = await run(['log', 'diff', one, one])
-  expect([diff.code, diff.stdout]).toEqual([0, '✓ Both hold the same requests with the same answers.\n'])
+  expect([diff.code, diff.stdout]).toEqual([0, '✓ Both have the same requests with the same results.\n'])
   const more = await run(['log', 'diff', one, two])
   expect([more.code, more.stdout]).toEqual([1, expect.stringContaining(`only in ${two}`)])
   const none = await run(['record', two, '--store', store, 'server:nobody'])
@@ -157,5 +157,5 @@ test('the log is exported in other formats', async () => {
     stderr: expect.stringContaining(`${nowhere} cannot be written`),
   })
   const wrong = await run(['log', 'export', 'xml', '--store', store])
-  expect([wrong.code, wrong.stderr]).toEqual([2, '"xml" is no format. There are jsonl, har, otlp.\n'])
+  expect([wrong.code, wrong.stderr]).toEqual([2, '"xml" is not a format. Formats are jsonl, har, otlp.\n'])
 })

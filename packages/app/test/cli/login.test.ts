@@ -50,7 +50,7 @@ test('a user logs in once, every later command uses it, and a logout ends it', {
   expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
 
   const looked = await run(['doctor', 'shop', ...config], { env })
-  expect(looked.stdout).toContain('the kept login is accepted')
+  expect(looked.stdout).toContain('the stored login is accepted')
   expect(looked.code).toBe(0)
   const called = await run(['call', 'shop', 'x', ...config], { env })
   expect(called).toMatchObject({ code: 0, stdout: 'done\n' })

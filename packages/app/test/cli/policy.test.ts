@@ -119,7 +119,9 @@ test('grants are listed, and revoked by an id prefix', async () => {
     2,
     expect.stringContaining('jackfield policy grants lists them'),
   ])
-  expect((await run(['policy', 'grants', '--store', answers])).stdout).toContain('No answers are remembered.')
+  expect((await run(['policy', 'grants', '--store', answers])).stdout).toContain(
+    'No decisions are remembered.',
+  )
 })
 
 test('the activity log can be verified and pruned, and alterations are detected', async () => {

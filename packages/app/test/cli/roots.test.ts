@@ -24,8 +24,8 @@ test('folders are added, shown and removed', async () => {
   expect(folders).toMatchObject([{ from: 'workspace' }, { from: 'added', name: 'other' }])
   expect((await jackfield('roots', 'remove', other)).stdout).toContain('is no longer shared with any server')
   expect((await jackfield('roots', 'exclude', cwd)).code).toBe(0)
-  expect((await jackfield('roots')).stdout).toContain('✗ not shared: it is left out by')
-  expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer left out')
+  expect((await jackfield('roots')).stdout).toContain('✗ not shared: it is excluded by')
+  expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer excluded')
 })
 
 test('a folder that cannot be added is an error with the reason', async () => {
@@ -48,14 +48,14 @@ test('a decision on roots can be made in advance, and applies without a user', a
   expect((await jackfield('roots', 'preview', 'files')).stdout).toMatch(
     /2 folders, \d+ files?: config.json {2}inner\//,
   )
-  expect((await jackfield('roots', 'allow', 'files', 'inner')).stdout).toBe(`files may know: ${inner}\n`)
+  expect((await jackfield('roots', 'allow', 'files', 'inner')).stdout).toBe(`files may see: ${inner}\n`)
   expect((await jackfield('call', 'files', 'list_directory', `path=${inner}`)).code).toBe(0)
   const { stdout } = await jackfield('roots')
   expect(stdout).toMatch(/files +allowed +just now +\S+inner/)
   expect(stdout).toContain(
-    'files still asks for folders. Revision 2026-07-28 of the protocol deprecates that.',
+    'files still requests roots, which revision 2026-07-28 of the protocol deprecates.',
   )
   expect((await jackfield('roots', 'deny', 'files')).stdout).toBe('No folder is shared with files.\n')
   expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('You are asked again')
-  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('Nothing was decided')
+  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('There was no decision')
 })

@@ -26,10 +26,10 @@ describe('jackfield sampling', () => {
       env: { OLLAMA_HOST: '127.0.0.1' },
     })
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^ollama\/llama3\.2: the server's hint "llama" fits its name\n/)
-    expect(stdout).toMatch(/1 +ollama\/llama3\.2 +0\.80 +fits the hint "llama"; cost 1\.00, speed 0\.80/)
+    expect(stdout).toMatch(/^ollama\/llama3\.2: the server's hint "llama" matches its name\n/)
+    expect(stdout).toMatch(/1 +ollama\/llama3\.2 +0\.80 +matches the hint "llama"; cost 1\.00, speed 0\.80/)
     expect(stdout).toMatch(/2 +ollama\/qwen3 +0\.40/)
-    expect(stdout).toMatch(/3 +offline .*is no language model/)
+    expect(stdout).toMatch(/3 +offline .*is not a language model/)
   })
 
   test('lets the configuration answer for an absent user, within limits that apply across runs', async () => {
@@ -51,13 +51,13 @@ describe('jackfield sampling', () => {
     ])
     const { stdout } = await run(['sampling', ...options])
     expect(stdout).toMatch(/everything +2 of 2 +2 +\d+ of 100,000 .* just now/)
-    expect(stdout).toMatch(/Passes without asking: 2\n.*\neverything +requests +as the config says/)
+    expect(stdout).toMatch(/Passes without review: 2\n.*\neverything +requests +as the config says/)
   })
 
   test('prints advice when empty', async () => {
     const { stdout, code } = await run(['sampling'])
     expect(code).toBe(0)
-    expect(stdout).toContain('No server asked a model in the last 24 hours.')
+    expect(stdout).toContain('No server used a model in the last 24 hours.')
     expect(stdout).toContain('You are asked about every request.')
     const revoked = await run(['sampling', 'revoke', 'abc'])
     expect(revoked.code).toBe(2)

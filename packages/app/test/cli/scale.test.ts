@@ -42,7 +42,7 @@ describe.concurrent('many tools', () => {
     const json = await run(['search', 'move_file', '--json', '--server', 'files', ...config()])
     expect(JSON.parse(json.stdout).matches[0]).toMatchObject({ server: 'files', tool: { name: 'move_file' } })
     const nothing = await run(['search', 'qqqqqq', '--server', 'files', ...config()])
-    expect(nothing.stdout).toMatch(/^None of \d+ tools of 1 server fits\. jackfield tools lists them\.\n$/)
+    expect(nothing.stdout).toMatch(/^None of \d+ tools of 1 server matches\. jackfield tools lists them\.\n$/)
   })
 
   test('are not searched without words, or at an unknown server', async () => {

@@ -73,7 +73,9 @@ test('a tool that is disabled from the start is listed with the reason and the c
   expect(listed.stdout).toMatch(/shop +● ready +\S+ +1 /)
   for (const words of [listed.stderr, (await jackfield('tools', 'shop')).stderr]) {
     expect(words).toContain('tool buy of shop is disabled. It tells the model to ignore its instructions')
-    expect(words).toContain('See "jackfield trust shop", then use it with "jackfield trust accept shop buy".')
+    expect(words).toContain(
+      'Review it with "jackfield trust shop", then accept it with "jackfield trust accept shop buy".',
+    )
   }
   const { servers } = JSON.parse((await jackfield('servers', '--json')).stdout)
   expect(servers).toMatchObject([{ name: 'shop', tools: 1, outOfUse: [{ what: 'tool', name: 'buy' }] }])
@@ -177,7 +179,7 @@ test('changes of a server after -- are shown and accepted; a configured server w
   says(changed, look)
   const called = await typed('call', 'buy')
   expect(called).toMatchObject({ code: 0, stdout: 'done\n' })
-  expect(called.stderr).toContain('changed what it says about itself')
+  expect(called.stderr).toContain('changed its definitions')
   expect(called.stderr).toContain('Buys one item of the shop{+⟦U+200B⟧+}.')
   expect(await typed('call', 'buy')).toMatchObject({ code: 0, stderr: '' })
   const configured = await jackfield('call', 'shop', 'buy')

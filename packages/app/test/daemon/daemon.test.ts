@@ -163,7 +163,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     expect(await runProcess(...tools)).toMatchObject({ code: 0 })
     const other = await runWith({ HTTPS_PROXY: 'http://127.0.0.1:9', PATH: '/usr/bin:/bin' }, ...tools)
     expect(other.code).toBe(0)
-    expect(other.stderr).toMatch(/other values of .*PATH.*jackfield daemon stop/)
+    expect(other.stderr).toMatch(/different values of .*PATH.*jackfield daemon stop/)
     expect(await hosts()).toHaveLength(1)
   })
 

@@ -52,7 +52,7 @@ describe('a form', () => {
     expect(person.said).toEqual([
       'travel asks you for input',
       'Confirm your booking',
-      'Only give what you trust this server with.',
+      'Enter only what you trust this server with.',
       'This is what will be sent:',
       '  Confirm: yes',
       '  seat: window',
@@ -249,7 +249,7 @@ describe('a form that asks for a secret', () => {
   })
 
   test('continues only after an explicit choice, and is never remembered', async () => {
-    const long = 'Go on all the same, and give a password to travel and its logs as plain text (2 fields)'
+    const long = 'Continue anyway and send a password to travel and its logs as plain text (2 fields)'
     const person = scripted(long, 'x', 'Ada', 'remember', ['name', 'password'])
     expect(await asked(params, person)).toEqual({
       action: 'accept',

@@ -91,7 +91,7 @@ describe('a form on one screen', () => {
   test('shows every field with its value, which are required, and the description of the focused one', () => {
     expect(shownBy(modelOf(trip.requestedSchema))).toBe(
       [
-        '◆  5 fields; * must be given',
+        '◆  5 fields; * required',
         '│  › Name *',
         '│      As in your passport',
         '│      At least 2 characters.',

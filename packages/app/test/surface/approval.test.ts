@@ -150,7 +150,7 @@ describe('the card of a call', () => {
         'The model wants to call Buy things (buy) of shop',
         '  shop is node shop.js --test',
         '  Buys',
-        '  the server says: may delete or overwrite, reaches outside (not verified)',
+        '  the server says: may delete or overwrite, reaches other systems (not verified)',
         '  asked because of rule: careful, /etc/mcp.json, jackfield.rules[0]',
         '! data labelled private may flow into it',
         '✗ danger: It hides text.',
@@ -418,7 +418,7 @@ describe('releasing a result', () => {
   ])('%s', async (_name, answers, answer) => {
     const person = scripted(...answers)
     expect(await askResult(question, person, palette, {})).toEqual(answer)
-    expect(person.said.join('\n')).toContain('buy of shop was called for chat and gave:')
+    expect(person.said.join('\n')).toContain('buy of shop was called for chat and returned:')
     expect(person.said.join('\n')).toContain('card 4111')
     expect(person.initials[0]).toBe('deny')
   })

@@ -23,7 +23,7 @@ test('a login shows the full URL, its site and the requested scopes before the p
     verdict: 'allow',
   })
   expect(person.said).toEqual([
-    'shop⟦U+200B⟧ wants you to sign in. Your browser would go to:',
+    'shop⟦U+200B⟧ requires you to sign in. Your browser would open:',
     url,
     'for read, write⟦U+202E⟧',
   ])

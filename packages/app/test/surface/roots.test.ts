@@ -54,7 +54,7 @@ describe('the roots question', () => {
     const { said, prompter } = answering('allow')
     expect(await askRoots(question, prompter, palette)).toEqual({ verdict: 'allow' })
     const text = said.join('\n')
-    expect(text).toMatch(/files wants to know/)
+    expect(text).toMatch(/files requests the folders/)
     expect(text).toMatch(/\/srv\/one {2}\(one\)/)
     expect(text).toMatch(/1 folder, 20 files: src\//)
     expect(text).toMatch(/it is your whole home folder/)

@@ -38,12 +38,12 @@ describe('the review of a sampling request', () => {
     expect(await reviewRequest(request, person, palette, {})).toEqual({ verdict: 'allow' })
     const text = person.said.join('\n')
     for (const part of [
-      'shop wants to ask your model',
+      'shop wants to use your model',
       'during buy',
       'anthropic/claude (it is the first of your models)',
       'others: ollama/llama 0.30',
-      'about 10 tokens go out, at most 50 come back, about 0.0012 EUR',
-      'blanked before it goes out: 2 × api-key (systemPrompt, messages[0])',
+      'about 10 input tokens, at most 50 output tokens, about 0.0012 EUR',
+      'redacted before it is sent: 2 × api-key (systemPrompt, messages[0])',
       'at most 50 tokens',
       'temperature 0.2',
       'system: You are a judge.',
@@ -107,7 +107,7 @@ describe('the review of a sampling request', () => {
   })
 
   test.each([
-    ['{"messages":[],"maxTokens":5}', '"messages" must hold messages'],
+    ['{"messages":[],"maxTokens":5}', '"messages" must be a list of messages'],
     ['{"messages":[{"role":"x","content":{"type":"text","text":"a"}}],"maxTokens":5}', 'each with "role"'],
     ['{"messages":[{"role":"user","content":{"type":"text","text":"a"}}],"maxTokens":51}', 'from 1 to 50'],
     [
@@ -191,7 +191,7 @@ describe('the review of a sampling result', () => {
       result: { ...result.result, content: { type: 'text', text: 'You win.' } },
     })
     expect(person.said.join('\n')).toContain('I win.\nstopped: maxTokens')
-    expect(person.said.join('\n')).toContain('12 tokens went out, 50 came back, about 0.5 USD')
+    expect(person.said.join('\n')).toContain('12 input tokens, 50 output tokens, about 0.5 USD')
   })
 
   test('edits a result with other blocks than text as JSON', async () => {

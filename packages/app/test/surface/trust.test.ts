@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { cancelled } from '../../src/forms/prompter.ts'
 import { ago } from '../../src/output/ago.ts'
 import { changeLines } from '../../src/output/definitions.ts'
-import { askDrift, askStart } from '../../src/surface/trust.ts'
+import { askDefinitionChanges, askStart } from '../../src/surface/trust.ts'
 import { scripted } from '../forms/prompter.ts'
 
 const palette = picocolors.createColors(false)
@@ -43,7 +43,7 @@ const drift: Extract<HostQuestion, { kind: 'drift' }> = {
 describe('changes of a server', () => {
   test('are shown item by item, word by word, with every hidden character', async () => {
     const person = scripted('accept')
-    expect(await askDrift(drift, person, palette)).toEqual({ verdict: 'accept' })
+    expect(await askDefinitionChanges(drift, person, palette)).toEqual({ verdict: 'accept' })
     expect(person.said).toEqual([
       'shop now has other definitions than you accepted.',
       '✗ danger  tools.buy.description  It tells nobody.',
@@ -69,7 +69,7 @@ describe('changes of a server', () => {
     ['later', undefined],
     [cancelled, undefined],
   ] as const)('%s', async (choice, answer) => {
-    expect(await askDrift(drift, scripted(choice), palette)).toEqual(answer)
+    expect(await askDefinitionChanges(drift, scripted(choice), palette)).toEqual(answer)
   })
 
   test('can be shown in full if they are long', async () => {
@@ -79,10 +79,10 @@ describe('changes of a server', () => {
       changes: [{ kind: 'added' as const, what: 'tool' as const, name: 'sell', after }],
     }
     const person = scripted('show', 'block')
-    await askDrift(long, person, palette)
+    await askDefinitionChanges(long, person, palette)
     expect(person.offered.map((values) => values.includes('show'))).toEqual([true, false])
     expect(person.said.join('\n')).toContain('word end')
-    expect(person.said[0]).toBe('shop says something that you should see before a model does.')
+    expect(person.said[0]).toBe('shop has definitions that you should review before a model sees them.')
   })
 
   test('keep a removed text and its line feeds readable', () => {
@@ -123,7 +123,7 @@ describe('the first start of a server', () => {
     const person = scripted('allow')
     expect(await askStart(start, person, palette)).toEqual({ verdict: 'allow' })
     expect(person.said).toEqual([
-      'shop, named by /work/.mcp.json, would run on this machine, as you:',
+      'shop, configured in /work/.mcp.json, would run on this machine, as you:',
       '  npx -y sh⟦U+200B⟧op',
       'the program is /work/node_modules/.bin/npx → /work/evil.js',
       'with the variables',
@@ -148,7 +148,7 @@ describe('the first start of a server', () => {
     const { program: _program, given: _given, ...rest } = start
     await askStart({ ...rest, config, command: config.url }, person, palette)
     expect(person.said.slice(0, 4)).toEqual([
-      'shop, named by /work/.mcp.json, would be contacted at',
+      'shop, configured in /work/.mcp.json, would be contacted at',
       '  https://shop.example/mcp',
       'with the headers',
       '  Authorization',

@@ -143,7 +143,7 @@ describe('an answer given in a command is applied before the command ends', { ti
   test.skipIf(missing !== undefined)('a changed definition, in a terminal', async () => {
     const ann = await withChange()
     const terminal = ann.terminal(['watch', 'shop', 'note:/1'])
-    await terminal.until('Use it from now on?')
+    await terminal.until('Accept them?')
     await choose(terminal, 'Accept it as it is now')
     await terminal.until('Ctrl+C ends it')
     terminal.press('ctrl+c')

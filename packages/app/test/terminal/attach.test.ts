@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
       terminal.type('diary')
       await terminal.until('search › diary')
       await terminal.until(/▸ ✗ Diary/)
-      await terminal.until('No model is given it')
+      await terminal.until('Not given to a model')
       terminal.press('space')
       await terminal.until(/2 chosen/)
       terminal.press('enter')

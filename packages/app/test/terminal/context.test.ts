@@ -4,7 +4,7 @@ import { model } from './model.ts'
 import { missing, person, say } from './person.ts'
 
 const shelf = programFile(new URL('shelf-server.ts', import.meta.url))
-const reason = 'since its server means it for a model, priority 1'
+const reason = 'since its server marks it for a model, priority 1'
 
 function reader() {
   const ann = person()
@@ -29,14 +29,14 @@ describe('resources that servers mark for a model', () => {
       1,
     )
     expect(stdout).toMatch(
-      /A new conversation[\s\S]*House rules {2}doc:\/\/rules {2}about \d+ tokens: its server means/,
+      /New conversation[\s\S]*House rules {2}doc:\/\/rules {2}about \d+ tokens: its server means/,
     )
     expect(stderr).toContain(`${reason}. /context off leaves it out.`)
     expect(stdout).toMatch(/not doc:\/\/tome: it needs about \d+ tokens, and 28\d of 300 are left/)
     expect(stdout).toContain('not doc://trivia: its priority is below 0.8')
     expect(stdout).toContain("of 300 tokens are included (3 % of the model's context)")
     expect(stdout).not.toContain('doc://plan')
-    expect(stdout).toMatch(/1 +shelf +House rules .*\n +its server means it for a model, priority 1/)
+    expect(stdout).toMatch(/1 +shelf +House rules .*\n +its server marks it for a model, priority 1/)
     const saved = await ann.piped(['/save talk.json'], ...words([], '--resume'))
     expect(saved.stdout).toContain('Saved as talk.json.')
     expect(ann.read('talk.json').match(/Always answer in rhyme/g)).toHaveLength(1)

@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
       ),
     )
     await terminal.until(/› Name \*[\s\S]*At least 2 characters\.[\s\S]*seat +\(left out\)[\s\S]*extras/)
-    expect(terminal.history()).toContain('Only give what you trust this server with.')
+    expect(terminal.history()).toContain('Enter only what you trust this server with.')
     terminal.type('A')
     await terminal.until('✗ This needs at least 2 characters.')
     terminal.type('da')
@@ -185,7 +185,7 @@ describe.skipIf(missing !== undefined || process.platform !== 'linux')('a page i
     expect(terminal.history().replaceAll(/[\s│]+/g, '')).toContain(new URL(url).href)
     expect(opened()).toBe('')
     terminal.press('down', 'enter')
-    await terminal.until('Did you finish there?')
+    await terminal.until('Did you finish on that page?')
     await expect.poll(opened).toBe(`1\n${new URL(url).href}\n`)
     terminal.press('enter')
     await terminal.until('answered {"action":"accept"}', { anywhere: true })

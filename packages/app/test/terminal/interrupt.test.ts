@@ -65,6 +65,6 @@ describe.skipIf(missing !== undefined)('Ctrl+C at a question', { timeout: 60_000
     await terminal.until('waits for you: /respond')
     const second = await provider.next()
     second.end('I wait.')
-    await terminal.until(/I wait\.[\s\S]*1 question waits/)
+    await terminal.until(/I wait\.[\s\S]*1 open question/)
   })
 })

@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     terminal.type('l')
     const id = await left(terminal)
     await terminal.until(/◇ \[\d+\] booking__book +waits for you: \/respond [\s\S]*Meanwhile, what else\?/)
-    await terminal.until(/1 question waits: \/inbox\nyou › *$/m)
+    await terminal.until(/1 open question: \/inbox\nyou › *$/m)
     terminal.type(`/respond ${id}\r`)
     await terminal.until(/● No[\s\S]*Yes, this once/)
     terminal.press('down', 'enter')
@@ -114,7 +114,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
       'stateless',
       /booking still waits: Which seat\? It stays in the inbox:\s+jackfield respond ([0-9a-f]{8})/,
     ],
-    ['session', /booking still waits: Which seat\? It ends with this conversation/],
+    ['session', /booking still waits: Which seat\? The question and its call end with this conversation/],
   ] as const)(
     'is reported on exit: where to answer it, or that it ends with the conversation (%s)',
     async (era, told) => {
@@ -162,14 +162,14 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     await first.ended
     const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.said()) ?? []
     const second = open('respond', id, '--store', store, ...shop)
-    await second.until('ended since it asked, and was restarted. If it rejects the answer')
+    await second.until('was restarted since it asked. If it rejects the answer')
     await second.until('Refund it?')
     second.type('y\t')
     await second.until('[Review and send]')
     second.press('enter')
     await second.until('Send it?')
     second.press('enter')
-    await second.until('no longer takes the answer to refund')
+    await second.until('no longer accepts the answer to refund')
     await second.until(/● No[\s\S]*Yes, this once/)
     second.press('down', 'enter')
     await second.until('refunded: true')

@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       const { shop, ann, use } = await withShop()
       const terminal = ann.terminal(['chat', '--model', 'offline', ...use])
       await terminal.until('Open it?')
-      expect(terminal.history()).toContain('shop wants you to sign in. Your browser would go to:')
+      expect(terminal.history()).toContain('shop requires you to sign in. Your browser would open:')
       expect(ann.noted()).toBe('')
       await choose(terminal, 'Open it and sign in')
       await expect.poll(ann.noted).toContain(`${shop.as.issuer}/authorize?`)

@@ -47,14 +47,14 @@ describe.skipIf(missing !== undefined)('a line wider than the terminal', () => {
     // To the beginning of the line, which is on the row above.
     terminal.type('\u0001')
     terminal.press('ctrl+c')
-    await terminal.until(/\/quit leaves\)\s+you ›/)
+    await terminal.until(/\/quit\)\s+you ›/)
     // What was typed is gone from the screen too.
-    expect(shown(terminal)).toMatch(/servers \(Ctrl\+C again, Ctrl\+D or \/quit leaves\) you › $/)
+    expect(shown(terminal)).toMatch(/servers \(To quit: Ctrl\+C again, Ctrl\+D or \/quit\) you › $/)
     terminal.type('/nothing\r')
     await terminal.until(/There is no command \/nothing\.[\s\S]*you › *$/m)
     terminal.press('ctrl+c')
     // The suggestion for an empty line is above the prompt.
-    await terminal.until(/\/quit leaves\)\s+(Tab: .*\s+)?you › *$/m)
+    await terminal.until(/\/quit\)\s+(Tab: .*\s+)?you › *$/m)
     terminal.press('ctrl+c')
     expect(await terminal.exited).toBe(0)
   })

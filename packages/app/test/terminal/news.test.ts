@@ -66,13 +66,13 @@ describe.skipIf(missing !== undefined)('events beside a conversation', () => {
     await terminal.until(/\+ Today +note:\/\/today +about \d+ tokens; it is sent with your[\s\S]*you › *$/m)
     expect(terminal.history().match(/changed since it was attached/g)).toHaveLength(1)
     await say(terminal, '/attach again')
-    await terminal.until('Nothing that is attached is known to have changed.')
+    await terminal.until('No attached resource is known to have changed.')
   })
 
   test('appear once: new tools; help lists every command; the log is available', async () => {
     const terminal = home()()
     await say(terminal, '/call notes__grow')
-    await terminal.until('Use it from now on?')
+    await terminal.until('Accept them?')
     terminal.press('down', 'enter')
     await terminal.until('Tools: new: notes__prune. /tools lists them.')
     await say(terminal, '/help')

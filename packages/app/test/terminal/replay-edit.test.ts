@@ -32,9 +32,9 @@ describe.skipIf(missing !== undefined)('a replay with other arguments', { timeou
     await terminal.until('"date":"2027-06-15"}')
     terminal.press('backspace', 'backspace', 'backspace')
     terminal.type('6"}\r')
-    await terminal.until(/✗ Another result than before, in \d+ places?:/, { anywhere: true })
+    await terminal.until(/✗ The result differs from the previous one in \d+ places?:/, { anywhere: true })
     expect(await terminal.exited).toBe(1)
-    const [, changes = ''] = terminal.history().split('Another result than before')
+    const [, changes = ''] = terminal.history().split('The result differs from the previous one')
     expect(changes).toMatch(/\/structuredContent\/date\s+- "2027-06-15"\s+\+ "2027-06-16"/)
   })
 

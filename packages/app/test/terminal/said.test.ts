@@ -33,7 +33,7 @@ describe.skipIf(missing !== undefined)('question output on a terminal', { timeou
     second.end('Five.')
     await terminal.until(/Five\.[\s\S]*you › *$/m)
     expect(terminal.history()).not.toContain('Yes, this once')
-    expect(terminal.history()).not.toContain('question waits')
+    expect(terminal.history()).not.toContain('open question')
   })
 
   test('is not shown for a call that the user types', async () => {

@@ -31,7 +31,9 @@ describe.skipIf(missing !== undefined)('a short question of a command', { timeou
   test('accepts only the listed answers, and asks again after any other input', async () => {
     const terminal = await compacting()
     terminal.type('what is this?\r')
-    await terminal.until(/Possible: y or Enter is yes, n is no, e is edit\.\n.*\[Y\/n\/e\(dit\)\] › *$/m)
+    await terminal.until(
+      /Possible: y or Enter means yes, n means no, e means edit\.\n.*\[Y\/n\/e\(dit\)\] › *$/m,
+    )
     terminal.type('/help\r')
     await terminal.until(/Answer this question before a command: y or Enter[\s\S]*e\(dit\)\] › *$/m)
     terminal.type('No\r')

@@ -8,7 +8,7 @@ import { missing, person } from './person.ts'
 const steps: readonly [shown: RegExp, act: (terminal: Terminal) => void][] = [
   [/◆ {2}Where do you want to plan the trip\?/, (terminal) => terminal.press('enter')],
   [
-    /◆ {2}(?:Allow this call|Share these folders|Send this to the model|Give this answer)/,
+    /◆ {2}(?:Allow this call|Share these folders|Send this to the model|Return this response)/,
     (terminal) => terminal.type('y'),
   ],
   [/◆ {2}Send it\?/, (terminal) => terminal.press('enter')],

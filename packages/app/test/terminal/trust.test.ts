@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)(
     test('is shown item by item, and enabled after consent', async () => {
       const { ann, ran } = await withDrift()
       const terminal = ann.terminal(['call', 'shop', 'buy'])
-      await terminal.until('Use it from now on?')
+      await terminal.until('Accept them?')
       const shown = terminal.history()
       expect(shown).toContain('shop now has other definitions than you accepted.')
       expect(shown).toContain('~ tool buy  changed')
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)(
     test('stays disabled if the question is deferred, and can be reviewed', async () => {
       const { ann, ran } = await withDrift()
       const terminal = ann.terminal(['call', 'shop', 'buy'])
-      await terminal.until('Use it from now on?')
+      await terminal.until('Accept them?')
       terminal.press('escape')
       await terminal.until('disabled', { anywhere: true })
       expect(await terminal.exited).not.toBe(0)

@@ -14,8 +14,8 @@ describe('jackfield web for several people', () => {
   test.each([
     ['a public origin without an issuer', ['web', '--public', origin], 'give both --public and --oidc'],
     ['an issuer without a public origin', ['web', '--oidc', 'https://x'], 'only 127.0.0.1 is served'],
-    ['its options alone', ['web', '--apps-domain', 'x'], '--apps-domain goes with --public and --oidc'],
-    ['a port', [...publicly, '--port', '80'], '--listen says where the proxy connects'],
+    ['its options alone', ['web', '--apps-domain', 'x'], '--apps-domain needs --public and --oidc'],
+    ['a port', [...publicly, '--port', '80'], '--listen sets the address for the proxy'],
     ['an issuer without a client', publicly, 'needs --client-id'],
     ['no address for the proxy', [...publicly, '--client-id', 'x'], 'needs --listen'],
     ['another address than loopback', [...publicly, '--listen', '0.0.0.0:80'], 'a port of 127.0.0.1'],

@@ -203,7 +203,7 @@ export class Apps implements AppService {
     if (known === undefined) return false
     const { server } = known
     this.#deps.recorder.note(
-      { kind: 'app', server, summary: `The decision about the app ${uri} is forgotten` },
+      { kind: 'app', server, summary: `The decision about the app ${uri} was removed` },
       'reset',
     )
     return this.#deps.table.remove(identity, uri)
@@ -364,7 +364,7 @@ export class Apps implements AppService {
     open.countedMs = now
     if (open.allowance < 1) return `An app may make ${perSecond} requests a second. Try again later.`
     open.allowance -= 1
-    if (open.active >= maxActive) return `${maxActive} requests of this app are under way already.`
+    if (open.active >= maxActive) return `${maxActive} requests of this app are in progress already.`
     if (JSON.stringify(params).length > maxRequest)
       return `A request of an app has at most ${maxRequest} characters.`
     return undefined
@@ -441,7 +441,7 @@ export class Apps implements AppService {
 
   async #read(open: OpenPage, { uri }: JsonRecord, signal: AbortSignal): Promise<JsonRecord> {
     const { server, activity: cause } = open.page
-    if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a text')
+    if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a string')
     return { ...(await this.#deps.read(server, uri, { signal, cause, searchable: false })) }
   }
 
@@ -495,7 +495,7 @@ export class Apps implements AppService {
         const until = AbortSignal.any([signal, replaced.signal])
         const result = await this.#requestAction(open, { kind: 'context', text }, [], row, until)
         if (result['isError'] === true)
-          throw new RpcError(ErrorCode.UserRejected, 'The person does not want the model to get this')
+          throw new RpcError(ErrorCode.UserRejected, 'The person does not allow the model to get this')
       }
       if (text === '') delete open.context
       else if (text !== open.context?.text) open.context = { text, isTaken: false }
@@ -523,7 +523,7 @@ export class Apps implements AppService {
   ): Promise<JsonRecord> {
     const { server, uri, title, tool, conversation } = open.page
     if (open.questions >= maxQuestions)
-      throw new McpError('LIMIT', `${maxQuestions} questions of this app wait already.`)
+      throw new McpError('LIMIT', `${maxQuestions} questions of this app are open already.`)
     open.questions += 1
     try {
       const app: AppRef = { server, uri, ...(title !== undefined && { title }) }

@@ -311,7 +311,7 @@ function readOwn(
     const reported = policyProblems
       .map(({ path, message, line }) => `${line === undefined ? '' : `line ${line}: `}${path} ${message}`)
       .join('; ')
-    throw new ConfigError(file, `the policy cannot be followed in full: ${reported}`, policyProblems)
+    throw new ConfigError(file, `the policy is invalid: ${reported}`, policyProblems)
   }
   return {
     ...section,

@@ -31,7 +31,7 @@ export function readDocument(text: string, file: string): ConfigDocument {
     throw error
   }
   if (isRecord(found.value)) return { ...found, value: found.value }
-  throw new ConfigError(file, `must hold an object with "mcpServers", not ${kindOf(found.value)}`)
+  throw new ConfigError(file, `must contain an object with "mcpServers", not ${kindOf(found.value)}`)
 }
 
 type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
@@ -50,7 +50,7 @@ function readJson(text: string, file: string): Read {
     const [first, second] = twice.map(({ offset }) => lineAt(lines, offset))
     throw new ConfigError(
       file,
-      `names the server ${JSON.stringify(twice[0]?.value)} twice, on lines ${first} and ${second}. Rename or remove one of them`,
+      `defines the server ${JSON.stringify(twice[0]?.value)} twice, on lines ${first} and ${second}. Rename or remove one of them`,
     )
   }
   const members = new Map<JsonNode, Map<unknown, JsonNode>>()

@@ -53,7 +53,7 @@ export async function replaceFile(file: string, text: string, givenMode?: number
  */
 export function editText(text: string, file: string, edits: readonly Edit[]): string {
   if (/\.toml$/i.test(file))
-    throw new McpError('INVALID', `${file} is TOML, which is not changed from here. Change it in an editor.`)
+    throw new McpError('INVALID', `${file} is TOML, which Jackfield does not edit. Edit it by hand.`)
   if (/\.ya?ml$/i.test(file)) return editYaml(text, edits)
   return edits
     .flatMap((edit) => memberEdits(text, edit))

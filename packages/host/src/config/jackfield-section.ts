@@ -145,7 +145,7 @@ function readLog(value: unknown, path: string, reader: Reader): LogSettings {
   const at = member(path, 'maskedHeaders')
   const maskedHeaders = reader.texts(entry['maskedHeaders'], at)?.filter((name, index) => {
     const isName = headerName.test(name)
-    if (!isName) reader.problem(member(at, index), 'is no name of a header')
+    if (!isName) reader.problem(member(at, index), 'is not a header name')
     return isName
   })
   return {

@@ -170,10 +170,9 @@ function tightened(config: HostConfig, file: string): HostConfig {
   const { rules, roots, models, limits, servers, origins, profiles, additions, defaultVerdict } = config
   const { maskedHeaders, ...log } = config.log
   const kept = rules.filter(({ verdict }) => verdict !== 'allow')
-  if (kept.length < rules.length) refuse('jackfield.rules', 'what allows calls')
+  if (kept.length < rules.length) refuse('jackfield.rules', 'a rule that allows calls')
   if (defaultVerdict === 'allow') refuse('jackfield.defaultVerdict', 'allowing everything')
-  if (Object.keys(log).length > 0)
-    refuse('jackfield.log', `what says how the log is kept (${Object.keys(log).join(', ')})`)
+  if (Object.keys(log).length > 0) refuse('jackfield.log', `log settings (${Object.keys(log).join(', ')})`)
   for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
   // A script could put any text into the user's conversation as the model.
   const isScript = (id: string): boolean => id.trim().startsWith('script:')
@@ -368,9 +367,9 @@ function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSetti
   return [
     ...(settings.some((entry) => entry.reviewOffline === false) ? ['"reviewOffline": false'] : []),
     ...(Object.values(servers ?? {}).some(({ approve }) => approve !== undefined)
-      ? ['what approves sampling']
+      ? ['approval of sampling']
       : []),
-    ...(redact?.some((rule) => 'off' in rule && rule.off) ? ['what turns a redaction off'] : []),
+    ...(redact?.some((rule) => 'off' in rule && rule.off) ? ['disabling a redaction'] : []),
     ...(models?.some(({ cost }) => cost !== undefined) ? ['the price of a model'] : []),
   ]
 }

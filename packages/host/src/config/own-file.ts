@@ -25,12 +25,12 @@ export async function addServers(
   servers: Readonly<Record<string, ServerConfig>>,
 ): Promise<void> {
   const present = await ownServers(file)
-  const taken = Object.keys(servers).find((name) => Object.hasOwn(present, name))
-  if (taken !== undefined) {
+  const existing = Object.keys(servers).find((name) => Object.hasOwn(present, name))
+  if (existing !== undefined) {
     throw new FixableError(
       'CONFLICT',
-      `${file} has a server "${oneLine(taken)}" already. Choose another name, or uninstall that one first`,
-      [{ action: 'uninstall', server: taken }],
+      `${file} has a server "${oneLine(existing)}" already. Choose another name, or uninstall that one first`,
+      [{ action: 'uninstall', server: existing }],
     )
   }
   await replaceFile(file, withServers((await textOfFile(file)) ?? '', file, servers), ownerOnly)
@@ -45,7 +45,7 @@ export async function removeServer(file: string, name: string): Promise<ServerCo
   const config = servers[name]
   if (config === undefined) {
     const names = Object.keys(servers).map((one) => oneLine(one))
-    const others = names.length === 0 ? 'It names none' : `It names: ${names.join(', ')}`
+    const others = names.length === 0 ? 'It has none' : `It has: ${names.join(', ')}`
     throw new McpError('NOT_FOUND', `${file} has no server "${oneLine(name)}". ${others}.`)
   }
   const text = (await textOfFile(file)) ?? ''

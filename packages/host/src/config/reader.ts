@@ -56,7 +56,7 @@ export function createReader(options: {
     if (secret !== undefined)
       return problem(
         path,
-        `wants ${secret} of your environment, which files of the working folder cannot read here`,
+        `uses ${secret} of your environment, which files of the working folder may not read here`,
       )
     const expanded = expand(value, now.env, now.folders)
     return 'problem' in expanded ? problem(path, expanded.problem) : expanded.text

@@ -46,7 +46,7 @@ export function readRule(
     reader.problem(at('scope'), `says how long an answer is remembered, so it belongs to an "ask" rule`)
   }
   if (scope !== undefined && gate === 'result') {
-    reader.problem(at('scope'), 'has no meaning here: whether a result is let through is asked every time')
+    reader.problem(at('scope'), 'has no effect here: returning a result is asked about every time')
   }
   const id = reader.text(entry['id'], at('id')) ?? path
   if (verdict === undefined) return undefined
@@ -64,7 +64,7 @@ export function readRule(
     author: `${reader.file}, ${path}`,
   }
   const problem = problemWithRule(rule)
-  if (problem !== undefined) reader.problem(path, `cannot be followed: ${problem}`)
+  if (problem !== undefined) reader.problem(path, `is invalid: ${problem}`)
   return rule
 }
 
@@ -114,9 +114,10 @@ function absolute(text: string, folder: string): string {
 
 /** Why a rule is invalid; undefined if it is valid. */
 export function problemWithRule(rule: unknown): string | undefined {
-  if (!isRecord(rule)) return 'a rule is a JSON object'
-  const strange = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
-  if (strange !== undefined) return `"${strange}" is unknown. Known are ${[...known, 'author'].join(', ')}`
+  if (!isRecord(rule)) return 'a rule must be a JSON object'
+  const unknownKey = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
+  if (unknownKey !== undefined)
+    return `"${unknownKey}" is unknown. Known are ${[...known, 'author'].join(', ')}`
   for (const name of ['id', 'server', 'tool', 'label', 'author']) {
     if (rule[name] !== undefined && typeof rule[name] !== 'string') return `"${name}" must be text`
   }
@@ -150,12 +151,12 @@ function problemWithTests(value: unknown): string | undefined {
 }
 
 function problemWithTest(test: Record<string, unknown>): string | undefined {
-  const strange = Object.keys(test).find((name) => !conditions.includes(name))
-  if (strange !== undefined) return `.${strange} is unknown. Known are ${conditions.join(', ')}`
+  const unknownKey = Object.keys(test).find((name) => !conditions.includes(name))
+  if (unknownKey !== undefined) return `.${unknownKey} is unknown. Known are ${conditions.join(', ')}`
   const { at, glob, min, max, inside } = test
   if (typeof at !== 'string') return '.at must be a JSON Pointer such as "/path"'
   if ((at !== '' && !at.startsWith('/')) || /~(?![01])/.test(at)) {
-    return '.at is no JSON Pointer: it begins with "/", and "~" is written "~0", a "/" in a name "~1"'
+    return '.at is not a JSON Pointer: it must begin with "/", and "~" is written "~0", a "/" in a name "~1"'
   }
   if (glob !== undefined && typeof glob !== 'string') return '.glob must be text'
   for (const [name, bound] of [['min', min] as const, ['max', max] as const]) {

@@ -107,7 +107,7 @@ function readTarget(
   const hasCommand = entry['command'] !== undefined
   const hasUrl = entry['url'] !== undefined
   if (hasCommand && hasUrl) {
-    reader.problem(whole, 'has both "command" and "url": keep the one that is meant')
+    reader.problem(whole, 'has both "command" and "url": remove one of them')
     return undefined
   }
   if (!hasCommand && !hasUrl) {
@@ -299,7 +299,7 @@ function stdioProblems(
   const problems: { field: Path; message: string }[] = []
   for (const name of Object.keys(env)) {
     if (name === '' || name.includes('='))
-      problems.push({ field: ['env', name], message: 'is not a name a variable can have' })
+      problems.push({ field: ['env', name], message: 'is not a valid variable name' })
   }
   for (const [name, value] of Object.entries({ command, cwd, envFile })) {
     if (value === '') problems.push({ field: [name], message: 'is empty' })
@@ -312,7 +312,7 @@ function stdioProblems(
     ...Object.entries(env).map(([name, text]): [Path, string] => [['env', name], text]),
   ]
   for (const [field, text] of texts) {
-    if (text?.includes('\0')) problems.push({ field, message: 'has a NUL character in it' })
+    if (text?.includes('\0')) problems.push({ field, message: 'contains a NUL character' })
   }
   return problems
 }
@@ -323,7 +323,7 @@ function httpProblems(config: Extract<ServerConfig, { url: string }>): { field: 
     try {
       new Headers([[name, value]])
     } catch {
-      problems.push({ field: ['headers', name], message: 'is not a header that can be sent' })
+      problems.push({ field: ['headers', name], message: 'is not a valid header' })
     }
   }
   const message = urlProblem(config.url)
@@ -341,6 +341,6 @@ function urlProblem(url: string): string | undefined {
   if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:'))
     return 'must be an http or https address'
   if (parsed.username !== '' || parsed.password !== '')
-    return 'must not hold a name or password: use "headers"'
+    return 'must not contain a user name or password: use "headers"'
   return undefined
 }

@@ -53,11 +53,11 @@ function prefixed(prefix: string, rest: string, written: string): Part | { probl
   if (prefix === 'workspaceFolder') return { kind: 'workspaceFolder', written }
   if (prefix === 'env') {
     const [, name, fallback] = /^([A-Za-z_][A-Za-z0-9_()]*)(?::-(.*))?$/s.exec(rest) ?? []
-    if (name === undefined) return { problem: `${written} names no variable of the environment` }
+    if (name === undefined) return { problem: `${written} does not name an environment variable` }
     return { kind: 'env', name, written, ...(fallback !== undefined && { fallback }) }
   }
   if (prefix === 'input' || prefix === 'secret' || prefix === 'file') {
-    if (rest.trim() === '') return { problem: `${written} names nothing` }
+    if (rest.trim() === '') return { problem: `${written} has no name` }
     return { kind: prefix, name: rest.trim(), written }
   }
   return {
@@ -113,7 +113,7 @@ export function expand(
       if ('problem' in found) return found
       texts.push(found.text)
     } else if (part.kind === 'input' || part.kind === 'secret' || part.kind === 'file') {
-      return { problem: `${part.written} has no meaning here: it belongs into the texts of a server` }
+      return { problem: `${part.written} cannot be used here: it is only valid in fields of a server` }
     } else texts.push(folderText(part.kind, folders))
   }
   return { text: texts.join('') }

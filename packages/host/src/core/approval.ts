@@ -148,12 +148,12 @@ async function ask(
       return scope === undefined ? null : { ...remember, scope }
     }
     if (answer.verdict === 'deny') {
-      const reason = `the person said no${answer.reason === undefined ? '' : `: ${answer.reason}`}`
+      const reason = `the person refused${answer.reason === undefined ? '' : `: ${answer.reason}`}`
       const detail = { by, reason: answer.reason ?? null, remembered: kept() }
       return { outcome: 'denied', detail, approved: { allowed: false, outcome: 'denied', reason } }
     }
     const args = answer.arguments === undefined ? shown : frozenCopy(answer.arguments)
-    if (!isRecord(args)) throw new Error(`${by} gave arguments that are no object`)
+    if (!isRecord(args)) throw new Error(`${by} gave arguments that are not an object`)
     const edited = canonical(args) !== canonical(given)
     problem = edited ? problemWithArguments(entry, args) : undefined
     shown = args
@@ -210,11 +210,11 @@ export async function release(
     kind: 'result',
     server: entry.server,
     cause: request.row,
-    summary: `May the ${subject.caller} see what ${entry.tool.name} of ${entry.server} gave?`,
+    summary: `May the ${subject.caller} see the result of ${entry.tool.name} of ${entry.server}?`,
     detail: { tool: entry.tool.name, rule: decision.rule, author: decision.author ?? null },
   })
   if (decision.verdict === 'deny') {
-    row.close('denied', { reason: 'the rule says so' })
+    row.close('denied', { reason: 'withheld by the rule' })
     return keep(`rule "${decision.rule}" withholds it`)
   }
   if (!questions.canAsk('result')) {
@@ -241,7 +241,7 @@ export async function release(
     const { answer, by } = await questions.ask(question, { signal, activity: row.id })
     if (answer.verdict === 'deny') {
       row.close('denied', { by, reason: answer.reason ?? null })
-      return keep(`the person said no${answer.reason === undefined ? '' : `: ${answer.reason}`}`)
+      return keep(`the person refused${answer.reason === undefined ? '' : `: ${answer.reason}`}`)
     }
     const result = answer.result === undefined ? request.result : checkedResult(answer.result, by)
     const edited = canonical(result) !== canonical(request.result)

@@ -23,7 +23,7 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
 export function elicitation(
   server: string,
   { questions, activeRequests, recorder, forms, warn }: ServerRequestDeps,
-  visits: PendingUrlElicitations,
+  pendingUrls: PendingUrlElicitations,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
   const { config, identity, table, open } = forms
   return async (given, context) => {
@@ -54,7 +54,7 @@ export function elicitation(
             { kind: 'elicitation', id: randomUUID(), ...about, ...(visit !== undefined && { visit }) },
             { signal, activity: row.id },
           ),
-        visits,
+        visits: pendingUrls,
         open,
       })
       const { answer, by, opened } = await ask(params, context.signal)
@@ -123,7 +123,7 @@ export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicita
         given = await ask(visit, AbortSignal.any([signal, isFinished])).catch((error: unknown) => {
           if (signal.aborted || !isFinished.aborted) throw error
           // The user agreed, and the server reports completion.
-          return { answer: { action: 'accept' }, by: 'the server, which says that the visit is over' }
+          return { answer: { action: 'accept' }, by: 'the server, which reported its completion' }
         })
       }
       return { ...given, opened }

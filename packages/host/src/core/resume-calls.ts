@@ -61,7 +61,7 @@ export function createCallResumption(deps: ResumeDeps): CallResumption {
       const connection = deps.connection(request.server)
       const server = oneLine(request.server)
       if (connection === undefined) {
-        return `The question came from ${server}, which is not among the servers here. Answer it where ${server} is configured.`
+        return `The question came from ${server}, which is not configured here. Answer it where ${server} is configured.`
       }
       if (connection.identity !== identity) {
         return differentServer(server)
@@ -131,7 +131,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
   let notRepeated: string | undefined
   try {
     const connection = deps.connection(server)
-    if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
+    if (connection === undefined) throw new McpError('INVALID', `${server} is not configured here`)
     const client = await connection.ready(signal)
     if (connection.identity !== suspended.identity) throw new McpError('INVALID', differentServer(server))
     const outOfUse = deps.usable(server, tool)
@@ -152,7 +152,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
       if (!isRefusal(error, store.suspendedCalls.get(call), suspended)) throw error
       const rows = store.inbox.ofRound(call, round)
       rememberAnswers(rows, rememberedAnswers(suspended.identity, store.forms))
-      const message = `${oneLine(server)} no longer takes the answer to ${oneLine(tool)}: ${reasonOf(error)}. The call can only be made again; what was entered is kept for it.`
+      const message = `${oneLine(server)} no longer accepts the answer to ${oneLine(tool)}: ${reasonOf(error)}. The call has to be made again; the entered values are kept for it.`
       emit({ type: 'warning', server, message })
       notRepeated = await deps.refusalToRepeat(request, row.id, signal)
       if (notRepeated !== undefined) throw error
@@ -176,7 +176,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
 }
 
 function differentServer(server: string): string {
-  return `${oneLine(server)} is not the server that asked: its command or address changed. Answer it with the configuration of then, or make the call again.`
+  return `${oneLine(server)} is not the server that asked: its command or address changed. Restore that configuration to answer it, or make the call again.`
 }
 
 interface Ending {
@@ -232,8 +232,9 @@ function ending(
       const text = `The call of ${tool} of ${server} ended with an error: ${reason}`
       return { outcome: 'error', text, error: failure, again: false }
     }
-    const again = notRepeated === undefined ? '' : ` The call was not made again by itself: ${notRepeated}.`
-    const message = `${server} no longer takes the answer: ${reason}.${again} Call ${tool} again; what you entered is filled in then.`
+    const again =
+      notRepeated === undefined ? '' : ` The call was not made again automatically: ${notRepeated}.`
+    const message = `${server} no longer accepts the answer: ${reason}.${again} Call ${tool} again; the values you entered are filled in.`
     const shown = { ...failure, message }
     return {
       outcome: 'expired',

@@ -45,8 +45,8 @@ type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
 
 export function createServerRequestHandlers(server: string, deps: ServerRequestDeps): ServerRequestHandlers {
   const { questions, sampling, roots } = deps
-  const visits = new PendingUrlElicitations()
-  const elicit = elicitation(server, deps, visits)
+  const pendingUrls = new PendingUrlElicitations()
+  const elicit = elicitation(server, deps, pendingUrls)
   /** The server gets an error for a question that cannot be recorded; only the user can fix that. */
   const track = <T>(work: () => Promise<T>): Promise<T> =>
     deps.track(work).catch((error: unknown) => {
@@ -68,7 +68,7 @@ export function createServerRequestHandlers(server: string, deps: ServerRequestD
       ...(roots.canAnswer(server) && { onRoots }),
     }),
     forSuspendedCalls: () => ({ onElicit, elicitation: { form: true, url: true }, onRoots }),
-    urlElicitationComplete: (id) => visits.finished(id),
+    urlElicitationComplete: (id) => pendingUrls.finished(id),
     openRequiredUrls: async (error, context) => {
       const wanted = questions.canOpenUrls ? requiredUrls(error) : []
       // If the user cannot be asked, the request fails with the server's error.
@@ -110,14 +110,14 @@ function requiredUrls(error: unknown): ElicitUrlParams[] {
   if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return []
   const elicitations = isRecord(error.data) ? error.data['elicitations'] : undefined
   if (!Array.isArray(elicitations) || elicitations.length > maxRequiredUrls) return []
-  const visits = elicitations.flatMap((visit: unknown): ElicitUrlParams[] => {
-    if (!isRecord(visit)) return []
-    const { mode, message, url, elicitationId } = visit
+  const urls = elicitations.flatMap((elicitation: unknown): ElicitUrlParams[] => {
+    if (!isRecord(elicitation)) return []
+    const { mode, message, url, elicitationId } = elicitation
     if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return []
     return [{ mode, message, url, ...(typeof elicitationId === 'string' && { elicitationId }) }]
   })
   // A retry with only some of them would fail again.
-  return visits.length === elicitations.length ? visits : []
+  return urls.length === elicitations.length ? urls : []
 }
 
 const capabilityNames = {

@@ -71,7 +71,7 @@ export class SuspendedSecrets {
     if (value !== undefined) return value
     throw new FixableError(
       'INVALID',
-      `The call of ${oneLine(request.tool)} holds the secret "${name}", which is not kept any more. Set it, or make the call again`,
+      `The call of ${oneLine(request.tool)} contains the secret "${name}", which is no longer stored. Set it, or make the call again`,
       [{ action: 'set-secret', name }],
     )
   }
@@ -85,7 +85,7 @@ export class SuspendedSecrets {
     }
     throw new McpError(
       'INVALID',
-      `The call of ${oneLine(request.tool)} holds a secret that cannot be read here. Answer it where it was made, or make the call again`,
+      `The call of ${oneLine(request.tool)} contains a secret that cannot be read here. Answer it where it was made, or make the call again`,
     )
   }
 

@@ -146,7 +146,10 @@ export class Tasks implements TaskService {
       const client = await connection.ready(until).catch(() => undefined)
       if (client === undefined) {
         tasks.release(call, owners.me)
-        throw new McpError('CONNECT_FAILED', `${oneLine(row.server)} is not connected, so the task runs on.`)
+        throw new McpError(
+          'CONNECT_FAILED',
+          `${oneLine(row.server)} is not connected, so the task was not cancelled.`,
+        )
       }
       await cancelAt(this.extension.resume(client, row.task))
     }
@@ -176,7 +179,7 @@ export class Tasks implements TaskService {
       ? new McpError('CONFLICT', `Task ${id} is continued once ${oneLine(server)} is connected.`)
       : new McpError(
           'CONFLICT',
-          `Task ${id} belongs to another program that runs. Wait for it or cancel it there.`,
+          `Task ${id} belongs to another running program. Wait for it or cancel it there.`,
         )
   }
 

@@ -78,11 +78,11 @@ export class Requests
   complete: Host['complete'] = (server, params, options = {}) => {
     const { catalog, shown, running, redaction } = this.#deps
     const { ref } = params
-    const meant = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
+    const actual = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
     return running.track(async (signal) => {
       try {
         const client = await catalog.server(server).ready(signal)
-        return redaction.value(await client.complete(meant, { signal }))
+        return redaction.value(await client.complete(actual, { signal }))
       } catch (error) {
         throw redaction.error(error)
       }

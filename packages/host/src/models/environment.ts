@@ -82,7 +82,7 @@ function choose(wanted: string, providers: ReadonlyMap<string, Provider>, settin
   }
   const model = slash === -1 ? provider.model : wanted.slice(slash + 1)
   if (model === undefined || model === '') {
-    throw new Error(`${written(wanted)} names no model. Write ${written(`${name}/<model>`)}.`)
+    throw new Error(`${written(wanted)} has no model name. Write ${written(`${name}/<model>`)}.`)
   }
   return provider.make(model)
 }

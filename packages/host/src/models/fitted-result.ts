@@ -69,7 +69,7 @@ export function fitResult(result: CallToolResult, characters: number, keep: () =
   }
   const id = keep()
   const lines = [
-    `[cut: ${shown} of ${total} characters are shown here. The whole is kept: read more of it with read_result, id "${id}", by "from" or by "path".]`,
+    `[cut: ${shown} of ${total} characters are shown here. The whole result is stored: read more of it with read_result, id "${id}", by "from" or by "path".]`,
     ...outline(result),
   ]
   out.push({ type: 'text', text: lines.join('\n') })

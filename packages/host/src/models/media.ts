@@ -114,11 +114,11 @@ export function described({ kind, type, data }: Media): string {
 /** Why media cannot be sent to a model. */
 export function whyNot({ kind, type }: Media, { types }: MediaSupport): string {
   const ofKind = [...types].filter((one) => kindOf(one) === kind)
-  if (types.size === 0) return 'this model takes text only'
-  if (ofKind.length > 0) return `this model takes ${plural[kind]} of these types only: ${ofKind.join(', ')}`
+  if (types.size === 0) return 'this model accepts text only'
+  if (ofKind.length > 0) return `this model accepts ${plural[kind]} of these types only: ${ofKind.join(', ')}`
   return kind === 'file'
-    ? `this model takes no files of type ${oneLine(type)}`
-    : `this model takes no ${plural[kind]}`
+    ? `this model does not accept files of type ${oneLine(type)}`
+    : `this model does not accept ${plural[kind]}`
 }
 
 /** Decoded bytes of a base64 text. */

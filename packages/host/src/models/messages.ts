@@ -233,7 +233,7 @@ export function textBlock(block: ContentBlock): SamplingContent[] {
   const document = media === undefined ? undefined : documentBlock(media)
   if (document !== undefined) return [...label, document]
   if (media === undefined || media.kind === 'file') {
-    return [{ type: 'text', text: textOf(block, 'a message holds text, images, audio and PDF only') }]
+    return [{ type: 'text', text: textOf(block, 'a message can contain only text, images, audio and PDF') }]
   }
   const { kind, data, type: mimeType } = media
   return [...label, { type: kind, data, mimeType }]

@@ -151,7 +151,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
       return make('unavailable', `${id} is overloaded at its provider. Try again later.${providerText}`)
     }
     if (/rate.?limit/i.test(failure.text)) return make('limit', `${id} is over its limit.${providerText}`)
-    return make('other', `${id} gave no answer.${providerText}`)
+    return make('other', `${id} returned no answer.${providerText}`)
   }
   const status = failure.status
   if (status < 300) {
@@ -160,12 +160,12 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (status < 400) {
     return make(
       'other',
-      `${id} is not where it was asked: its provider sends on to another address (HTTP ${status}), which is not followed. Correct ${address}.${providerText}`,
+      `${id} cannot be reached: its provider redirects to another address (HTTP ${status}), which is not followed. Correct ${address}.${providerText}`,
     )
   }
   if (status === 401 || status === 403) {
     if (key === undefined && settings.key !== undefined) {
-      return make('key', `${id} wants an API key (HTTP ${status}). Set ${settings.key}.${providerText}`)
+      return make('key', `${id} requires an API key (HTTP ${status}). Set ${settings.key}.${providerText}`)
     }
     return make(
       'key',
@@ -179,7 +179,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (status < 500 && otherPath.test(failure.text)) {
     return make(
       'request',
-      `${id}: ${host} does not take this model at ${path} (HTTP ${status}).${otherApi}${providerText}`,
+      `${id}: ${host} does not serve this model at ${path} (HTTP ${status}).${otherApi}${providerText}`,
     )
   }
   if (status === 405 || (status === 404 && listed?.includes(model) === true)) {
@@ -209,7 +209,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (status >= 500) {
     return make(
       'unavailable',
-      `${id} is out of order at its provider (HTTP ${status}). Try again later.${providerText}`,
+      `${id} failed at its provider (HTTP ${status}). Try again later.${providerText}`,
     )
   }
   return make('request', `${id} rejected the request (HTTP ${status}).${providerText}`)
@@ -296,7 +296,7 @@ function retryAfter(headers: unknown): number | undefined {
 
 function advice(retryAfterMs: number | undefined): string {
   if (retryAfterMs === undefined || retryAfterMs < 60_000) return "Wait, or check the account's quota"
-  return `It may be asked again in ${Math.ceil(retryAfterMs / 60_000)} min; another model may answer at once`
+  return `Try again in ${Math.ceil(retryAfterMs / 60_000)} min, or use another model`
 }
 
 function typeOf(error: unknown): string {

@@ -93,13 +93,13 @@ function pointerSteps(text: string): Step[] {
 
 function toIndex(key: string): number {
   if (/^(0|[1-9]\d{0,14})$/.test(key)) return Number(key)
-  throw unfit(`${JSON.stringify(key)} is no place in a list`)
+  throw unfit(`${JSON.stringify(key)} is not an index of a list`)
 }
 
 function pathSteps(text: string): Step[] {
   const steps: Step[] = []
   let position = 0
-  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+  const match = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = position
     const found = pattern.exec(text)
     if (found === null) return undefined
@@ -107,7 +107,7 @@ function pathSteps(text: string): Step[] {
     return found
   }
   while (position < text.length) {
-    const step = nextStep(take)
+    const step = nextStep(match)
     if (step === undefined) {
       throw unfit(
         `it cannot be read from ${JSON.stringify(text.slice(position, position + 40))} on. Paths look like .items[0].name, .items[2:5], .items[].name, .items | length`,
@@ -119,27 +119,27 @@ function pathSteps(text: string): Step[] {
   return steps
 }
 
-function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step | undefined {
-  if (take(pipe) !== undefined) return (value) => [value]
-  const called = take(word)?.[1]
+function nextStep(match: (pattern: RegExp) => RegExpExecArray | undefined): Step | undefined {
+  if (match(pipe) !== undefined) return (value) => [value]
+  const called = match(word)?.[1]
   if (called === 'keys') return (value) => [keysOf(value)]
   if (called === 'length') return (value) => [lengthOf(value)]
-  const key = take(name)?.[1]
+  const key = match(name)?.[1]
   if (key !== undefined) return (value) => [member(value, key)]
-  const text = take(quoted)?.[1]
+  const text = match(quoted)?.[1]
   if (text !== undefined) {
     const wanted = unquoted(text)
     return (value) => [member(value, wanted)]
   }
-  const place = take(index)?.[1]
+  const place = match(index)?.[1]
   if (place !== undefined) return (value) => [at(value, Number(place))]
-  const range = take(slice)
+  const range = match(slice)
   if (range !== undefined) {
     const [, from, to] = range
     return (value) => [listOf(value).slice(Number(from ?? 0), to === undefined ? undefined : Number(to))]
   }
-  if (take(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
-  return take(self) === undefined ? undefined : (value) => [value]
+  if (match(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
+  return match(self) === undefined ? undefined : (value) => [value]
 }
 
 function unquoted(text: string): string {
@@ -151,7 +151,7 @@ function unquoted(text: string): string {
 }
 
 function member(value: unknown, key: string): unknown {
-  if (!isRecord(value)) throw unfit(`there is ${kindOf(value)} where ${JSON.stringify(key)} is looked for`)
+  if (!isRecord(value)) throw unfit(`${kindOf(value)} has no member ${JSON.stringify(key)}`)
   if (Object.hasOwn(value, key)) return value[key]
   const known = Object.keys(value)
     .slice(0, 20)
@@ -163,12 +163,12 @@ function at(value: unknown, place: number): unknown {
   const list = listOf(value)
   const found = place < 0 ? list.length + place : place
   if (found in list) return list[found]
-  throw unfit(`there is no place ${place} in a list of ${list.length}`)
+  throw unfit(`there is no index ${place} in a list of ${list.length}`)
 }
 
 function listOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
-  throw unfit(`there is ${kindOf(value)} where a list is looked for`)
+  throw unfit(`expected a list, found ${kindOf(value)}`)
 }
 
 function keysOf(value: unknown): unknown {
@@ -190,5 +190,5 @@ function kindOf(value: unknown): string {
 }
 
 function unfit(why: string): McpError {
-  return new McpError('INVALID', `The path does not fit: ${why}`)
+  return new McpError('INVALID', `The path does not match: ${why}`)
 }

@@ -54,7 +54,7 @@ export function scriptModel(file: string): Model {
 
 function readScript(file: string): { contextTokens?: number; turns: ScriptedTurn[] } {
   const wrong = (what: string): never => {
-    throw new Error(`${file} is no script for a model: ${what}.`)
+    throw new Error(`${file} is not a script for a model: ${what}.`)
   }
   let json: unknown
   try {
@@ -66,9 +66,7 @@ function readScript(file: string): { contextTokens?: number; turns: ScriptedTurn
   const { contextTokens } = json
   if (contextTokens !== undefined && typeof contextTokens !== 'number')
     return wrong('"contextTokens" must be a number')
-  const turns = json.turns.map(
-    (turn: unknown, n) => readTurn(turn) ?? wrong(`turn ${n + 1} is not understood`),
-  )
+  const turns = json.turns.map((turn: unknown, n) => readTurn(turn) ?? wrong(`turn ${n + 1} is invalid`))
   return { turns, ...(contextTokens !== undefined && { contextTokens }) }
 }
 

@@ -79,7 +79,7 @@ export class Copies {
       if (characters > bounds.characters) {
         throw new McpError(
           'INVALID',
-          `It has ${characters} characters; at most ${bounds.characters} can be attached. Save it to a file and take the part you need.`,
+          `It has ${characters} characters; at most ${bounds.characters} can be attached. Save it to a file and use the part you need.`,
         )
       }
       return { ref, contents, tokens: tokensOf(textBlock(contents)), wasWatched }
@@ -273,7 +273,7 @@ export async function attach(
         if (!copies.hasRoom(conversation, ref)) {
           throw new McpError(
             'INVALID',
-            `A conversation holds at most ${most} resources. Take one away first.`,
+            `A conversation can have at most ${most} resources. Detach one first.`,
           )
         }
         return copies.restore(conversation, fetched)

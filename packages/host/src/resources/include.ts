@@ -28,7 +28,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
   const candidates = candidatesAmong(options, left)
   const inHand = copies.list(conversation).filter(({ because }) => because !== undefined)
   let spent = inHand.reduce((sum, { tokens }) => sum + tokens, 0)
-  const leave = ({ server, uri }: ResourceRef, reason: string): void =>
+  const skipResource = ({ server, uri }: ResourceRef, reason: string): void =>
     void left.push({ server, uri, reason })
   const lacks = (tokens: number): string | undefined =>
     spent + tokens > budget
@@ -40,7 +40,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
     const batch = candidates.slice(at, at + bounds.batch).filter(({ ref, atLeast }) => {
       const reason =
         lacks(atLeast) ?? (reads >= bounds.reads ? `${bounds.reads} others were read already` : undefined)
-      if (reason !== undefined) leave(ref, reason)
+      if (reason !== undefined) skipResource(ref, reason)
       else reads += 1
       return reason === undefined
     })
@@ -50,19 +50,19 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
       const one = read[n]
       if (one === undefined || typeof one === 'string') {
         copies.release(ref)
-        leave(ref, one ?? 'it could not be read')
+        skipResource(ref, one ?? 'it could not be read')
         continue
       }
       const reason =
         options.excluded(ref) ??
         lacks(one.tokens) ??
-        (copies.hasRoom(conversation, ref) ? undefined : 'the conversation holds no more')
+        (copies.hasRoom(conversation, ref) ? undefined : 'the conversation has too many attachments')
       if (reason === undefined) {
         copies.restore(conversation, one, because)
         spent += one.tokens
       } else {
         copies.release(ref)
-        leave(ref, reason)
+        skipResource(ref, reason)
       }
     }
     signal?.throwIfAborted()
@@ -91,7 +91,7 @@ function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidat
     const forModels = entry.resource.annotations?.audience?.includes('assistant') === true
     const reason =
       withheld(ref.server, ref.uri) ??
-      (forModels ? excluded(ref) : 'its server does not say that it is meant for a model') ??
+      (forModels ? excluded(ref) : 'its server does not mark it for a model') ??
       (priorityOf(entry) < priority ? `its priority is below ${priority}` : skip?.(ref))
     if (reason === undefined) ranked.push({ entry, ref })
     else left.push({ ...ref, reason })
@@ -117,7 +117,7 @@ function changedAt({ resource }: CatalogResource): number {
 function becauseOf({ resource }: CatalogResource): string {
   const { priority, lastModified } = resource.annotations ?? {}
   return [
-    'its server means it for a model',
+    'its server marks it for a model',
     ...(priority === undefined ? [] : [`priority ${priority}`]),
     ...(lastModified === undefined ? [] : [`changed ${lastModified.slice(0, 30)}`]),
   ].join(', ')

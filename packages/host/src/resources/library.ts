@@ -107,8 +107,8 @@ export function createLibrary(
       const resources = (): ReturnType<Host['resources']> => listing.of('resource')
       const excluded = (ref: ResourceRef): string | undefined => {
         const without = unwanted.get(conversation)
-        if (without === 'all') return 'nothing is included by itself in this conversation'
-        return without?.has(keyOf(ref)) === true ? 'you took it away' : undefined
+        if (without === 'all') return 'automatic attachments are off in this conversation'
+        return without?.has(keyOf(ref)) === true ? 'you removed it' : undefined
       }
       // Sequential, since all of them use the same budget.
       const done = including.then(() =>
@@ -216,9 +216,9 @@ class Withholding {
   why(server: string, uri: string): string | undefined {
     this.#read()
     const listed = this.#uris.has(JSON.stringify([server, uri]))
-    const made = (): boolean =>
+    const matchesTemplate = (): boolean =>
       this.#templates.some((one) => one.server === server && one.template.match(uri) !== undefined)
-    return listed || made() ? reason : undefined
+    return listed || matchesTemplate() ? reason : undefined
   }
 
   #read(): void {

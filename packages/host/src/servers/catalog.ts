@@ -78,7 +78,7 @@ export function createCatalog(
       }),
     )
   /** The tools by name, with the lists and settings they were computed from. */
-  let made: { of: readonly object[]; tools: ReturnType<typeof catalogTools> } | undefined
+  let cached: { of: readonly object[]; tools: ReturnType<typeof catalogTools> } | undefined
   const isBuiltFrom = (of: readonly object[]): boolean => {
     let at = 0
     for (const one of connections.values()) {
@@ -87,11 +87,11 @@ export function createCatalog(
     return at === of.length
   }
   const tools = (): ReturnType<typeof catalogTools> => {
-    if (made === undefined || !isBuiltFrom(made.of)) {
+    if (cached === undefined || !isBuiltFrom(cached.of)) {
       const of = [...connections.values()].flatMap((one) => [one, one.lists.tools, one.config])
-      made = { of, tools: catalogTools() }
+      cached = { of, tools: catalogTools() }
     }
-    return made.tools
+    return cached.tools
   }
   const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
     mapValues(
@@ -244,7 +244,7 @@ export interface ShownCatalog extends Lists {
 export function createShownCatalog(catalog: () => Lists, redactor: SecretRedactor): ShownCatalog {
   const names = new Map<string, string>()
   /** By server, the marks of secrets in its URIs. */
-  const taken = new Map<string, Map<string, string>>()
+  const marksByServer = new Map<string, Map<string, string>>()
 
   const toolOf = once<Tool>(redactor)
   const promptOf = once<Prompt>(redactor)
@@ -261,8 +261,8 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
   const noteAddress = (server: string, address: string): void => {
     for (const piece of redactor.pieces(address)) {
       if (typeof piece === 'string') continue
-      const own = taken.get(server) ?? new Map<string, string>()
-      taken.set(server, own.set(`[${piece.name}]`, piece.text))
+      const own = marksByServer.get(server) ?? new Map<string, string>()
+      marksByServer.set(server, own.set(`[${piece.name}]`, piece.text))
     }
   }
 
@@ -303,7 +303,8 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
     nameOf: (given) => names.get(given) ?? given,
     uriOf: (server, given) => {
       let address = given
-      for (const [mark, text] of taken.get(server) ?? []) address = address.replaceAll(mark, () => text)
+      for (const [mark, text] of marksByServer.get(server) ?? [])
+        address = address.replaceAll(mark, () => text)
       return address
     },
   }
@@ -320,8 +321,8 @@ function once<T extends object>(redactor: SecretRedactor): (thing: T) => T {
     }
     const known = prepared.get(thing)
     if (known !== undefined) return known
-    const made = redactor.value(thing)
-    prepared.set(thing, made)
-    return made
+    const redacted = redactor.value(thing)
+    prepared.set(thing, redacted)
+    return redacted
   }
 }

@@ -258,7 +258,7 @@ class Client implements HostClient {
     for (const [id, { isSent, frame, reject }] of this.#pending) {
       if (!isSent) continue
       this.#pending.delete(id)
-      const message = `The host ended before it answered ${frame.method}. What it had done by then stays done.`
+      const message = `The host ended before it answered ${frame.method}. What it did before that is not undone.`
       reject(this.#errorOf({ code: 'OUTCOME_UNKNOWN', message }))
     }
   }

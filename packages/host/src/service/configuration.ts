@@ -185,12 +185,12 @@ export class ConfigurationService {
   async write(id: string): Promise<Reconfigured> {
     const stored = this.#plans.get(id)
     if (stored === undefined || stored.until < Date.now())
-      throw new McpError('NOT_FOUND', 'This change is no longer known. Make it again.')
+      throw new McpError('NOT_FOUND', 'This change has expired. Make it again.')
     const { plan, text, secrets, first } = stored
     if (hashOf(await textOfFile(plan.file)) !== plan.hash)
       throw new McpError(
         'CONFLICT',
-        `${plan.file} changed since the change was shown. Look at the change again.`,
+        `${plan.file} changed since the change was shown. Review the change again.`,
       )
     this.#plans.delete(id)
     for (const { name, value } of secrets) await this.#options.host.secrets.set(name, value)
@@ -303,7 +303,7 @@ export class ConfigurationService {
     const known = this.#files().find((one) => one.file === file)
     if (known === undefined) throw notAFile(file)
     if (isOfAnotherApp(known))
-      throw new McpError('INVALID', `${file} belongs to another application, so it is only read.`)
+      throw new McpError('INVALID', `${file} belongs to another application, so it is not changed here.`)
     return known
   }
 
@@ -379,7 +379,7 @@ export class ConfigurationService {
       if (whole.includes(mark) || marks.has(mark) || !text.includes(mark)) continue
       throw new McpError(
         'INVALID',
-        `${mark} is the mark of a secret of ${file.file} that cannot be distinguished from another. Change the file in an editor.`,
+        `${mark} is the mark of a secret of ${file.file} that cannot be distinguished from another. Edit the file by hand.`,
       )
     }
     return restored
@@ -513,7 +513,7 @@ function unknownServer(name: string): McpError {
 }
 
 function notAFile(file: string): McpError {
-  return new McpError('INVALID', `${file} is no file of this configuration.`)
+  return new McpError('INVALID', `${file} is not a file of this configuration.`)
 }
 
 /** A problem as one line: file, line, column and fix. */

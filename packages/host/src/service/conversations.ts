@@ -50,9 +50,9 @@ export class ConversationService {
       live.configure(options)
       return live.id
     }
-    const made = new LiveConversation(known, options, this.#options, () => this.#open.delete(made.id))
-    this.#open.set(made.id, made)
-    return made.id
+    const created = new LiveConversation(known, options, this.#options, () => this.#open.delete(created.id))
+    this.#open.set(created.id, created)
+    return created.id
   }
 
   /** The open conversation with this id; opens a stored one. @throws McpError 'NOT_FOUND' if there is none */

@@ -59,7 +59,7 @@ export class InstallService {
       ...(version !== undefined && { version }),
     })
     if (server.status === 'deleted')
-      throw new McpError('INVALID', `${published} was taken out of the registry.`)
+      throw new McpError('INVALID', `${published} was deleted from the registry.`)
     const packed = bundleIn(server.document)
     const called = name === undefined ? {} : { name }
     let bundle: Bundle | undefined
@@ -125,7 +125,7 @@ export class InstallService {
     const unpack = bundle && ((): Promise<void> => bundle.unpack())
     const change = await configuration.planServer(plan.name, plan.config(given(plan, values)), typed, unpack)
     if (change.hash !== hash)
-      throw new McpError('CONFLICT', `${change.file} changed since it was shown. Look at the change again.`)
+      throw new McpError('CONFLICT', `${change.file} changed since it was shown. Review the change again.`)
     await host.approveInstallation({ plan, file: change.file, starts: true }, { by })
     await configuration.write(change.id)
     this.#reviews.delete(id)
@@ -135,7 +135,7 @@ export class InstallService {
   #reviewed(id: string): Review {
     const review = this.#reviews.get(id)
     if (review === undefined || review.until < Date.now())
-      throw new McpError('NOT_FOUND', 'This review is no longer known. Open the server again.')
+      throw new McpError('NOT_FOUND', 'This review has expired. Open the server again.')
     return review
   }
 }

@@ -32,16 +32,16 @@ export function resourcesUnder(
 ): { resources: LibraryLeaf[]; total: number } {
   const resources: LibraryLeaf[] = []
   let total = 0
-  const visit = ({ entries, children }: LibraryNode): void => {
+  const collect = ({ entries, children }: LibraryNode): void => {
     for (const entry of entries) {
       if (!('resource' in entry)) continue
       total += 1
       if (resources.length < maxResources) resources.push(leafOf(entry))
     }
-    for (const child of children) visit(child)
+    for (const child of children) collect(child)
   }
   const here = nodeAt(tree, path)
-  for (const node of here === undefined ? (path.length === 0 ? tree : []) : [here]) visit(node)
+  for (const node of here === undefined ? (path.length === 0 ? tree : []) : [here]) collect(node)
   return { resources, total }
 }
 

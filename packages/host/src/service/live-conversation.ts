@@ -144,12 +144,15 @@ export class LiveConversation {
    */
   async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
     if ((said.text ?? '').trim() === '' && (said.messages ?? []).length === 0)
-      throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
+      throw new McpError('INVALID', 'The message is empty: give a text or messages.')
     if (this.#queued.some((queued) => queued.id === id))
-      throw new McpError('CONFLICT', 'A message with this id waits already.')
+      throw new McpError('CONFLICT', 'A message with this id is queued already.')
     if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
     if (this.#queued.length >= maxQueued)
-      throw new McpError('LIMIT', `${maxQueued} messages wait already. Wait for the turn to end, or stop it.`)
+      throw new McpError(
+        'LIMIT',
+        `${maxQueued} messages are queued already. Wait for the turn to end, or stop it.`,
+      )
     const queued = { id, said, by, done: Promise.withResolvers<Turn | undefined>() }
     this.#queued.push(queued)
     this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said, by } }])

@@ -274,10 +274,11 @@ class Peer {
 
   #refusalOf(method: string, kind: MethodKind | undefined, isDropped: boolean): Fault | undefined {
     if (isDropped) {
-      const message = `The result of ${method} is not kept any more. What it did stays done.`
+      const message = `The result of ${method} is no longer stored. What it did is not undone.`
       return { code: 'OUTCOME_UNKNOWN', message }
     }
-    if (this.#calls.size >= maxCalls) return { code: 'LIMIT', message: `${maxCalls} calls wait already.` }
+    if (this.#calls.size >= maxCalls)
+      return { code: 'LIMIT', message: `${maxCalls} calls are in progress already.` }
     if (kind?.isForOperator !== true || this.#context.isOperator) return undefined
     return { code: 'REFUSED', message: `Only the operator of this host can do this (${method}).` }
   }
@@ -334,7 +335,7 @@ class Peer {
   }
 
   #sendText(frame: string): void {
-    if (this.#channel.unsent > maxUnsent) this.close('too much waits to be sent')
+    if (this.#channel.unsent > maxUnsent) this.close('too much data is unsent')
     else this.#channel.send(frame)
   }
 }

@@ -118,7 +118,8 @@ export class Runs {
 
   #kept(id: string): RunEntry {
     const kept = this.#runs.get(id)
-    if (kept === undefined) throw new McpError('NOT_FOUND', `There is no run ${id}, or it is too long ago.`)
+    if (kept === undefined)
+      throw new McpError('NOT_FOUND', `There is no run ${id}, or it ended too long ago.`)
     return kept
   }
 

@@ -58,7 +58,7 @@ export function fixText(fix: Fix): string {
     case 'update':
       return `Update ${oneLine(fix.server)} or Jackfield: they have no protocol revision in common.`
     case 'uninstall':
-      return `Uninstall the present ${oneLine(fix.server)}.`
+      return `Uninstall the current ${oneLine(fix.server)}.`
     case 'pass-variable':
       return `Pass ${oneLine(fix.name)} to it with "env": { "${oneLine(fix.name)}": "\${${oneLine(fix.name)}}" } in the configuration of ${oneLine(fix.server)}.`
     case 'set-secret':
@@ -70,7 +70,7 @@ export function fixText(fix: Fix): string {
     case 'search-log':
       return `Search the log for ${oneLine(fix.filter)}.`
     case 'record':
-      return 'Record what a server answers.'
+      return 'Record the responses of a server.'
     case 'search-registry':
       return 'Search the registry for it.'
     case 'choose-model':

@@ -61,7 +61,7 @@ describe('a call', () => {
     const host = await started({ servers: { s: config }, surface })
     const call = await host.call('s__echo', { text: 'hi' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
-    expect(textOf(call)).toContain('the person said no: not on a Friday')
+    expect(textOf(call)).toContain('the person refused: not on a Friday')
     expect(ran()).toEqual([])
   })
 

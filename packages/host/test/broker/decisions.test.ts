@@ -281,7 +281,7 @@ describe('the policy service', () => {
 
   it('rejects an invalid rule', () => {
     expect(() => hostOf({ rules: [rule('deny', { arguments: [{ at: 'x' }] })] })).toThrow(
-      /"deny rule" cannot/,
+      /"deny rule" is invalid/,
     )
     expect(() => hostOf({ rules: [{ id: 'x', verdict: 'dney' } as never] })).toThrow(/"verdict" must be/)
   })

@@ -42,7 +42,7 @@ it('a resumed call applies rules about results, and records its labels', async (
   }
   const held = await takeUp('one', [allow, { id: 'look', verdict: 'ask', gate: 'result' }])
   expect(held.done).toMatchObject({ result: { isError: true }, release: { outcome: 'withheld' } })
-  expect(textOf(held.done)).toContain('held back: the person said no: mine')
+  expect(textOf(held.done)).toContain('held back: the person refused: mine')
   expect(held.labels).toEqual([])
   const passed = await takeUp('two', [allow])
   expect(passed.done.result.isError).not.toBe(true)

@@ -50,7 +50,7 @@ describe('servers', () => {
       'an impossible variable',
       { command: 'a', env: { 'A=B': '1' } },
       'mcpServers.bad.env["A=B"]',
-      'not a name',
+      'not a valid variable name',
     ],
     ['a NUL', { command: 'a', args: ['x\0y'] }, 'mcpServers.bad.args[0]', 'NUL'],
     ['a url of another kind', { url: 'ftp://x' }, 'mcpServers.bad.url', 'http or https'],
@@ -58,7 +58,7 @@ describe('servers', () => {
       'a password in its url',
       { url: 'http://a:b@x/' },
       'mcpServers.bad.url',
-      'must not hold a name or password',
+      'must not contain a user name or password',
     ],
     ['no url at all', { url: 'localhost' }, 'mcpServers.bad.url', 'http or https'],
     [

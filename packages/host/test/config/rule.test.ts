@@ -52,11 +52,7 @@ describe('a rule of a configuration', () => {
     ['a bound that is text', { arguments: [{ at: '/a', min: '5' }] }, 'arguments[0].min must be a number'],
     ['folders that are no list', { arguments: [{ at: '/a', inside: '/x' }] }, 'arguments[0].inside'],
     ['an author', { author: 'me' }, 'rules[0].author is unknown'],
-    [
-      'a scope where nothing is remembered',
-      { gate: 'result', scope: 'always', verdict: 'ask' },
-      'no meaning',
-    ],
+    ['a scope where nothing is remembered', { gate: 'result', scope: 'always', verdict: 'ask' }, 'no effect'],
   ])('fails the configuration with %s', (_name, more, words) => {
     const reading = () => read({ verdict: 'deny', ...more })
     expect(reading).toThrow(ConfigError)

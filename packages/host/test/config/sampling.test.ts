@@ -115,8 +115,8 @@ describe('the sampling section', () => {
     })
     expect(problems.map(({ message }) => message)).toEqual([
       expect.stringContaining('"reviewOffline": false'),
-      expect.stringContaining('what approves sampling'),
-      expect.stringContaining('what turns a redaction off'),
+      expect.stringContaining('approval of sampling'),
+      expect.stringContaining('disabling a redaction'),
       expect.stringContaining('the price of a model'),
     ])
   })

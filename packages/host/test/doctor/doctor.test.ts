@@ -85,19 +85,24 @@ describe('the doctor', () => {
       'start',
       'Its output on stderr says why',
     ],
-    ['noise on stdout', () => node(noisy), 'output', 'stderr'],
+    [
+      'text on stdout of a program that is no server',
+      () => ({ ...node("console.log('hello'); setInterval(() => {}, 1000)"), connectTimeoutMs: 600 }),
+      'output',
+      'stderr',
+    ],
     [
       'silence',
       () => ({ ...rough('silent'), connectTimeoutMs: 600 }),
       'handshake',
-      'It runs but says nothing',
+      'It runs but does not respond',
     ],
-    ['a list that fails', () => rough('list-fails-at-first'), 'lists', 'Tell its author'],
+    ['a list that fails', () => rough('list-fails-at-first'), 'lists', 'Report it to its author'],
     [
       'an unset variable',
       () => ({ command: '${NOPE}', from: { file: '/x/c.json', layer: 'user' } }),
       'variables',
-      'Do what it says',
+      'Follow this message',
     ],
     ['an unknown host', () => ({ url: 'https://no-such-host.invalid/mcp' }), 'dns', 'address'],
     ['a closed port', () => ({ url: `http://${nowhere}/mcp` }), 'tcp', 'Start the server'],
@@ -128,6 +133,14 @@ describe('the doctor', () => {
     expect(failed).toMatchObject({ step, outcome: 'failed', advice: expect.stringContaining(advice) })
     const after = steps.slice(steps.findIndex((found) => found.step === step) + 1)
     expect(after.filter(({ outcome }) => outcome !== 'skipped')).toEqual([])
+  })
+
+  it('notes text on stdout of a server that works, and goes on', async () => {
+    const { outcomes, steps } = await examined(node(noisy))
+    expect(outcomes).toMatchObject({ output: 'note', handshake: 'ok' })
+    const output = steps.find(({ step }) => step === 'output')
+    expect(output?.message).toContain('listening on stdio')
+    expect(output?.advice).toContain('stderr')
   })
 
   it('names the replacement of HTTP+SSE if a server supports only that', async () => {

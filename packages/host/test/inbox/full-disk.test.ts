@@ -115,7 +115,7 @@ describe('an open question when the disk becomes full', () => {
     expect(calls).toHaveLength(1)
     expect(warnings(host)).toEqual([
       expect.stringContaining(
-        `Your answer is kept and not sent yet, because it cannot be recorded: database or disk is full. ${advice}`,
+        `Your answer is not sent yet, because it cannot be recorded: database or disk is full. ${advice}`,
       ),
     ])
     space.free()

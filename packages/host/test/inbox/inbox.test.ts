@@ -229,7 +229,7 @@ describe('the store of questions', () => {
   it('rejects a question that is too large to store', async () => {
     const host = await started({ servers: { s: session().config }, surface: shelf() })
     const huge = await host.call('s__echo', { text: 'x'.repeat(5_000_000) }, { caller: 'chat' })
-    expect(textOf(huge)).toContain('The question is larger than the 8388608 characters')
+    expect(textOf(huge)).toContain('The question has more than 8388608 characters')
     expect(host.inbox.list({ state: 'all' })).toEqual([])
   })
 })

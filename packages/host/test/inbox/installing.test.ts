@@ -46,7 +46,7 @@ describe('a value that a server needs', () => {
       },
     })
     const other = await program('answerer.ts', { STORE: store })
-    expect(await other.say({ id, answer: { verdict: 'allow' } })).toContain('"value" must be a text')
+    expect(await other.say({ id, answer: { verdict: 'allow' } })).toContain('"value" must be a string')
     expect(await other.say({ id, answer: { verdict: 'allow', value: canary } })).toBe('answered')
     const next = await openQuestion(host, 'input')
     expect(() => host.inbox.answer(next, { verdict: 'allow', value: 'mars' }, 'here')).toThrow(
@@ -85,7 +85,7 @@ describe('a value that a server needs', () => {
     await host.start()
     expect(host.connections.get('s')).toMatchObject({
       state: 'failed',
-      reason: expect.stringContaining('the input "api-key" (The key of the shop) is not given yet'),
+      reason: expect.stringContaining('the input "api-key" (The key of the shop) has no value yet'),
       fixes: [{ action: 'set-secret', name: 'input api-key of /none/mcp.json' }],
     })
     expect(host.activity({ kind: 'input' })).toMatchObject([{ outcome: 'denied' }])

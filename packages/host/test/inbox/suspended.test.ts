@@ -145,7 +145,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const call = await resumed(second, id)
     expect(call.error).toMatchObject({
       code: -32602,
-      message: expect.stringMatching(/no longer takes the answer: .*the person said no: once is enough/),
+      message: expect.stringMatching(/no longer accepts the answer: .*the person refused: once is enough/),
     })
     expect(second.inbox.get(id)).toMatchObject({
       state: 'lost',
@@ -307,7 +307,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const [id = ''] = await open(first)
     await first.close()
     const without = hostOf({ store })
-    expect(() => without.inbox.answer(id, seat('1A'), 'x')).toThrow(/s, which is not among the servers here/)
+    expect(() => without.inbox.answer(id, seat('1A'), 'x')).toThrow(/s, which is not configured here/)
     const other = hostOf({ store, servers: { s: { command: 'something-else', disabled: true } } })
     expect(() => other.inbox.answer(id, seat('1A'), 'x')).toThrow(/s is not the server that asked/)
     expect(without.inbox.get(id)?.state).toBe('open')
@@ -324,7 +324,7 @@ describe('a suspended call whose program ended while the question was open', () 
     says.description = 'Books every seat'
     const second = await host(lazy)
     second.inbox.answer(id, seat('1A'), 'me')
-    expect(textOf(await resumed(second, id))).toContain('its description changed since the person agreed')
+    expect(textOf(await resumed(second, id))).toContain('its description changed since the person accepted')
     expect(server.calls).toHaveLength(1)
   })
 

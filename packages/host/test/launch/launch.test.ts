@@ -244,7 +244,7 @@ describe('variables', () => {
     ['an unset variable', '${NOPE}', 'env.K: the environment variable NOPE is not set'],
     ['a part of every object', '${constructor}', 'constructor is not set'],
     ['an unknown secret', '${secret:nope}', 'there is no secret "nope"'],
-    ['an input without a value', '${input:pin}', 'the input "pin" is not given yet'],
+    ['an input without a value', '${input:pin}', 'the input "pin" has no value yet'],
     ['a file elsewhere', '${file:../../../etc/passwd}', 'not inside the folder of the configuration'],
     ['a file by its whole path', '${file:/etc/passwd}', 'not inside the folder of the configuration'],
   ])('that cannot be expanded keep the server from starting: %s', async (_what, text, told) => {
@@ -280,7 +280,7 @@ describe('variables', () => {
     expect(asked).toEqual(['s pin true', 's region false'])
     expect(await host.secrets.missing()).toEqual([])
     const elsewhere = await given({ A: '${input:pin}' }, { secrets })
-    expect(elsewhere.reason).toContain('the input "pin" is not given yet')
+    expect(elsewhere.reason).toContain('the input "pin" has no value yet')
     expect(await elsewhere.host.secrets.missing()).toMatchObject([{ server: 's', input: { id: 'pin' } }])
   })
 

@@ -80,7 +80,7 @@ describe('a started server', () => {
     async (name, value) => {
       const { seen, warnings, host } = await given({ [name]: value })
       expect(Object.keys(seen)).not.toContain(name)
-      expect(warnings).toEqual([expect.stringContaining(`${name} of your environment was not given to it`)])
+      expect(warnings).toEqual([expect.stringContaining(`${name} of your environment was not passed to it`)])
       expect(JSON.stringify([host.events, host.secrets.redact(value)])).not.toContain('hunter2')
     },
   )

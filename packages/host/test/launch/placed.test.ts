@@ -284,7 +284,7 @@ describe.skipIf(process.platform === 'win32')(
       const { ran, state } = await run({ command: 'uvx', args: ['server==1.2.3'] })
       expect(ran).toBeUndefined()
       expect(state).toMatchObject({
-        reason: expect.stringContaining(`uvx is found in this folder alone (${own})`),
+        reason: expect.stringContaining(`uvx exists only in this folder (${own})`),
       })
       const named = await run({ command: own, args: ['server==1.2.3'] })
       expect(named.asked).toMatchObject([{ program: own }])

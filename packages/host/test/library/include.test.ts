@@ -33,13 +33,13 @@ describe('resources that servers mark for a model', () => {
     ])
     const { included, left } = await library.include('talk')
     expect(included.map(({ uri, because }) => [uri, because])).toEqual([
-      ['a://first', 'its server means it for a model, priority 1'],
-      ['a://new', 'its server means it for a model, priority 0.5, changed 2026-01-01T00:00:00Z'],
-      ['a://old', 'its server means it for a model, priority 0.5, changed 2024-01-01T00:00:00Z'],
-      ['a://last', 'its server means it for a model'],
+      ['a://first', 'its server marks it for a model, priority 1'],
+      ['a://new', 'its server marks it for a model, priority 0.5, changed 2026-01-01T00:00:00Z'],
+      ['a://old', 'its server marks it for a model, priority 0.5, changed 2024-01-01T00:00:00Z'],
+      ['a://last', 'its server marks it for a model'],
     ])
     expect(left.map(({ uri, reason }) => [uri, reason])).toEqual([
-      ['a://silent', 'its server does not say that it is meant for a model'],
+      ['a://silent', 'its server does not mark it for a model'],
       ['a://private', 'its server marks it for the user only'],
     ])
   })
@@ -128,7 +128,7 @@ describe('resources that servers mark for a model', () => {
     library.exclude('talk', { server: 's', uri: 'a://one' })
     expect(library.attached('talk').map(({ uri }) => uri)).toEqual(['a://mine', 'a://two'])
     expect((await library.include('talk')).left).toEqual([
-      { server: 's', uri: 'a://one', reason: 'you took it away' },
+      { server: 's', uri: 'a://one', reason: 'you removed it' },
     ])
     library.exclude('talk')
     expect(library.attached('talk').map(({ uri }) => uri)).toEqual(['a://mine'])

@@ -354,7 +354,7 @@ describe('a logout', () => {
   it('is rejected without a login', async () => {
     const host = hostOf({ servers: { s: { command: 'x' }, h: { url: 'http://127.0.0.1:9', auth: false } } })
     await expect(host.logins.signOut('s')).rejects.toThrow('is a program')
-    await expect(host.logins.signOut('h')).rejects.toThrow('by its configuration')
+    await expect(host.logins.signOut('h')).rejects.toThrow('from its configuration')
     await expect(host.logins.signIn('s')).rejects.toThrow('is a program')
     await expect(host.logins.signIn('nope')).rejects.toThrow('no server named "nope"')
   })

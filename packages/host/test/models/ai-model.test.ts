@@ -171,7 +171,7 @@ describe('failures have a reason and a fix', () => {
     )
     await expect(claude(server).generate(request())).rejects.toMatchObject({
       kind: 'unavailable',
-      message: expect.stringMatching(/out of order.*529.*Overloaded/),
+      message: expect.stringMatching(/failed at its provider.*529.*Overloaded/),
     })
   })
 
@@ -254,7 +254,7 @@ describe('failures have a reason and a fix', () => {
     })
     await expect(claude(server).generate(request())).rejects.toMatchObject({
       kind: 'other',
-      message: expect.stringMatching(/sends on to another address.*307.*Correct ANTHROPIC_BASE_URL/),
+      message: expect.stringMatching(/redirects to another address.*307.*Correct ANTHROPIC_BASE_URL/),
     })
     expect(other.received).toEqual([])
   })

@@ -41,7 +41,7 @@ describe('models from the environment', () => {
   test.each([
     ['mistral/large', /no provider "mistral".*anthropic, openai, google/],
     ['openai/gpt', /needs OPENAI_API_KEY, which is not set/],
-    ['anthropic/', /names no model/],
+    ['anthropic/', /has no model name/],
   ])('JACKFIELD_MODEL=%s is rejected with the reason', (wanted, words) => {
     expect(() => ids({ ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: wanted })).toThrow(words)
   })

@@ -105,7 +105,7 @@ describe('a PDF attached to a message', () => {
     await llama(server).generate(request({ messages: attached }))
     const body = server.received.at(-1)?.body
     expect(textsOf(body)).toContain(
-      '[a file of 60 kB (application/pdf) was left out: this model takes text only]',
+      '[a file of 60 kB (application/pdf) was left out: this model accepts text only]',
     )
     expectNoBytesAsText(body)
   })
@@ -126,7 +126,10 @@ describe('a tool result with an image, audio and a document', () => {
             content: [
               { type: 'text', text: 'Three things.' },
               { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
-              { type: 'text', text: '[audio of 40 kB (audio/wav) was left out: this model takes no audio]' },
+              {
+                type: 'text',
+                text: '[audio of 40 kB (audio/wav) was left out: this model does not accept audio]',
+              },
               { type: 'document', source: { media_type: 'application/pdf', data: pdf } },
             ],
           },
@@ -245,7 +248,8 @@ describe('an image and audio sent by the user', () => {
     const sent = JSON.stringify(server.received[0]?.body)
     expect(sent).toContain(png)
     expect(sent.includes(wav)).toBe(hears)
-    if (!hears) expect(sent).toContain('audio of 40 kB (audio/wav) was left out: this model takes no audio')
+    if (!hears)
+      expect(sent).toContain('audio of 40 kB (audio/wav) was left out: this model does not accept audio')
     expectNoBytesAsText(server.received[0]?.body)
   })
 
@@ -256,7 +260,7 @@ describe('an image and audio sent by the user', () => {
     ]
     await claude(server).generate(request({ messages }))
     expect(textsOf(server.received[0]?.body)).toContain(
-      'an image of 120 kB (image/tiff) was left out: this model takes images of these types only: image/jpeg, image/png, image/gif, image/webp',
+      'an image of 120 kB (image/tiff) was left out: this model accepts images of these types only: image/jpeg, image/png, image/gif, image/webp',
     )
   })
 })
@@ -271,7 +275,9 @@ describe('media accepted by a model of Ollama are queried from Ollama', () => {
     const body = server.received.at(-1)?.body
     expect(server.received.map(({ path }) => path)).toEqual(['/api/show', '/v1/chat/completions'])
     expect(JSON.stringify(body)).toContain(JSON.stringify(image))
-    expect(textsOf(body)).toContain('audio of 40 kB (audio/wav) was left out: this model takes no audio')
+    expect(textsOf(body)).toContain(
+      'audio of 40 kB (audio/wav) was left out: this model does not accept audio',
+    )
     expectNoBytesAsText(body)
   })
 
@@ -284,7 +290,7 @@ describe('media accepted by a model of Ollama are queried from Ollama', () => {
     await model.generate(request({ messages: withResult(), tools: [weather] }))
     const body = server.received.at(-1)?.body
     expect(textsOf(body)).toContain(
-      '[an image of 120 kB (image/png) was left out: this model takes text only]',
+      '[an image of 120 kB (image/png) was left out: this model accepts text only]',
     )
     for (const data of [png, wav, pdf]) expect(JSON.stringify(body)).not.toContain(data.slice(0, 40))
     await model.generate(request({ messages: said }))

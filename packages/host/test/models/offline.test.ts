@@ -358,7 +358,7 @@ describe('a trip', () => {
       ...results,
       travel__searchFlights: { texts: forModel },
       travel__findBestFlight: {
-        texts: ['x was not called: the person said no. Do not try it again.'],
+        texts: ['x was not called: the person refused. Do not try it again.'],
         isError: true as const,
       },
     }
@@ -371,7 +371,7 @@ describe('a trip', () => {
       ...results,
       travel__bookVacation: {
         texts: [
-          'bookVacation of travel was not called: the person said no. Do not try it again or another way around it.',
+          'bookVacation of travel was not called: the person refused. Do not try it again or another way around it.',
         ],
         isError: true as const,
       },

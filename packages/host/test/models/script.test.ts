@@ -49,11 +49,11 @@ test('a script keeps a reply with calls for later if calls are not allowed', asy
 })
 
 test.each([
-  ['{', /no script for a model: .*JSON/],
+  ['{', /not a script for a model: .*JSON/],
   [{}, /it needs "turns", a list/],
-  [{ turns: [{ say: 'a' }, { say: 1 }] }, /turn 2 is not understood/],
-  [{ turns: [{ call: [{ arguments: {} }] }] }, /turn 1 is not understood/],
-  [{ turns: [{ usage: { inputTokens: 1 } }] }, /turn 1 is not understood/],
+  [{ turns: [{ say: 'a' }, { say: 1 }] }, /turn 2 is invalid/],
+  [{ turns: [{ call: [{ arguments: {} }] }] }, /turn 1 is invalid/],
+  [{ turns: [{ usage: { inputTokens: 1 } }] }, /turn 1 is invalid/],
   [{ turns: [], contextTokens: 'many' }, /"contextTokens" must be a number/],
 ])('an invalid script is rejected: %j', (json, words) => {
   expect(() => scriptModel(script(json))).toThrow(words)

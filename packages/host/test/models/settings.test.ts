@@ -76,7 +76,7 @@ describe('a server that lacks the path of a request', () => {
     [notFound, 'has no /v1/chat/completions (HTTP 404)'],
     [
       { status: 400, json: { error: { message: 'This model is only supported in v1/responses' } } },
-      'does not take this model at /v1/chat/completions (HTTP 400)',
+      'does not serve this model at /v1/chat/completions (HTTP 400)',
     ],
   ] satisfies [Answer, string][])('the other way round: %#', async (answer, words) => {
     await using server = await provider(list('/v1/models', 'qwen'), answer)
@@ -122,7 +122,7 @@ describe('failures name the variable that was used', () => {
       OPENAI_COMPATIBLE_BASE_URL: server.url,
       OPENAI_COMPATIBLE_MODEL: 'm',
     })
-    expect(message).toContain('wants an API key (HTTP 401). Set OPENAI_COMPATIBLE_API_KEY')
+    expect(message).toContain('requires an API key (HTTP 401). Set OPENAI_COMPATIBLE_API_KEY')
   })
 
   test.each([

@@ -51,7 +51,7 @@ describe('a client of the registry', () => {
   })
 
   it.each([
-    ['<html>', 200, 'no JSON object'],
+    ['<html>', 200, 'not a JSON object'],
     ['{}', 500, 'status 500'],
     ['{"server":{"name":"io.github.eve/other","version":"1.0.0"}}', 200, 'another server'],
     ['x'.repeat(4_100_000), 200, 'more than'],
@@ -151,7 +151,7 @@ describe('an installation plan', () => {
   })
 
   it.each(['--eval=evil', '-c', 'a b'])('rejects an option in place of a package: %s', (identifier) => {
-    expect(() => planFrom(packed('npm', identifier, '1.0.0'))).toThrow('cannot be one')
+    expect(() => planFrom(packed('npm', identifier, '1.0.0'))).toThrow('is not valid')
   })
 
   it.each([
@@ -168,7 +168,7 @@ describe('an installation plan', () => {
     ['nuget', 'https://evil.example/one', '1.0.0'],
     ['oci', 'https://evil.example/one', '1.0.0'],
   ])('accepts only a package name of a registry: %s %s', (...given) => {
-    expect(() => planFrom(packed(...given))).toThrow(/cannot be one.*(Ask its publisher|add it by hand)/)
+    expect(() => planFrom(packed(...given))).toThrow(/is not valid.*(Ask its publisher|add it by hand)/)
   })
 
   /** A package with more members. */
@@ -303,7 +303,7 @@ describe('an installation plan', () => {
       const { config } = planFrom({ ...packed('npm', 'weather', '1.2.3'), [member]: servers })
       expect(config({})).toEqual({ command: 'npx', args: ['-y', 'weather@1.2.3'] })
       expect(() => planFrom({ name: 'io.github.eve/one', version: '1.0.0', [member]: servers })).toThrow(
-        'names nothing to start',
+        'has nothing to start',
       )
     },
   )
@@ -340,8 +340,8 @@ describe('a server published as a bundle', () => {
     const bundle = await published(hash)
     expect(Buffer.from(await fetchBundle(bundle ?? { url: '', hash: '' }))).toEqual(bytes)
     const other = await published('0'.repeat(64))
-    await expect(fetchBundle(other ?? { url: '', hash: '' })).rejects.toThrow('another bundle')
-    await expect(published(undefined)).rejects.toThrow('hash is missing')
+    await expect(fetchBundle(other ?? { url: '', hash: '' })).rejects.toThrow('not the published bundle')
+    await expect(published(undefined)).rejects.toThrow('the hash of its bundle is missing')
     await expect(fetchBundle({ url: 'http://example.org/x.mcpb', hash })).rejects.toThrow('https')
   })
 
@@ -369,11 +369,11 @@ describe('a server published as a bundle', () => {
     ])
     for (const location of ['http://a.example/', 'http://127.0.0.1/', 'file:///etc/passwd', 'https://:x/']) {
       const leads = from({ 'https://a.example/one.mcpb': location })
-      await expect(leads).rejects.toThrow('no address of a bundle')
+      await expect(leads).rejects.toThrow('not an address of a bundle')
       expect(asked.splice(0)).toEqual(['https://a.example/one.mcpb'])
     }
     await expect(from({ 'https://a.example/one.mcpb': '/one.mcpb' })).rejects.toThrow(
-      'no address of a bundle',
+      'not an address of a bundle',
     )
     expect(asked).toHaveLength(6)
   })

@@ -281,10 +281,10 @@ describe('a path', () => {
 
   it.for([
     ['.nothing', 'There are: items, a/b, text'],
-    ['.items.name', 'there is a list where "name" is looked for'],
-    ['.items[3]', 'no place 3 in a list of 3'],
-    ['.text[0]', 'there is a string where a list is looked for'],
-    ['/items/x', 'no place in a list'],
+    ['.items.name', 'a list has no member "name"'],
+    ['.items[3]', 'no index 3 in a list of 3'],
+    ['.text[0]', 'expected a list, found a string'],
+    ['/items/x', 'not an index of a list'],
     ['.items[', 'cannot be read from "["'],
     ['.items | sort', 'cannot be read from "sort"'],
     ['.constructor', 'no "constructor"'],
@@ -323,7 +323,7 @@ describe('a path', () => {
           try {
             valuesAt(document, path)
           } catch (error) {
-            expect(String(error)).toContain('The path does not fit')
+            expect(String(error)).toContain('The path does not match')
           }
         },
       ),

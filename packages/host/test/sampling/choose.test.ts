@@ -16,26 +16,26 @@ describe('the model for a request', () => {
 
   it.each<[(string | undefined)[], string, string]>([
     [[], 'anthropic/claude-sonnet', 'it is the first of your models'],
-    [['gpt'], 'openai/gpt-mini', 'the server\'s hint "gpt" fits its name'],
-    [['haiku', 'LLAMA'], 'ollama/llama', 'the server\'s hint "LLAMA" fits its name'],
-    [['mini', 'sonnet'], 'openai/gpt-mini', 'the server\'s hint "mini" fits its name'],
+    [['gpt'], 'openai/gpt-mini', 'the server\'s hint "gpt" matches its name'],
+    [['haiku', 'LLAMA'], 'ollama/llama', 'the server\'s hint "LLAMA" matches its name'],
+    [['mini', 'sonnet'], 'openai/gpt-mini', 'the server\'s hint "mini" matches its name'],
     [['', undefined, ' '], 'anthropic/claude-sonnet', 'it is the first of your models'],
-    [['ollama'], 'ollama/llama', 'the server\'s hint "ollama" fits its name'],
-    [['openai/gpt'], 'openai/gpt-mini', 'the server\'s hint "openai/gpt" fits its name'],
+    [['ollama'], 'ollama/llama', 'the server\'s hint "ollama" matches its name'],
+    [['openai/gpt'], 'openai/gpt-mini', 'the server\'s hint "openai/gpt" matches its name'],
     [
       ['open'],
       'anthropic/claude-sonnet',
-      "none of the server's hints (open) fits a model, and it is the first of your models",
+      "none of the server's hints (open) matches a model, and it is the first of your models",
     ],
     [
       ['a', 'gpt'],
       'anthropic/claude-sonnet',
-      'the server\'s hint "a" fits its name, and of 2 that it fits, it is the first of those',
+      'the server\'s hint "a" matches its name, and of 2 that it matches, it is the first of those',
     ],
     [
       ['gemini', 'nova'],
       'anthropic/claude-sonnet',
-      "none of the server's hints (gemini, nova) fits a model, and it is the first of your models",
+      "none of the server's hints (gemini, nova) matches a model, and it is the first of your models",
     ],
   ])('by the hints %j is %s', (hints, model, why) => {
     expect(chosen(...hints)).toMatchObject({ model, why })
@@ -68,7 +68,7 @@ describe('the model for a request', () => {
     const choice = chooseModel(models, { hints: [{ name: 'gpt' }] }, { facts, tokens: 2_000 })
     expect(choice).toMatchObject({
       model: 'anthropic/claude-sonnet',
-      why: "what fits the server's hints has no room for it, and it is the first of your models",
+      why: "the models that match the server's hints have too small a context, and it is the first of your models",
     })
     expect(choice.ranking.at(-1)).toMatchObject({ model: 'openai/gpt-mini', hint: 'gpt' })
   })

@@ -53,7 +53,7 @@ describe('a list of hosts', () => {
     'example.org:99999',
     '',
   ])('is rejected: %s', (entry) => {
-    expect(() => readHosts([entry])).toThrow(/is no host/)
+    expect(() => readHosts([entry])).toThrow(/is not a host/)
   })
 
   it('never allows an unlisted host, however it is written', () => {

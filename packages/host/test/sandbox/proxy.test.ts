@@ -73,8 +73,8 @@ describe('the sandbox proxy', () => {
   })
 
   it.each([
-    ['HTTP/1.1 001 X\r\ncontent-length: 0\r\n\r\n', 'it answers with 1, which is no status'],
-    ['HTTP/1.1 099 X\r\n\r\n', 'it answers with 99, which is no status'],
+    ['HTTP/1.1 001 X\r\ncontent-length: 0\r\n\r\n', 'it answers with 1, which is not a status'],
+    ['HTTP/1.1 099 X\r\n\r\n', 'it answers with 99, which is not a status'],
     ['HTTP/1.1 101 X\r\nupgrade: a\r\nconnection: upgrade\r\n\r\n', 'in another protocol than HTTP'],
     ['HTTP/1.1 200 OK\r\na b: c\r\n\r\n', 'Parse Error'],
     ['', 'socket hang up'],

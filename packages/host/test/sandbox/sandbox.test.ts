@@ -185,7 +185,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     expect(host.events).toContainEqual({
       type: 'warning',
       server: 's',
-      message: expect.stringContaining(`did not let it reach 127.0.0.1:${other.port}`),
+      message: expect.stringContaining(`blocked access to 127.0.0.1:${other.port}`),
     })
   })
 

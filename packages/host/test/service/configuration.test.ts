@@ -136,7 +136,7 @@ describe('the configuration of a host', () => {
     write('.config/jackfield/config.json', ownText.replace('What I use', 'Another editor'))
     await expect(configuration.write(plan.id)).rejects.toThrow(/changed since the change was shown/)
     expect(read()).toContain('Another editor')
-    await expect(configuration.write('unknown')).rejects.toThrow(/no longer known/)
+    await expect(configuration.write('unknown')).rejects.toThrow(/has expired/)
   })
 
   test('cannot be made invalid', async () => {
@@ -148,10 +148,10 @@ describe('the configuration of a host', () => {
       /must be allow, ask, deny/,
     )
     await expect(save({ kind: 'server', name: 'wiki', entry: {} })).rejects.toThrow(/needs "command"/)
-    await expect(save({ kind: 'text', file: '/etc/passwd', text: 'x' })).rejects.toThrow(/no file of this/)
+    await expect(save({ kind: 'text', file: '/etc/passwd', text: 'x' })).rejects.toThrow(/not a file of this/)
     const foreign = at('work/.vscode/mcp.json')
-    await expect(save({ kind: 'text', file: foreign, text: '{}' })).rejects.toThrow(/only read/)
-    await expect(configuration.text('/etc/passwd')).rejects.toThrow(/no file of this/)
+    await expect(save({ kind: 'text', file: foreign, text: '{}' })).rejects.toThrow(/not changed here/)
+    await expect(configuration.text('/etc/passwd')).rejects.toThrow(/not a file of this/)
     expect(read()).toBe(ownText)
   })
 

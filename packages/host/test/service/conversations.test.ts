@@ -171,7 +171,7 @@ describe("a terminal's data of a conversation", () => {
         'host',
         {
           ...{ ...about, uri: 'note:/marked', title: 'marked' },
-          because: 'its server means it for a model, priority 1',
+          because: 'its server marks it for a model, priority 1',
         },
       ],
       ['person', undefined],

@@ -225,7 +225,7 @@ describe('the store file', () => {
   it('needs node:sqlite, and a missing one is reported in one line', () => {
     const spy = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
     expect(() => openStore(':memory:')).toThrow(
-      /^The host keeps its activity in node:sqlite.*Run Node 22\.13 or newer\.$/,
+      /^The host stores its activity with node:sqlite.*Use Node 22\.13 or newer\.$/,
     )
     spy.mockRestore()
   })

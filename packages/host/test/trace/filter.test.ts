@@ -45,7 +45,7 @@ test.each([
   ['server:a srver:b', 10, 'There is no "srver:". Did you mean server?'],
   ['kind:cal', 6, 'There is no kind "cal". There are connection, call,'],
   ['dur:500', 5, 'dur is compared, as in dur:>500'],
-  ['dur:>5weeks', 5, '"5weeks" is no number. Units are ms, s, m, h, d'],
+  ['dur:>5weeks', 5, '"5weeks" is not a number. Units are ms, s, m, h, d'],
   ['since:yesterday', 7, 'since is a time such as'],
   ['id:x', 4, 'id is a number, not "x"'],
   ['kind:call text:"no end', 16, 'The text that begins here has no closing "'],

@@ -52,7 +52,7 @@ test('a call is repeated and its result compared', async () => {
     [counted, 'chat'],
     ...[3, 4, 5].map(() => [expect.any(Number), 'person']),
   ])
-  expect(() => host.trace.request(1)).toThrow('is no call, read or prompt')
+  expect(() => host.trace.request(1)).toThrow('is not a call, read or prompt')
 })
 
 test('values nested too deeply to be compared are not repeated', async () => {
@@ -60,7 +60,7 @@ test('values nested too deeply to be compared are not repeated', async () => {
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
   const request = { method: 'tools/call', server: 'shop', target: 'next', arguments: {} } as const
   await expect(host.trace.replay({ ...request, result: deep })).rejects.toThrow(
-    'nested too deeply to be done again, so it was not done',
+    'nested too deeply to be repeated',
   )
   expect(await host.trace.list({ filter: 'kind:wire tool:next' })).toEqual([])
 })
@@ -147,17 +147,17 @@ test('an answer that differs from the recording is reported', async () => {
   const other = await started({ servers: { s: played(recording) }, surface, defaultVerdict: 'allow' })
   const call = await other.call('s__ask', { params }, { caller: 'chat' })
   expect(textOf(call)).toContain(
-    'answered otherwise than in the recording, at /action: "accept" there, "decline" here',
+    'answered differently than in the recording, at /action: "accept" there, "decline" here',
   )
 })
 
 test('an invalid recording is rejected with the reason', () => {
-  expect(() => parseRecording('{')).toThrow('It is no JSON')
-  expect(() => parseRecording('{"format":"x"}')).toThrow('"format" says something else')
+  expect(() => parseRecording('{')).toThrow('It is not JSON')
+  expect(() => parseRecording('{"format":"x"}')).toThrow('"format" has another value')
   const empty = { format: 'jackfield-recording', version: 2, servers: {} }
   expect(() => parseRecording(JSON.stringify(empty))).toThrow('its version is 2')
   const bad = { ...empty, version: 1, servers: { a: { exchanges: [{ method: 'x' }] } } }
-  expect(() => parseRecording(JSON.stringify(bad))).toThrow('exchange 0 of a is none')
+  expect(() => parseRecording(JSON.stringify(bad))).toThrow('exchange 0 of a is invalid')
 })
 
 test('playback ignores lines that are no messages', async () => {
@@ -168,7 +168,7 @@ test('playback ignores lines that are no messages', async () => {
   await done
   expect(JSON.parse(String(output.read()))).toMatchObject({
     id: 7,
-    error: { code: -32601, message: 'The recording holds no tools/list. It holds nothing' },
+    error: { code: -32601, message: 'The recording has no tools/list. It has none' },
   })
 })
 
@@ -236,7 +236,7 @@ test.each([
     '"before":[{"message":{"method":"roots/list","params":[]}}]',
     '"before":[{"message":{"method":"roots/list"},"answer":{}}]',
   ].map((part): [string, string] => [
-    'exchange 0 of a is none',
+    'exchange 0 of a is invalid',
     `"version":1,"servers":{"a":{"exchanges":[{"method":"tools/call","params":{},${part}}]}}`,
   ]),
 ])('an invalid recording is rejected: %s (%#)', (why, members) => {

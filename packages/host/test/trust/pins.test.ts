@@ -86,7 +86,7 @@ describe("a server's definition", () => {
     if (!item.startsWith('tool')) return
     const call = await host.call('s__buy', { item: 'tea' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
-    expect(textOf(call)).toContain('changed since the person agreed to it')
+    expect(textOf(call)).toContain('changed since the person accepted it')
     expect(server.ran()).toEqual([])
     expect((await host.call('s__look', {}, cli)).denied).toBe(false)
   })
@@ -102,7 +102,7 @@ describe("a server's definition", () => {
     expect(() => host.trust.accept('s')).toThrow(/cannot be recorded: EEXIST/)
     accept()
     const call = await host.call('s__buy', { item: 'tea' }, cli)
-    expect(textOf(call)).toContain('changed since the person agreed to it')
+    expect(textOf(call)).toContain('changed since the person accepted it')
     expect(server.ran()).toEqual([])
   })
 
@@ -165,7 +165,7 @@ describe("a server's definition", () => {
       { kind: 'changed', what: 'tool', name: 'view', field: 'title', after: 'View' },
     ])
     expect(host.activity({ kind: 'drift' }).map(({ summary, outcome }) => [summary, outcome])).toEqual([
-      ['s offers less than was agreed to: tool buy, tool look', 'noted'],
+      ['s no longer offers: tool buy, tool look', 'noted'],
       [
         'tool purchase, tool sell, tool view of s are new or suspicious, and disabled until accepted',
         'running',

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { type Ask, adapters, type Mounted, modern, nodeAdapter, session, webAdapter } from './http-support.ts'
-import { echo, hang, hung, initialize, initialized, type Tool, testServer, until } from './support.ts'
+import { echo, hang, hung, initialize, initialized, meta, type Tool, testServer, until } from './support.ts'
 
 const MB = 1_000_000
 
@@ -129,6 +129,38 @@ describe.each(adapters)('through the %s adapter', (_name, mount) => {
       expect((await mine.post(`${large}"`)).status).toBe(400)
       expect((await mounted.send({ body: other, headers: { authorization: 'alice' } })).status).toBe(400)
       expect((await mounted.send(call(40_000, 'alice', 'none'))).status).toBe(200)
+    }
+  })
+})
+
+describe.each(adapters)('through the %s adapter', (_name, mount) => {
+  it('a response with notifications releases its memory, however many of them were sent', async () => {
+    const chatty: Tool = async (_args, { notify }) => {
+      for (let progress = 1; progress <= 100; progress++) {
+        notify({
+          method: 'notifications/progress',
+          params: { progressToken: 'p', progress, message: 'x'.repeat(100) },
+        })
+      }
+      return 'done'
+    }
+    const mounted = await mount(testServer({ chatty }), { authenticate, limits: { memoryBytes: MB } })
+    onTestFinished(() => mounted.close())
+    const mine = await session(mounted, '2025-11-25', { authorization: 'alice' })
+    for (let time = 0; time < 30; time++) {
+      const responses = [
+        await mounted.send(
+          modern(
+            'tools/call',
+            { name: 'chatty', arguments: {}, _meta: { ...meta(), progressToken: 'p' } },
+            { authorization: 'alice' },
+          ),
+        ),
+        await mine.call(`${time}`, 'chatty', { _meta: { progressToken: 'p' } }),
+      ]
+      for (const response of responses) {
+        expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('done')])
+      }
     }
   })
 })

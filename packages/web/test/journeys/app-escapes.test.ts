@@ -140,7 +140,7 @@ const stopped: Readonly<Record<string, string | RegExp>> = {
   denied: /forbids it.*"isError":true/,
   hidden: /-32602.*no tool hidden/,
   other: /"error"/,
-  address: /-32602.*no web page/,
+  address: /-32602.*not a web page/,
   form: 'nothing',
   refresh: 'nothing',
   self: 'nothing',

@@ -274,7 +274,7 @@ describe.skipIf(missing !== undefined)(
       )
       expect(automatic.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(8_000)
       const reasons = await page.locator('[data-section=attach] li').allInnerTexts()
-      expect(reasons.filter((text) => /automatic: .*means it for a model, priority/.test(text))).toHaveLength(
+      expect(reasons.filter((text) => /automatic: .*marks it for a model, priority/.test(text))).toHaveLength(
         automatic.length,
       )
       // The budget excludes some, and the annotation others; each says so.
@@ -307,7 +307,7 @@ describe.skipIf(missing !== undefined)(
       const [first] = await included.all()
       const row = (await first?.innerText()) ?? ''
       expect(row).toMatch(/(?:one|two|three) page 5/)
-      expect(row).toContain('included automatically: its server means it for a model, priority 1')
+      expect(row).toContain('included automatically: its server marks it for a model, priority 1')
       expect(row).toMatch(/about [\d.]+K? tokens/)
       const chosen = log.locator('[data-attached]', { hasText: 'one page 3' })
       expect(await chosen.innerText()).toContain('attached by you')

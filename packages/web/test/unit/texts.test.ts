@@ -118,17 +118,17 @@ describe('a sentence of the host', () => {
     const says = [...readFileSync(new URL('core/trust/phrases.ts', host), 'utf8').matchAll(/says: '(.*)'/g)]
     const depending = [
       ...says.map(([, words = '']) => `It ${words}: "x"`),
-      'It holds 1 character that does not show: U+200B. A model reads what you do not see.',
-      'It holds 3 characters that do not show: U+200B. A model reads what you do not see.',
-      'It tells how to use x, a tool of y.',
-      'It speaks of x, a tool of y.',
+      'It contains 1 invisible character: U+200B. A model reads what you do not see.',
+      'It contains 3 invisible characters: U+200B. A model reads what you do not see.',
+      'It gives instructions about x, a tool of y.',
+      'It mentions x, a tool of y.',
       'It looks like x of y, but is spelled differently.',
       'It looks like x of y, but is written differently.',
       'The program gets X, which looks like a secret.',
-      'The program gets X, which looks like a secret, and is none of the usual launchers.',
+      'The program gets X, which looks like a secret, and is not one of the usual launchers.',
       'The connection is not encrypted; others on the network can read and change it. Use https.',
-      'The container is given ~/.ssh.',
-      'It is 20,000 characters long; look at its beginning and at the site.',
+      'The container gets access to ~/.ssh.',
+      'It is 20,000 characters long; check its beginning and its site.',
       'There is no program "x" to run now.',
     ]
     const missing = [...found.map((text) => text.replace(/\$\{[^}]*\}/g, 'x')), ...depending].filter(
@@ -139,20 +139,20 @@ describe('a sentence of the host', () => {
 
   test('is translated if it says why a resource is attached or left out', () => {
     const reasons = [
-      'its server means it for a model',
-      'its server means it for a model, priority 1',
-      'its server means it for a model, changed 2026-01-01',
-      'its server means it for a model, priority 1, changed 2026-01-01',
+      'its server marks it for a model',
+      'its server marks it for a model, priority 1',
+      'its server marks it for a model, changed 2026-01-01',
+      'its server marks it for a model, priority 1, changed 2026-01-01',
       'it needs about 120 tokens, and 8 of 8000 are left',
       '64 others were read already',
       'it could not be read',
-      'the conversation holds no more',
-      'its server does not say that it is meant for a model',
+      'the conversation has too many attachments',
+      'its server does not mark it for a model',
       'its priority is below 0.5',
       'its server marks it for the user only',
       'its server has the label private; /attach includes it',
-      'nothing is included by itself in this conversation',
-      'you took it away',
+      'automatic attachments are off in this conversation',
+      'you removed it',
     ]
     expect(reasons.filter((reason) => translate(reason) === undefined)).toEqual([])
   })

@@ -61,6 +61,6 @@ function readEntry(draft: Draft, key: string, value: unknown, from: Path, entry:
   else if (key === 'disabled_tools') draft.setIn('tools', 'without', value, from)
   else if (key === 'scopes') draft.setIn('auth', 'scopes', value, from)
   else if (key === 'bearer_token')
-    draft.fault(from, 'holds a token in plain text, which Codex itself refuses: use bearer_token_env_var')
+    draft.fault(from, 'contains a token in plain text, which Codex itself refuses: use bearer_token_env_var')
   else if (!handledElsewhere.has(key)) draft.warn(from, unused)
 }

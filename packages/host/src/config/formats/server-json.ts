@@ -86,7 +86,7 @@ function readPackage(draft: Draft, entry: JsonRecord, path: Path, inputs: Config
   const launcher = launcherOf(entry)
   const { identifier, version } = entry
   if (launcher === undefined || typeof identifier !== 'string') {
-    draft.fault(path, 'names no package')
+    draft.fault(path, 'has no package name')
     return
   }
   const docker = launcher.command === 'docker'

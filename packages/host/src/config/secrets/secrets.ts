@@ -270,7 +270,7 @@ async function inputText(
   const value = await deps.input(name, server, input, deps.signal)
   if (value === undefined || value === '') {
     const what = input.description === undefined ? '' : ` (${input.description})`
-    throw new FixableError('INVALID', `the input "${id}"${what} is not given yet`, [
+    throw new FixableError('INVALID', `the input "${id}"${what} has no value yet`, [
       { action: 'set-secret', name },
     ])
   }

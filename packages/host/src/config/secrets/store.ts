@@ -245,7 +245,7 @@ async function explained(reading: Promise<string | undefined>, what: string): Pr
     if (typeof file !== 'string') throw error
     throw new McpError(
       'INVALID',
-      `${what} is sealed with another key than the one in use. Use the passphrase or key file that it was kept with; if that is lost, delete the folder ${dirname(file)} and set its secrets anew`,
+      `${what} is sealed with another key than the one in use. Use the passphrase or key file that it was stored with; if that is lost, delete the folder ${dirname(file)} and set its secrets again`,
       { cause: error, details: { sealed: file } },
     )
   }
@@ -272,7 +272,7 @@ function refuseOtherKey(folder: string, name: string): undefined {
   const [place, sealedWith, how] = found
   throw new McpError(
     'INVALID',
-    `The secret "${name}" is kept under another key: it is sealed with ${sealedWith}. ${how}, or set it under the key in use`,
+    `The secret "${name}" is stored under another key: it is sealed with ${sealedWith}. ${how}, or set it under the key in use`,
     { details: { sealed: join(folder, place, file) } },
   )
 }
@@ -283,7 +283,10 @@ function keyOf(name: string): string {
 
 function refuseUnfit(name: string, value: string): void {
   if (name.trim() === '' || name.length > 500 || /[\p{Cc}}]/u.test(name))
-    throw new McpError('INVALID', 'The name of a secret is a short text without control characters and }')
+    throw new McpError(
+      'INVALID',
+      'The name of a secret must be a short text without control characters and }',
+    )
   if (value === '') throw new McpError('INVALID', `The secret ${name} is empty`)
   if (value.length > maxChars) throw new McpError('LIMIT', `A secret has at most ${maxChars} characters`)
 }

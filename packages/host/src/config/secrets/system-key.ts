@@ -47,7 +47,7 @@ export class SystemKey {
       if (isNew) {
         const { notify } = this.#options
         const why = (await this.#isSilent()) ? 'the keychain does not answer' : 'no keychain on this system'
-        notify(`${why}: the key that seals credentials is kept in ${this.file}, readable by you alone`)
+        notify(`${why}: the key that seals credentials is stored in ${this.file}, readable by you alone`)
       }
       return key
     },
@@ -92,7 +92,7 @@ export class SystemKey {
       // If no lock can be created, no key can be either, and an existing one is read without it.
       if (!(error instanceof McpError)) return await key.load(directory).catch(() => Promise.reject(error))
       if (error.details['keychain'] === 'no answer') {
-        notify(`the keychain did not answer within ${timeoutMs / 1000} s, so this run does without it`)
+        notify(`the keychain did not answer within ${timeoutMs / 1000} s, so this run does not use it`)
       } else if (error.details['keychain'] !== 'absent') {
         // A keychain that refused may be unlocked later.
         this.#attempt = undefined

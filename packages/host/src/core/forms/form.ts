@@ -135,9 +135,7 @@ export type FormValues = Readonly<Record<string, ElicitValue>>
 export function problemWithField(field: FormField, value: ElicitValue | undefined): string | undefined {
   if (value === undefined) {
     if (field.omissible || field.default !== undefined) return undefined
-    return field.required
-      ? 'This is required.'
-      : 'This is needed: what the server would take instead does not fit.'
+    return field.required ? 'This is required.' : 'This is required: the default of the server is not valid.'
   }
   const fault = checkElicitValue(field.schema, value)
   return fault === undefined ? undefined : `This ${fault}.`

@@ -42,7 +42,7 @@ export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): U
 }
 
 function schemeRefused({ protocol }: URL): string {
-  return `It is no web page: "${protocol.slice(0, 40)}" may start other programs. Only https and http are gone to.`
+  return `It is not a web page: "${protocol.slice(0, 40)}" may start other programs. Only https and http are opened.`
 }
 
 function credentialsLength({ username, password }: URL): number {
@@ -77,35 +77,34 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
       'The address belongs to the machine’s own network, such as a cloud’s credential service.',
     )
   } else if (kind === 'address') {
-    add('warning', 'ip-address', 'The site is a bare network address; no name says whose it is.')
+    add('warning', 'ip-address', 'The site is an IP address, so no name shows its owner.')
   }
   if (protocol === 'http:' && !local) {
     add(
       'warning',
       'not-encrypted',
-      'The connection is not encrypted (http): others on the way can read and change it.',
+      'The connection is not encrypted (http): others on the network can read and change it.',
     )
   }
-  if (port !== '' && !local)
-    add('notice', 'port', `It is not the usual web server of that site, but one at port ${port}.`)
+  if (port !== '' && !local) add('notice', 'port', `It does not use the usual web port, but port ${port}.`)
   if (unseenIn(text).length > 0 || /[\t\r\n]|^\s|\s$/.test(text)) {
     add(
       'warning',
       'hidden-characters',
-      'Characters that do not show stand in it; the address here is what it really is.',
+      'It contains invisible characters; the address shown here is the real one.',
     )
   } else if (/^[a-z]+:[^?#]*\\/i.test(text) || !/^https?:\/\/[^/]/i.test(text)) {
     add(
       'warning',
       'odd-spelling',
-      'It is spelled oddly, so that it may look like another; the address here is what it really is.',
+      'Its spelling may make it look like another address; the address shown here is the real one.',
     )
   }
   if (url.href.length > longUrl) {
     add(
       'notice',
       'long',
-      `It is ${url.href.length.toLocaleString('en')} characters long; look at its beginning and at the site.`,
+      `It is ${url.href.length.toLocaleString('en')} characters long; check its beginning and its site.`,
     )
   }
   if (!local) besideKnown(url, reads, known, add)
@@ -176,11 +175,7 @@ function besideKnown(url: URL, reads: string, known: readonly string[], add: Add
   if (own.length === 0 || own.some((name) => domainOf(name) === domainOf(url.hostname))) return
   const posing = own.find((name) => imitatedHost(url.hostname, reads, name))
   if (posing !== undefined) {
-    add(
-      'danger',
-      'looks-like',
-      `It is easily taken for the server's own site ${posing}, and is ${url.hostname}.`,
-    )
+    add('danger', 'looks-like', `It looks like the server's own site ${posing}, but is ${url.hostname}.`)
   } else {
     add('notice', 'other-site', `The page is not on the server's own site, ${own.join(', ')}.`)
   }

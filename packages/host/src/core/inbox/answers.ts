@@ -50,7 +50,7 @@ export function problemWithAnswer(question: HostQuestion, answer: unknown): stri
 
 function problemWithValue({ options }: ConfigInput, answer: unknown): string | undefined {
   const value = isRecord(answer) ? answer['value'] : undefined
-  if (typeof value !== 'string') return '"value" must be a text'
+  if (typeof value !== 'string') return '"value" must be a string'
   if (value.length > maxValue) return `"value" has more than ${maxValue} characters`
   if (options !== undefined && !options.includes(value)) return `"value" is one of: ${options.join(', ')}`
   return undefined

@@ -226,7 +226,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     if (row === undefined || row.state !== 'open' || row.owner !== null) return undefined
     const call = row.suspended && this.#deps.store.suspendedCalls.get(row.suspended.call)
     return call === undefined
-      ? `The call that asked ${row.id} is gone; make it again`
+      ? `The call that asked ${row.id} no longer exists; make it again`
       : this.#deps.resume.refusal(call)
   }
 
@@ -346,7 +346,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     } else if (open !== undefined && question.kind === 'elicitation') {
       if (this.#unrecorded.addPending(id, { answer, by }))
         warn(
-          `Your answer is kept and not sent yet, because it cannot be recorded: ${why} It is then sent by itself; until then you can still decline or cancel.`,
+          `Your answer is not sent yet, because it cannot be recorded: ${why} It is sent as soon as it can be; until then you can still decline or cancel.`,
         )
     } else throw cannotRecord('the answer', error)
   }
@@ -395,10 +395,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   #refuseWhenFull(characters: number): void {
     if (characters > maxQuestion) {
-      throw new McpError(
-        'LIMIT',
-        `The question is larger than the ${maxQuestion} characters that are kept of one`,
-      )
+      throw new McpError('LIMIT', `The question has more than ${maxQuestion} characters`)
     }
     if (this.#open.size >= maxOpen) {
       throw new McpError('LIMIT', `${maxOpen} questions are open already; answer some of them first`)

@@ -74,7 +74,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
         canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
       if (isSame) return false
       const count = after.rules.length
-      const summary = `The policy is another one now: ${count} ${count === 1 ? 'rule' : 'rules'}, else ${after.defaultVerdict}`
+      const summary = `The policy changed: ${count} ${count === 1 ? 'rule' : 'rules'}, default ${after.defaultVerdict}`
       const detail = { rules: after.rules, defaultVerdict: after.defaultVerdict }
       recorder.note({ kind: 'approval', server: null, summary, detail }, 'changed')
       current = after
@@ -126,7 +126,7 @@ function createService({
       if (grant === undefined) return false
       const { server, tool } = grant
       const what = grant.readOnlyTools === true ? 'read-only tools' : tool
-      const summary = `The answer about ${what} of ${server} is forgotten`
+      const summary = `The answer about ${what} of ${server} was revoked`
       recorder.note({ kind: 'approval', server, summary, detail: { ...grant } }, 'revoked')
       return true
     },
@@ -146,7 +146,7 @@ function createService({
     },
     preview(rule, { days = 30 } = {}) {
       const problem = problemWithRule(rule)
-      if (problem !== undefined) throw new McpError('INVALID', `The rule cannot be followed: ${problem}.`)
+      if (problem !== undefined) throw new McpError('INVALID', `The rule is invalid: ${problem}.`)
       const since = new Date(Date.now() - days * dayMs).toISOString()
       const matched: PreviewedCall[] = []
       let considered = 0
@@ -187,7 +187,7 @@ function argumentsOf(args: unknown): JsonRecord {
     const copy = frozenCopy(args)
     if (isRecord(copy)) return copy
   } catch (error) {
-    throw new McpError('INVALID', `The arguments are no JSON: ${reasonOf(error)}`, { cause: error })
+    throw new McpError('INVALID', `The arguments are not JSON: ${reasonOf(error)}`, { cause: error })
   }
   throw new McpError('INVALID', 'The arguments must be a JSON object')
 }

@@ -89,7 +89,7 @@ export function createPolicy(options: {
   for (const rule of options.rules) {
     const problem = problemWithRule(rule)
     if (problem === undefined) continue
-    throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} cannot be followed: ${problem}.`)
+    throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} is invalid: ${problem}.`)
   }
   const rules = options.rules.map((rule) => frozenCopy({ author: 'this program', ...rule }))
   const about = (gate: 'call' | 'result', subject: RuleSubject): PolicyRule[] =>

@@ -123,9 +123,11 @@ type Known = boolean | undefined
  * outside.
  */
 export function isInside(value: string, folders: readonly string[], base: string | undefined): Known {
-  const meant = meanings(value, base)
-  if (meant === undefined) return undefined
-  const answers = folders.flatMap((folder) => meant.map((path) => ({ folder, inside: within(path, folder) })))
+  const interpretations = meanings(value, base)
+  if (interpretations === undefined) return undefined
+  const answers = folders.flatMap((folder) =>
+    interpretations.map((path) => ({ folder, inside: within(path, folder) })),
+  )
   const surely = folders.some((folder) =>
     answers.every((answer) => answer.folder !== folder || answer.inside === true),
   )

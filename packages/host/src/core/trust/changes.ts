@@ -71,13 +71,13 @@ interface Place {
 function places(before: JsonRecord, after: JsonRecord): Place[] {
   const found: Place[] = []
   let more = 0
-  const visit = (was: unknown, is: unknown, field: string, depth: number): void => {
+  const compare = (was: unknown, is: unknown, field: string, depth: number): void => {
     if (isRecord(was) && isRecord(is) && depth < maxDepth) {
       for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
-        visit(was[name], is[name], field === '' ? name : `${field}.${name}`, depth + 1)
+        compare(was[name], is[name], field === '' ? name : `${field}.${name}`, depth + 1)
       }
     } else if (areObjects(was) && areObjects(is) && was.length === is.length && depth < maxDepth) {
-      for (const [n, item] of was.entries()) visit(item, is[n], `${field}[${n}]`, depth + 1)
+      for (const [n, item] of was.entries()) compare(item, is[n], `${field}[${n}]`, depth + 1)
     } else if (canonical(was) !== canonical(is) || (was === undefined) !== (is === undefined)) {
       if (found.length >= maxPlaces) more++
       else {
@@ -89,7 +89,7 @@ function places(before: JsonRecord, after: JsonRecord): Place[] {
       }
     }
   }
-  visit(before, after, '', 0)
+  compare(before, after, '', 0)
   return more === 0 ? found : [...found, { field: '…', after: `and ${more} more places` }]
 }
 
@@ -157,7 +157,7 @@ export class ChangeReview {
     const about = waiting.map(({ seen }) => seen.hash).join(' ')
     const open = this.#open.get(identity)
     if (open?.about === about) return
-    open?.withdraw.abort(new Error('what it was about changed or was decided'))
+    open?.withdraw.abort(new Error('its subject changed or was decided'))
     this.#open.delete(identity)
     if (waiting.length === 0) return
     if (this.#deps.questions.canAsk('drift')) this.#ask(review, about)

@@ -89,7 +89,7 @@ const phrases: readonly Phrase[] = [
   {
     code: 'speaks-to-the-model',
     severity: 'warning',
-    says: 'speaks to the model with marks of urgency',
+    says: 'addresses the model with marks of urgency',
     pattern: /<\/?(?:important|critical|secret|hidden|instruction|instructions|admin|attention|priority)>/,
   },
   {
@@ -109,14 +109,14 @@ const phrases: readonly Phrase[] = [
   {
     code: 'speaks-to-the-model',
     severity: 'warning',
-    says: 'speaks to the model as such',
+    says: 'addresses the model directly',
     pattern:
       /\b(?:note|message|instructions?|notice|reminder|attention|directive|order)s? (?:to|for) (?:the )?(?:ai|llm|language model|assistant|agent|model|claude|chatgpt|gpt|gemini|copilot)s?\b.{0,3}[:.,!-]|\b(?:dear|attention,?) (?:ai|llm|assistant|agent|model|claude|chatgpt)\b|\bas an ai (?:assistant|agent|model),? you (?:must|should|are)\b/,
   },
   {
     code: 'leaks-data',
     severity: 'danger',
-    says: 'asks for private things to be sent somewhere',
+    says: 'asks for private data to be sent somewhere',
     pattern: new RegExp(
       String.raw`\b(?:send|post|forward|upload|e-?mail|exfiltrate|transmit|leak|append|attach|pass|include|put|copy|bcc|submit|report|encode|embed|write|provide|supply|insert)\b.{0,60}\b${private_}.{0,80}(?:\b(?:to|at|into|in|as|via|through|with)\b.{0,30}(?:https?://|@[\w-]+\.|\b(?:parameter|argument|field|query|sidenote|notes?|webhook|server|url|attacker|endpoint|comment)\b))`,
     ),
@@ -138,13 +138,13 @@ const phrases: readonly Phrase[] = [
   {
     code: 'leaks-data',
     severity: 'warning',
-    says: 'lets a picture carry data out',
+    says: 'sends data out in the address of an image',
     pattern: /!\[[^\]]{0,200}\]\(https?:\/\/[^)\s]{0,300}(?:\?|\{|%7b|<)/,
   },
   {
     code: 'reads-secrets',
     severity: 'danger',
-    says: 'has secrets of this machine read',
+    says: 'asks for secrets of this machine to be read',
     pattern: new RegExp(
       String.raw`\b(?:read|reads|reading|cat|open|opening|send|upload|include|append|pass|copy|print|access(?! to)|fetch|get|load|provide|extract|collect|contents? of|contents? from|content of)\b.{0,60}(?:${sensitiveFiles}|${sensitiveThings})`,
     ),
@@ -152,13 +152,13 @@ const phrases: readonly Phrase[] = [
   {
     code: 'reads-secrets',
     severity: 'warning',
-    says: 'names where secrets of this machine lie',
+    says: 'names locations of secrets on this machine',
     pattern: new RegExp(sensitiveFiles),
   },
   {
     code: 'runs-a-command',
     severity: 'danger',
-    says: 'has a downloaded script run',
+    says: 'asks for a downloaded script to be run',
     pattern:
       /\b(?:curl|wget)\b[^|\n]{1,200}\|\s{0,3}(?:sudo )?(?:ba|z)?sh\b|\bbash -c ["'$]|\b(?:ba)?sh <\(curl|\|\s{0,3}base64 -d|\bnc -e\b|\/dev\/tcp\//,
   },
@@ -256,7 +256,10 @@ const places: readonly { pattern: RegExp; what: string }[] = [
   { pattern: /(?:^|[\\/=:~])\.aws(?:[\\/:]|$)/i, what: 'your AWS credentials' },
   { pattern: /[\\/]\.config[\\/]gcloud|[\\/]\.azure(?:[\\/:]|$)/i, what: 'your cloud credentials' },
   { pattern: /(?:^|[\\/=:~])\.gnupg(?:[\\/:]|$)/i, what: 'your PGP keys' },
-  { pattern: /[\\/]\.(?:netrc|git-credentials|pgpass|npmrc|pypirc)\b/i, what: 'a file that keeps passwords' },
+  {
+    pattern: /[\\/]\.(?:netrc|git-credentials|pgpass|npmrc|pypirc)\b/i,
+    what: 'a file that stores passwords',
+  },
   { pattern: /[\\/]Keychains(?:[\\/:]|$)|login\.keychain|[\\/]keyrings(?:[\\/:]|$)/i, what: 'your keychain' },
   {
     pattern: /^\/etc\/(?:shadow|sudoers|passwd)\b|[=:]\/etc\/(?:shadow|sudoers)\b/i,

@@ -54,7 +54,7 @@ function scanText(
     add(
       severityOf(unseen, text),
       'hidden-characters',
-      `It holds ${count(unseen.length, 'character')} that ${unseen.length === 1 ? 'does' : 'do'} not show: ${codes}. A model reads what you do not see.`,
+      `It contains ${count(unseen.length, 'invisible character')}: ${codes}. A model reads what you do not see.`,
     )
   }
   const mixed = mixedWord(text)
@@ -71,7 +71,7 @@ function scanText(
       add(
         'danger',
         'asks-for-context',
-        `The name "${text}" asks a model for what is none of the tool's business.`,
+        `The name "${text}" asks a model for data that the tool does not need.`,
       )
     }
     return found
@@ -80,7 +80,7 @@ function scanText(
   if (others !== undefined) {
     const { server, tool, ordering } = others
     const severity = !ordering ? 'notice' : phrases.length > 0 ? 'danger' : 'warning'
-    const how = ordering ? 'tells how to use' : 'speaks of'
+    const how = ordering ? 'gives instructions about' : 'mentions'
     add(severity, 'shadows-a-tool', `It ${how} ${tool}, a tool of ${server}.`)
   }
   found.push(...shapeFindings(at, text))
@@ -98,18 +98,22 @@ function shapeFindings(at: string, text: string): TrustFinding[] {
     found.push({ severity, code, at, message })
   }
   if (/<!--/.test(text)) {
-    add('warning', 'hidden-comment', 'It holds a comment, which many programs do not show but a model reads.')
+    add(
+      'warning',
+      'hidden-comment',
+      'It contains a comment, which many programs do not show but a model reads.',
+    )
   }
   if (/[^\S\n]{80}\S|\n{20}/.test(text.replaceAll('\r\n', '\n'))) {
-    add('warning', 'out-of-sight', 'A long gap pushes text out of sight.')
+    add('warning', 'out-of-sight', 'A long gap moves text out of view.')
   }
   const encoded = encodedText(text)
   if (encoded !== undefined)
-    add('warning', 'encoded-text', `It holds encoded text that a model can read: "${encoded}"`)
+    add('warning', 'encoded-text', `It contains encoded text that a model can read: "${encoded}"`)
   if (text.length > longText) {
     const size = text.length.toLocaleString('en')
     const severity = text.length > hugeText ? 'warning' : 'notice'
-    add(severity, 'over-long', `It is ${size} characters long; a model reads all of them, each time.`)
+    add(severity, 'over-long', `It is ${size} characters long, which a model reads on every request.`)
   }
   return found
 }
@@ -255,7 +259,7 @@ export function serverFindings(server: string, others: Iterable<string>): TrustF
     const near =
       server.length >= 5 && other.length >= 5 && nearlySame(server.toLowerCase(), other.toLowerCase())
     if (!alike && !near) continue
-    const message = `Its name is easily taken for ${other}, another of your servers.`
+    const message = `Its name is easily confused with ${other}, another of your servers.`
     return [{ severity: 'warning', code: 'looks-like', at: 'server', message }]
   }
   return []

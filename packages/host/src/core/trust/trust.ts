@@ -86,7 +86,7 @@ export class Trust implements TrustService {
     })
     this.#store(name, found)
     if (found.removed.length > 0) {
-      const summary = `${name} offers less than was agreed to: ${listed(found.removed)}`
+      const summary = `${name} no longer offers: ${listed(found.removed)}`
       this.#deps.recorder.note(
         { kind: 'drift', server: name, summary, detail: { gone: found.removed } },
         'noted',
@@ -324,7 +324,7 @@ export class Trust implements TrustService {
       this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
     } catch (error) {
       const names = listed([...rows, ...removed])
-      const message = `What ${server} says could not be pinned (${names}), so it stays disabled: ${reasonOf(error)}`
+      const message = `Definitions of ${server} could not be pinned (${names}), so they stay disabled: ${reasonOf(error)}`
       this.#deps.emit({ type: 'warning', server, message })
     }
   }
@@ -372,7 +372,7 @@ export class Trust implements TrustService {
       known.find((server) => given.length >= 8 && server.identity.startsWith(given))?.identity
     if (identity === undefined) {
       const names = [...this.#deps.servers().keys(), ...known.map(({ label }) => label)]
-      const are = names.length === 0 ? 'None was ever seen' : `There are: ${[...new Set(names)].join(', ')}`
+      const are = names.length === 0 ? 'No server is known' : `There are: ${[...new Set(names)].join(', ')}`
       throw new McpError('NOT_FOUND', `There is no server ${JSON.stringify(given)}. ${are}.`)
     }
     const seen = known.find((server) => server.identity === identity)
@@ -405,13 +405,13 @@ export class Trust implements TrustService {
   ): string | undefined {
     const row = rows.get(keyOf(definition))
     const agreed = row !== undefined && isAgreed(row, definition, revision)
-    const meant = agreed ? row.agreed?.hash : definition.hash
-    if (row?.blocked !== undefined && row.blocked === meant) return 'the person blocked it'
+    const hash = agreed ? row.agreed?.hash : definition.hash
+    if (row?.blocked !== undefined && row.blocked === hash) return 'the person blocked it'
     if (agreed) return undefined
     if (row?.agreed !== undefined) {
       const fields = new Set(changesOf(row, []).map(({ field }) => field?.split(/[.[]/)[0] ?? 'definition'))
       const what = fields.size === 0 ? 'definition' : [...fields].join(', ')
-      return `its ${what} changed since the person agreed to it, and they have not accepted that`
+      return `its ${what} changed since the person accepted it, and the change is not accepted yet`
     }
     // The finding's message quotes the text, which no model should read.
     let why = this.#unaccepted.get(definition)
@@ -419,8 +419,7 @@ export class Trust implements TrustService {
       const grave = scanDefinition(definition, this.#neighbours(server)).find(
         ({ severity }) => severity === 'danger',
       )
-      why =
-        grave === undefined ? 'it is new' : `what it says looks like an attack on the model (${grave.code})`
+      why = grave === undefined ? 'it is new' : `its text looks like an attack on the model (${grave.code})`
       this.#unaccepted.set(definition, why)
     }
     return `${why}, and the person has not accepted it`

@@ -124,7 +124,7 @@ export function createConversationTable(
       return done
     } catch (error) {
       rollBack(database)
-      throw cannotRecord('what was said next', error)
+      throw cannotRecord('the next messages', error)
     }
   }
 

@@ -9,7 +9,7 @@ import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration, startMigration } from './inbox-tables.ts'
 import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
 import { runningFolder } from './owners.ts'
-import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
+import { createTextIndex, hasTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
@@ -198,7 +198,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** A number that changes when another connection wrote to the store. It is read once per synchronous run. */
+/** A number that changes when another connection wrote to the store. It is read once per turn of the event loop. */
 export function createStoreVersion(database: DatabaseSync): () => number {
   const read = database.prepare('PRAGMA data_version')
   let version: number | undefined
@@ -208,7 +208,7 @@ export function createStoreVersion(database: DatabaseSync): () => number {
   return () => {
     if (version === undefined) {
       version = Number(read.get()?.['data_version'])
-      queueMicrotask(forget)
+      setImmediate(forget)
     }
     return version
   }
@@ -262,7 +262,7 @@ function sqlite(): typeof import('node:sqlite') {
   const found = process.getBuiltinModule('node:sqlite')
   if (found !== undefined) return found
   throw new StoreError(
-    `The host keeps its activity in node:sqlite, which Node ${process.versions.node} lacks. Run Node 22.13 or newer.`,
+    `The host stores its activity with node:sqlite, which Node ${process.versions.node} does not have. Use Node 22.13 or newer.`,
     'other',
   )
 }
@@ -306,9 +306,11 @@ function readRoots(database: DatabaseSync): void {
 
 /** Returns whether the store is new: it had no schema before. */
 function migrate(database: DatabaseSync): boolean {
+  // Opening a current store must not wait for a transaction of another program.
+  if (versionOf(database) === migrations.length && hasTextIndex(database)) return false
   database.exec('BEGIN IMMEDIATE')
   try {
-    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+    const version = versionOf(database)
     if (version > migrations.length) {
       throw new StoreError(
         `a newer Jackfield wrote it (store version ${version}, this one knows ${migrations.length})`,
@@ -324,4 +326,8 @@ function migrate(database: DatabaseSync): boolean {
     rollBack(database)
     throw error
   }
+}
+
+function versionOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
 }

@@ -85,7 +85,7 @@ export function createInboxTable(
     `UPDATE inbox SET state = 'answered', answer = ?, sealed = ?, answered_by = ?, answered_at = ?
      WHERE id = ? AND state = 'open'`,
   )
-  const taken = database.prepare(`UPDATE inbox SET sealed = '' WHERE id = ? AND sealed <> ''`)
+  const deleteSealed = database.prepare(`UPDATE inbox SET sealed = '' WHERE id = ? AND sealed <> ''`)
   const withdraw = database.prepare(
     `UPDATE inbox SET state = 'withdrawn', reason = ? WHERE id = ? AND state = 'open'`,
   )
@@ -161,7 +161,7 @@ export function createInboxTable(
       Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
       1,
     isClaimed: (id) => {
-      taken.run(id)
+      deleteSealed.run(id)
     },
     withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
     markLost: (call, round, reason) => {
@@ -289,7 +289,7 @@ export function createSuspendedCallTable(database: DatabaseSync, writer: LogWrit
   const claim = database.prepare(
     'UPDATE parked_call SET owner = ? WHERE call = ? AND owner IS NULL AND sent = 0',
   )
-  const leave = database.prepare(
+  const release = database.prepare(
     'UPDATE parked_call SET owner = NULL WHERE call = ? AND owner = ? AND sent = 0',
   )
   const end = database.prepare('DELETE FROM parked_call WHERE call = ? AND owner = ?')
@@ -321,7 +321,7 @@ export function createSuspendedCallTable(database: DatabaseSync, writer: LogWrit
     },
     claim: (call, owner) => Number(claim.run(owner, call).changes) === 1,
     release: (call, owner) => {
-      leave.run(call, owner)
+      release.run(call, owner)
     },
     end: (call, owner) => Number(end.run(call, owner).changes) === 1,
     approvalOf(call) {

@@ -1,6 +1,6 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
-import { atomically, type Chain, createChain, type Link } from './chain.ts'
+import { atomically, type Chain, createChain, createInsert, type Link } from './chain.ts'
 import { type RowEnded, RowJournal, type RowStarted } from './row-journal.ts'
 
 /** An event that is no activity row. It can be referred to before it is stored. */
@@ -70,6 +70,9 @@ export class LogWriter {
   /** The next id of a row, and the last one that is reserved for this program. */
   #next = 1
   #last = 0
+  /** Ids that were needed between the last two transactions, and since then. */
+  #usual = 0
+  #needed = 0
   /** Called with the size of the stored events in bytes. */
   onStored: (bytes: number) => void = () => {}
   /** Events that were lost because the store could not be written. Rows then stay in the journal. */
@@ -89,6 +92,7 @@ export class LogWriter {
   newId(): number {
     if (this.#next > this.#last) this.#reserve()
     this.#next += 1
+    this.#needed += 1
     return this.#next - 1
   }
 
@@ -168,6 +172,8 @@ export class LogWriter {
     if (pending.length + others.length === 0) return
     this.#pending = []
     this.#chars = 0
+    this.#usual = this.#needed
+    this.#needed = 0
     const batch = new Batch(this.#statements)
     try {
       this.#append(() => {
@@ -206,9 +212,12 @@ export class LogWriter {
     this.unwritten += events
   }
 
-  /** Reserves ids: more when rows are frequent. The next transaction returns the rest, so that ids are in order of time. */
+  /**
+   * Reserves ids: as many as were needed before the last transaction, or since then. The next transaction returns the rest, so
+   * that ids are in order of time.
+   */
   #reserve(): void {
-    const count = Math.min(1 + this.#pending.length, maxReserved)
+    const count = Math.min(1 + Math.max(this.#usual - this.#needed, this.#needed), maxReserved)
     const [row] = this.#statements.reserve.all(count)
     this.#last = Number(row?.['seq'])
     this.#next = this.#last - count + 1
@@ -229,8 +238,13 @@ class Batch {
   readonly #statements: Statements
   readonly #ends = new Map<number, RowEnded>()
   readonly #links: Link[] = []
-  /** The events of activity rows. */
-  readonly #events = new Map<number, number>()
+  /** The events of the rows that this transaction begins. */
+  readonly #begun = new Map<number, number>()
+  /** Values to insert, row by row. */
+  readonly #rows: SQLInputValue[] = []
+  readonly #rowEnds: SQLInputValue[] = []
+  readonly #events: SQLInputValue[] = []
+  #seq = 0
   readonly seqs = new Map<TraceEntry, number>()
   bytes = 0
 
@@ -240,54 +254,81 @@ class Batch {
 
   /** Returns the rows to be added to the chain. */
   move(pending: readonly Pending[]): readonly Link[] {
-    // The first end takes effect.
-    for (const item of pending)
-      if ('outcome' in item && !this.#ends.has(item.id)) this.#ends.set(item.id, item)
+    const { moved, last, addRows, addEnds, addEvents, count } = this.#statements
+    const starts: number[] = []
+    for (const item of pending) {
+      if ('row' in item) continue
+      if (!('outcome' in item)) starts.push(item.id)
+      // The first end takes effect.
+      else if (!this.#ends.has(item.id)) this.#ends.set(item.id, item)
+    }
+    // Another program may have moved some already.
+    const known = new Set(moved.all(JSON.stringify(starts)).map((row) => row['id']))
+    this.#seq = Number(last.get()?.['seq'] ?? 0)
     for (const item of pending) {
       if ('row' in item) this.#addEvent(item)
       else if ('outcome' in item) this.#moveEnd(item)
-      else this.#moveStart(item)
+      else if (!known.has(item.id) && !this.#begun.has(item.id)) this.#moveStart(item)
     }
-    if (this.seqs.size > 0) this.#statements.count.run(this.seqs.size, this.bytes)
+    addRows(this.#rows)
+    addEnds(this.#rowEnds)
+    addEvents(this.#events)
+    if (this.seqs.size > 0) count.run(this.seqs.size, this.bytes)
     return this.#links
   }
 
   #moveStart({ id, at, kind, server, summary, cause, target, detail }: RowStarted): void {
-    const { activity, rowEvent } = this.#statements
     const fields = [at, kind, server, summary, cause, detail] as const
-    // Another program may have moved it already.
-    if (Number(activity.run(id, ...fields).changes) === 0) return
+    this.#rows.push(id, ...fields)
     this.#links.push({ kind: 'row', id, fields })
     const end = this.#ends.get(id)
-    const { lastInsertRowid } = rowEvent.run(
+    this.#seq += 1
+    this.#events.push(
+      this.#seq,
       Date.parse(at),
+      null,
       kind,
       server,
+      null,
+      null,
       methods[kind] ?? null,
       target,
+      null,
       id,
       cause === null ? null : this.#eventOf(cause),
+      null,
       end?.outcome ?? 'running',
       end?.durationMs ?? null,
       detail.length + (end?.detail.length ?? 0),
       summary,
+      null,
+      null,
+      null,
     )
-    this.#events.set(id, Number(lastInsertRowid))
+    this.#begun.set(id, this.#seq)
   }
 
-  #moveEnd({ id, outcome, durationMs, detail }: RowEnded): void {
-    const { end, endEvent } = this.#statements
-    // If another program moved it, or the row was pruned, this end has no effect.
-    if (Number(end.run(id, outcome, durationMs, detail).changes) === 0) return
+  #moveEnd(item: RowEnded): void {
+    const { id, outcome, durationMs, detail } = item
+    if (this.#begun.has(id)) {
+      if (this.#ends.get(id) !== item) return
+      this.#rowEnds.push(id, outcome, durationMs, detail)
+    } else {
+      const { end, endEvent } = this.#statements
+      // If another program moved it, or the row was pruned, this end has no effect.
+      if (Number(end.run(id, outcome, durationMs, detail).changes) === 0) return
+      endEvent.run(outcome, durationMs, detail.length, id)
+    }
     this.#links.push({ kind: 'end', id, fields: [outcome, durationMs, detail] })
-    if (!this.#events.has(id)) endEvent.run(outcome, durationMs, detail.length, id)
   }
 
   #addEvent(entry: TraceEntry): void {
     const { at, tick, kind, server, connection, direction, method, tool, rpc } = entry.row
     const { cause, reply, status, ms, bytes, summary, payload, sha256 } = entry.row
     const stored = Buffer.byteLength(payload) + rowBytes
-    const { lastInsertRowid } = this.#statements.event.run(
+    this.#seq += 1
+    this.#events.push(
+      this.#seq,
       at,
       tick,
       kind,
@@ -297,6 +338,7 @@ class Batch {
       method,
       tool,
       rpc,
+      null,
       cause === null ? null : 'activity' in cause ? this.#eventOf(cause.activity) : this.#seqOf(cause),
       reply === null ? null : this.#seqOf(reply),
       status,
@@ -307,7 +349,7 @@ class Batch {
       sha256,
       stored,
     )
-    this.seqs.set(entry, Number(lastInsertRowid))
+    this.seqs.set(entry, this.#seq)
     this.bytes += stored
   }
 
@@ -316,7 +358,7 @@ class Batch {
   }
 
   #eventOf(activity: number): number | null {
-    return this.#events.get(activity) ?? numberOf(this.#statements.eventOf.get(activity)?.['seq'])
+    return this.#begun.get(activity) ?? numberOf(this.#statements.eventOf.get(activity)?.['seq'])
   }
 }
 
@@ -341,21 +383,19 @@ function statementsOf(database: DatabaseSync) {
   return {
     reserve: prepare("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'activity' RETURNING seq"),
     release: prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'activity' AND seq = ?"),
-    activity: prepare(
-      'INSERT OR IGNORE INTO activity (id, at, kind, server, summary, cause, detail) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    ),
+    moved: prepare('SELECT id FROM activity WHERE id IN (SELECT value FROM json_each(?))'),
+    last: prepare('SELECT max(seq) AS seq FROM trace'),
+    addRows: createInsert(database, 'activity', 'id, at, kind, server, summary, cause, detail'),
+    addEnds: createInsert(database, 'activity_end', 'activity, outcome, duration_ms, detail'),
     end: prepare(
       `INSERT OR IGNORE INTO activity_end (activity, outcome, duration_ms, detail)
        SELECT id, ?2, ?3, ?4 FROM activity WHERE id = ?1`,
     ),
-    rowEvent: prepare(
-      `INSERT INTO trace (at, kind, server, method, tool, activity, cause, status, ms, bytes, summary)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    event: prepare(
-      `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply,
-         status, ms, bytes, summary, payload, sha256, stored)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    addEvents: createInsert(
+      database,
+      'trace',
+      `seq, at, tick, kind, server, connection, direction, method, tool, rpc, activity,
+       cause, reply, status, ms, bytes, summary, payload, sha256, stored`,
     ),
     endEvent: prepare('UPDATE trace SET status = ?, ms = ?, bytes = bytes + ? WHERE activity = ?'),
     eventOf: prepare('SELECT seq FROM trace WHERE activity = ?'),

@@ -75,6 +75,11 @@ export function createTextIndex(database: DatabaseSync): void {
   }
 }
 
+/** Whether the store has the index, which a SQLite without FTS5 cannot create. */
+export function hasTextIndex(database: DatabaseSync): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'resource_words'").get() !== undefined
+}
+
 function lacksIndex(error: unknown): boolean {
   return /no such (?:module|table)/i.test(reasonOf(error))
 }

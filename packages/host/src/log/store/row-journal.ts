@@ -105,13 +105,8 @@ function namesIn(folder: string): string[] {
 
 /** JSON contains no tabs or line breaks. */
 function lineOf(row: RowStarted | RowEnded): string {
-  return `${JSON.stringify(factsOf(row))}\t${row.detail}\n`
-}
-
-function factsOf(row: RowStarted | RowEnded): Omit<RowStarted, 'detail'> | Omit<RowEnded, 'detail'> {
-  if ('outcome' in row) return { id: row.id, outcome: row.outcome, durationMs: row.durationMs }
-  const { id, kind, server, summary, cause, at, target } = row
-  return { id, kind, server, summary, cause, at, target }
+  const { detail, ...facts } = row
+  return `${JSON.stringify(facts)}\t${detail}\n`
 }
 
 /** Without a last line that is still being written. */

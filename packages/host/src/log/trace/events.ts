@@ -83,7 +83,7 @@ export class Events {
   }
 
   /** The effects of these events, and their responses. */
-  under(ids: readonly number[]): TraceEvent[] {
+  effectsOf(ids: readonly number[]): TraceEvent[] {
     return inChunks(ids, (some) =>
       this.#all(
         `SELECT ${columns} FROM trace t WHERE t.cause IN (${marks(some)}) OR t.reply IN (${marks(some)})`,

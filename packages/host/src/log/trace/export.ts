@@ -259,7 +259,7 @@ export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
     })
   let below = found
   for (let depth = 0; below.length > 0 && depth < maxDepth; depth++) {
-    below = add(events.under(below.map(({ id }) => id)))
+    below = add(events.effectsOf(below.map(({ id }) => id)))
     for (const { id } of below) matched.add(id)
   }
   let above = found

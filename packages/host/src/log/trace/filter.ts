@@ -128,9 +128,9 @@ type Wrong = (message: string) => never
 function wordsFor(key: WordKey, value: string, quoted: boolean, wrong: Wrong): string[] {
   const all = quoted ? [value] : value.split(',').filter((one) => one !== '')
   const known = choices[key]
-  const stray = known && all.find((one) => !one.includes('*') && !known.includes(one))
-  if (known !== undefined && stray !== undefined)
-    wrong(`There is no ${key} "${stray}". There are ${known.join(', ')}`)
+  const unknownValue = known && all.find((one) => !one.includes('*') && !known.includes(one))
+  if (known !== undefined && unknownValue !== undefined)
+    wrong(`There is no ${key} "${unknownValue}". There are ${known.join(', ')}`)
   if (all.length === 0) wrong(`Nothing follows ${key}:`)
   return all
 }
@@ -148,7 +148,7 @@ function range(
     const [, digits = '', named = ''] = /^(\d+(?:\.\d+)?)([a-z]*)$/i.exec(text) ?? []
     const factor = units[named === '' ? unit : named.toLowerCase()]
     if (digits === '' || factor === undefined)
-      return wrong(`"${text}" is no number. Units are ${Object.keys(units).join(', ')}`)
+      return wrong(`"${text}" is not a number. Units are ${Object.keys(units).join(', ')}`)
     return Number(digits) * factor
   }
   const [, sign, bound, from, to] = rangeForm.exec(value) ?? []

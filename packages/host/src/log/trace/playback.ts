@@ -66,7 +66,7 @@ export async function playBack(
     const answer = await answered
     const [change] = changesBetween(withoutMeta(expected['result']), withoutMeta(answer['result']))
     if (change === undefined) return undefined
-    return `The question ${inWords(message['method'])} was answered otherwise than in the recording, at ${change.path || '/'}: ${short(change.before)} there, ${short(change.after)} here`
+    return `The question ${inWords(message['method'])} was answered differently than in the recording, at ${change.path || '/'}: ${short(change.before)} there, ${short(change.after)} here`
   }
 
   async function serve(id: unknown, method: string, params: JsonRecord): Promise<void> {
@@ -155,7 +155,7 @@ function unknownMethod(method: string, { exchanges }: RecordedServer): Mismatch 
   const methods = [...new Set(exchanges.map((one) => one.method))].join(', ')
   return {
     code: methodNotFound,
-    message: oneLine(`The recording holds no ${method}. It holds ${methods || 'nothing'}`),
+    message: oneLine(`The recording has no ${method}. It has ${methods || 'none'}`),
   }
 }
 
@@ -171,7 +171,7 @@ function unknownParams(method: string, params: JsonRecord, alike: readonly Recor
       : ` The nearest is ${short(withoutMeta(nearest?.one.params))}; it differs at ${first.path || '/'}: ${short(first.before)} there, ${short(first.after)} here`
   return {
     code: invalidParams,
-    message: oneLine(`The recording holds no ${method} with these params.${where}`),
+    message: oneLine(`The recording has no ${method} with these params.${where}`),
     data: { nearest: withoutMeta(nearest?.one.params), changes: nearest?.changes ?? [] },
   }
 }

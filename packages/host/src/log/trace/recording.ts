@@ -18,7 +18,7 @@ type Open = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
   token: unknown
 }
 
-/** A message with its log data. */
+/** Maximum nesting of a recording: that of a message, and of the levels around it. */
 const maxLevels = 64 + 8
 
 /**
@@ -94,7 +94,7 @@ function messageOf(event: WholeTraceEvent): JsonRecord {
   if (event.cut !== undefined || !isRecord(event.payload)) {
     throw new McpError(
       'INVALID',
-      `Event ${event.id} (${event.summary}, ${event.bytes} bytes) was too long to be kept whole, so it cannot be played back. Leave its connection out of the recording.`,
+      `Event ${event.id} (${event.summary}, ${event.bytes} bytes) was too long to be stored whole, so it cannot be played back. Exclude its connection from the recording.`,
     )
   }
   return event.payload
@@ -126,14 +126,14 @@ export function parseRecording(text: string): Recording {
   try {
     value = readJson(text)
   } catch (error) {
-    throw new McpError('INVALID', `It is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new McpError('INVALID', `It is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
   const wrong = (what: string): never => {
-    throw new FixableError('INVALID', `It is no recording of Jackfield: ${what}`, [{ action: 'record' }])
+    throw new FixableError('INVALID', `It is not a recording of Jackfield: ${what}`, [{ action: 'record' }])
   }
   if (isDeeper(value, maxLevels)) return wrong('it is nested too deeply')
   if (!isRecord(value) || value['format'] !== 'jackfield-recording')
-    return wrong('"format" says something else')
+    return wrong('"format" has another value')
   const { version, at, servers } = value
   if (version !== 1) return wrong(`its version is ${oneLine(inWords(version))}, and this Jackfield reads 1`)
   if (!isRecord(servers)) return wrong('"servers" is missing')
@@ -142,7 +142,7 @@ export function parseRecording(text: string): Recording {
       return wrong(`${oneLine(name)} has no "exchanges"`)
     const { revision, exchanges } = server
     const own = exchanges.map(
-      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${oneLine(name)} is none`),
+      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${oneLine(name)} is invalid`),
     )
     return [name, { revision: typeof revision === 'string' ? revision : null, exchanges: own }] as const
   })

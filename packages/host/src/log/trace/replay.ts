@@ -16,7 +16,7 @@ export function requestOf(events: Events, id: number): ReplayRequest {
   if (event === undefined) throw new McpError('NOT_FOUND', `There is no event ${id} in the log`)
   const method = methods.find((known) => known === event.method)
   if (method === undefined || event.server === null || event.kind === 'http') {
-    throw new FixableError('INVALID', `Event ${id} (${event.summary}) is no call, read or prompt`, [
+    throw new FixableError('INVALID', `Event ${id} (${event.summary}) is not a call, read or prompt`, [
       { action: 'search-log', filter: 'kind:call,read,prompt' },
     ])
   }
@@ -32,7 +32,7 @@ function ofRow(events: Events, event: WholeTraceEvent, method: ReplayRequest['me
   const cut = isRecord(detail['cut']) ? detail['cut'] : {}
   if ('arguments' in cut || 'sent' in cut) {
     const message = events
-      .under([event.id])
+      .effectsOf([event.id])
       .find(({ kind, direction }) => kind === 'wire' && direction === 'sent')
     const sent = message && events.get(message.id)
     if (sent === undefined) throw notWhole(event)
@@ -70,7 +70,7 @@ function ofMessage(
 function notWhole({ id, summary }: WholeTraceEvent): McpError {
   return new McpError(
     'INVALID',
-    `Event ${id} (${summary}) was too long to be kept whole, so it cannot be done again`,
+    `Event ${id} (${summary}) was too long to be stored whole, so it cannot be repeated`,
   )
 }
 
@@ -83,7 +83,7 @@ export async function replayed(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<Replay> {
   if (isDeeper([request.arguments, request.result], maxLevels))
-    throw new McpError('INVALID', 'The request is nested too deeply to be done again, so it was not done')
+    throw new McpError('INVALID', 'The request is nested too deeply to be repeated')
   const until = signal === undefined ? {} : { signal }
   const { result, denied } = await done(host, request, until)
   const { result: before } = request
@@ -110,7 +110,7 @@ async function done(
     { caller: 'person', typed: true, ...until },
   )
   if (error !== undefined)
-    throw new McpError('PROTOCOL', `${target} of ${server} gave no result: ${error.message}`)
+    throw new McpError('PROTOCOL', `${target} of ${server} returned no result: ${error.message}`)
   return { result, denied }
 }
 

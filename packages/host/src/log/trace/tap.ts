@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { JsonRpcMessage } from '@jackfield/sdk'
+import type { JsonRpcMessage, RequestId } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
 import { readJson } from '@jackfield/sdk/internal'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
@@ -54,7 +54,8 @@ const maxOpen = 10_000
 export function createTap(server: string, deps: TapDeps): Tap {
   const { table, activeRequests, redactor, now, tick } = deps
   const connection = `${server}/${randomUUID().slice(0, 8)}`
-  const open = new Map<string, OpenRequest>()
+  /** Requests without a response, by sender and id. */
+  const open = { sent: new Map<RequestId, OpenRequest>(), received: new Map<RequestId, OpenRequest>() }
   /** The activity row of each request of this client. */
   const rowOf = new Map<string | number, number>()
   const spans = new WeakMap<TelemetrySpan, number>()
@@ -118,19 +119,31 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const id = 'id' in message ? message.id : undefined
     const summary = oneLine(tool === null ? method : `${method} ${tool}`)
     const rpc = id === undefined ? null : JSON.stringify(id)
-    const columns = { direction, method, tool, rpc, cause, reply: null, status: null, ms: null }
-    const entry = write({ kind: 'wire', ...columns, summary, payload: redactor.value(message) })
+    const entry = write({
+      kind: 'wire',
+      direction,
+      method,
+      tool,
+      rpc,
+      cause,
+      reply: null,
+      status: null,
+      ms: null,
+      summary,
+      payload: redactor.value(message),
+    })
     if (entry === undefined || id === undefined) return
     if (direction === 'received' && params !== undefined) questions.set(params, entry)
-    if (open.size >= maxOpen) open.clear()
-    open.set(key(direction, id), { entry, tick: tick(), method, tool, cause })
+    const pending = open[direction]
+    if (pending.size >= maxOpen) pending.clear()
+    pending.set(id, { entry, tick: entry.row.tick, method, tool, cause })
   }
 
   function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     if ('method' in message) return
-    const requestKey = key(direction === 'sent' ? 'received' : 'sent', message.id)
-    const asked = open.get(requestKey)
-    open.delete(requestKey)
+    const pending = open[direction === 'sent' ? 'received' : 'sent']
+    const asked = message.id === undefined ? undefined : pending.get(message.id)
+    if (message.id !== undefined) pending.delete(message.id)
     if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
     const failed = 'error' in message || message.result['isError'] === true
     const said =
@@ -178,7 +191,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   const send: Fetch = async (url, init) => {
     const since = tick()
     const body = typeof init.body === 'string' ? bodyOf(init.body) : undefined
-    const asked = body === undefined || body.id === undefined ? undefined : open.get(key('sent', body.id))
+    const asked = body?.id === undefined ? undefined : open.sent.get(body.id)
     const method = init.method ?? 'GET'
     const note = (status: string, facts: Record<string, unknown>, said: string): void => {
       const request = {
@@ -253,10 +266,6 @@ export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | '
 
 function isId(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
-}
-
-function key(direction: 'sent' | 'received', id: string | number | undefined): string {
-  return `${direction} ${JSON.stringify(id)}`
 }
 
 function targetOf(params: Readonly<Record<string, unknown>> | undefined): string | null {

@@ -27,7 +27,7 @@ import { defaultResultCharacters } from '../fitted-result.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { summaryRequest, systemPrompt } from './instructions.ts'
 import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
-import { meant } from './search-tools.ts'
+import { wrappedCall } from './search-tools.ts'
 import type { ToolOutcome } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
 import { isSwitchedOn, switched } from './tool-switches.ts'
@@ -224,7 +224,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     say: SayOptions,
     tally: Tally,
   ): Promise<void> {
-    const wanted = meant(use)
+    const wanted = wrappedCall(use)
     tally.calls += 1
     say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
     if (written !== undefined) {
@@ -262,7 +262,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   /** Runs one call, which `cancelCall` can end without ending the turn. */
   async function performCancellable(
     id: string,
-    wanted: ReturnType<typeof meant>,
+    wanted: ReturnType<typeof wrappedCall>,
     turn: AbortSignal | undefined,
     origin: Parameters<typeof performUntilDeferred>[2],
   ): ReturnType<typeof performUntilDeferred> {
@@ -455,20 +455,20 @@ export function createConversation(options: ConversationOptions): Conversation {
     summarize: (say = {}) =>
       alone(async () => {
         if (transcript.messages.length === 0)
-          throw new McpError('INVALID', 'Nothing was said yet that could be summarized.')
+          throw new McpError('INVALID', 'There are no messages to summarize yet.')
         offer.update(model)
         const messages = [...transcript.messages, summaryRequest]
         const { reply, usage } = await ask({ messages, toolChoice: 'none' }, say)
         if (usage !== undefined) transcript.used(usage)
         const text = wordsOf(reply).trim()
         if (text === '')
-          throw new McpError('INVALID', `${model.id} gave no summary. Try again, or use another model.`)
+          throw new McpError('INVALID', `${model.id} returned no summary. Try again, or use another model.`)
         return text
       }),
     addLateResult: (name, call) => takeLateResults('', name, call),
     compact(summary) {
       refuseWhileBusy()
-      if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')
+      if (summary.trim() === '') throw new McpError('INVALID', 'The summary is empty.')
       transcript.summarize(summary.trim())
       // Earlier notices about changed tools were removed with the rest.
       offer = createToolOffer(host, { codeMode, isOn })

@@ -30,16 +30,16 @@ export async function performUntilDeferred(
 ): Promise<ToolOutcome | LateCall> {
   const stop = new AbortController()
   const end = (): void => stop.abort(signal?.reason)
-  const left = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
+  const deferred = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
   let own: number | undefined
   let patience: NodeJS.Timeout | undefined
   const off = host.on((event) => {
     if (own === undefined) return
     if (event.type === 'later' && event.rows.includes(own))
-      left.resolve({ later: { question: event.item }, activity: own })
+      deferred.resolve({ later: { question: event.item }, activity: own })
     else if (event.type === 'task' && event.task.activity === own && event.task.followed) {
       const later = { later: event, activity: own }
-      patience ??= setTimeout(() => left.resolve(later), taskPatienceMs)
+      patience ??= setTimeout(() => deferred.resolve(later), taskPatienceMs)
     }
   })
   signal?.addEventListener('abort', end, { once: true })
@@ -49,7 +49,7 @@ export async function performUntilDeferred(
       own = row
     }
     const outcome = performCall(host, use, { ...origin, signal: stop.signal, onRow }, offer)
-    return await Promise.race([outcome, left.promise.then((later) => ({ ...later, outcome }))])
+    return await Promise.race([outcome, deferred.promise.then((later) => ({ ...later, outcome }))])
   } finally {
     off()
     clearTimeout(patience)
@@ -61,11 +61,11 @@ export async function performUntilDeferred(
 export function deferredResult(later: DeferredCall): CallToolResult {
   if ('task' in later) {
     const { task } = later
-    const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result once it is there. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
+    const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result when it is available. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
     return { content: [{ type: 'text', text }] }
   }
   const { id } = later.question
-  const text = `This call waits for the person, who left its question for later (question ${id.slice(0, 8)} of their inbox). It has neither failed nor finished, and you are told its result once it is there. Do not make the same call again meanwhile: go on with what does not need it, or end your turn.`
+  const text = `This call waits for the person, who deferred its question (question ${id.slice(0, 8)} of their inbox). It has neither failed nor finished, and you get its result when it is available. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
   return { content: [{ type: 'text', text }] }
 }
 

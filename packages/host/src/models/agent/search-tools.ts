@@ -67,7 +67,7 @@ export function isSearchTool(name: string): boolean {
 }
 
 /** The call that a `call_tool` contains; any other call unchanged. */
-export function meant<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
+export function wrappedCall<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
   const { name, arguments: args = {} } = use.input
   if (use.name !== names.call || typeof name !== 'string' || own.has(name) || !isRecord(args)) return use
   return { ...use, name, input: args }
@@ -114,7 +114,7 @@ function search(
     limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
     ...(typeof server === 'string' && { server }),
   })
-  if (matches.length === 0) return text('Nothing fits. Try other words, or leave "server" out.')
+  if (matches.length === 0) return text('No match. Try other words, or leave "server" out.')
   const lines = matches.map(({ tool }) => shown(tool, detail))
   return text(within([`${matches.length} of ${total}, the best first:`, ...lines]))
 }

@@ -65,7 +65,7 @@ export async function performCall(
     const names = host.tools().flatMap((tool) => (isOn(tool) ? [tool.name] : []))
     const near = namesLike(name, names)
     const instead = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
-    const message = `There is no tool "${name}" at present.${instead} If it was there before, its server is gone or took it back.`
+    const message = `There is no tool "${name}" at present.${instead} If it was there before, its server is no longer available or no longer offers it.`
     return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
   }
   if (!isOn(entry)) {

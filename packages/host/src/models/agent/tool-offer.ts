@@ -52,7 +52,7 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
     return full ? 'given' : 'found'
   }
 
-  function take(entry: CatalogTool): Change | undefined {
+  function add(entry: CatalogTool): Change | undefined {
     const before = seen.get(entry.name)
     if (before === undefined) return give(entry)
     const { tool, known, present } = before
@@ -87,7 +87,7 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
         }
       }
       for (const entry of present) {
-        const change = take(entry)
+        const change = add(entry)
         if (change !== undefined) changes.push([change, entry.name])
       }
       const first = !begun

@@ -10,7 +10,7 @@ import type {
   ToolSwitch,
 } from '../../types/index.ts'
 import { blocksOf, failed, toolResult, toolUses, wordsOf } from './blocks.ts'
-import { meant } from './search-tools.ts'
+import { wrappedCall } from './search-tools.ts'
 
 const titleLength = 60
 const lost =
@@ -35,12 +35,12 @@ export class Transcript {
   /** Entries to be stored with the next one: results of unfinished calls, switches before the first turn. */
   #unsaved: ConversationEntry[] = []
 
-  constructor(desk: ConversationStore, given: { id: string } | { resume: string } | undefined) {
-    this.#store = desk
+  constructor(store: ConversationStore, given: { id: string } | { resume: string } | undefined) {
+    this.#store = store
     if (given === undefined || 'id' in given) this.id = given?.id ?? randomUUID()
     else {
-      this.id = desk.find(given.resume).id
-      for (const entry of desk.entries(this.id)) this.#read(entry)
+      this.id = store.find(given.resume).id
+      for (const entry of store.entries(this.id)) this.#read(entry)
     }
     this.unfinished = openCalls(this.messages)
     const repairs = this.unfinished.map((use) => ({
@@ -154,7 +154,7 @@ export class Transcript {
         this.messages.push(entry.message)
         if (entry.by !== 'model') return
         for (const use of toolUses(entry.message)) {
-          const { id, name, input } = meant(use)
+          const { id, name, input } = wrappedCall(use)
           this.calls.push({ id, name, arguments: input })
         }
         return

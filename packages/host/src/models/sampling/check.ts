@@ -19,9 +19,9 @@ export function requestFault(params: CreateMessageParams): string | undefined {
   }
   const { systemPrompt, temperature, stopSequences, tools, toolChoice } = params
   if (systemPrompt !== undefined && typeof systemPrompt !== 'string')
-    return 'the system prompt must be a text'
+    return 'the system prompt must be a string'
   if (temperature !== undefined && !Number.isFinite(temperature)) return 'the temperature must be a number'
-  if (stopSequences !== undefined && !isTexts(stopSequences)) return 'stop sequences must be texts'
+  if (stopSequences !== undefined && !isTexts(stopSequences)) return 'stop sequences must be strings'
   if (tools !== undefined && !(Array.isArray(tools) && tools.every(isTool))) {
     return 'each tool needs a name and an inputSchema with "type": "object"'
   }
@@ -37,14 +37,14 @@ export function resultFault(params: CreateMessageParams, result: CreateMessageRe
   if (!isRecord(result) || (result.role !== 'assistant' && result.role !== 'user')) {
     return 'an answer needs a role, assistant or user'
   }
-  if (typeof result.model !== 'string' || result.model === '') return 'an answer names its model'
+  if (typeof result.model !== 'string' || result.model === '') return 'an answer needs the name of its model'
   if (result.stopReason !== undefined && typeof result.stopReason !== 'string') {
-    return 'the stop reason must be a text'
+    return 'the stop reason must be a string'
   }
   const blocks = blocksOf(result.content)
   const fault = blocks.map(blockFault).find(Boolean)
   if (fault !== undefined) return fault
-  if (blocks.some((block) => block.type === 'tool_result')) return 'an answer holds no tool results'
+  if (blocks.some((block) => block.type === 'tool_result')) return 'an answer must not contain tool results'
   return usesFault(params, blocks)
 }
 
@@ -59,8 +59,9 @@ function usesFault(
 ): string | undefined {
   const uses = blocks.filter((block) => block.type === 'tool_use')
   const offered = toolChoice?.mode === 'none' ? [] : (tools ?? [])
-  const stray = uses.find((use) => !offered.some((tool) => tool.name === use.name))
-  if (stray !== undefined) return `it uses the tool "${stray.name}", which the request does not offer`
+  const unknownUse = uses.find((use) => !offered.some((tool) => tool.name === use.name))
+  if (unknownUse !== undefined)
+    return `it uses the tool "${unknownUse.name}", which the request does not offer`
   return new Set(uses.map((use) => use.id)).size === uses.length ? undefined : 'two tool uses share one id'
 }
 

@@ -53,10 +53,10 @@ export function chooseModel(
     const places = [small ? 1 : 0, fitting ? 0 : 1, chosen ? 0 : 1, other ? 1 : 0, -score, order]
     const why = [
       ...(small ? [`has room for ${room} tokens only`] : []),
-      ...(fitting ? [`fits the hint "${hint}"`] : []),
+      ...(fitting ? [`matches the hint "${hint}"`] : []),
       ...(chosen ? ['answers in this conversation'] : []),
       ...(other && !chosen
-        ? [model.isLanguageModel ? 'comes after the planner you put first' : 'is no language model']
+        ? [model.isLanguageModel ? 'comes after the planner you put first' : 'is not a language model']
         : []),
       priorities.map((name) => `${name} ${ranks[name].toFixed(2)}`).join(', '),
     ].join('; ')
@@ -179,13 +179,13 @@ function reason(
         ? `it is the first of ${best.hint === undefined ? 'your models' : 'those'}`
         : `it scores best (${best.score.toFixed(2)}) for ${wanted.map((name) => `${name} ${weights[name]}`).join(', ')}`
   if (best.hint !== undefined) {
-    const fit = `the server's hint "${best.hint}" fits its name`
-    return rivals.length === 1 ? fit : `${fit}, and of ${rivals.length} that it fits, ${first}`
+    const fit = `the server's hint "${best.hint}" matches its name`
+    return rivals.length === 1 ? fit : `${fit}, and of ${rivals.length} that it matches, ${first}`
   }
   if (hints.length === 0) return first
   const fault = ranking.some(({ hint }) => hint !== undefined)
-    ? "what fits the server's hints has no room for it"
-    : `none of the server's hints (${oneLine(hints.join(', '))}) fits a model`
+    ? "the models that match the server's hints have too small a context"
+    : `none of the server's hints (${oneLine(hints.join(', '))}) matches a model`
   return `${fault}, and ${first}`
 }
 

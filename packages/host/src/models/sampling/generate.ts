@@ -138,12 +138,12 @@ function textOf({ id, server, detail }: Activity): ContextText[] {
   const { tool, arguments: args, result } = detail
   if (server === null || typeof tool !== 'string' || !isRecord(result)) return []
   const blocks: unknown[] = Array.isArray(result['content']) ? result['content'] : []
-  const said = blocks
+  const texts = blocks
     .flatMap((block) => (isRecord(block) && typeof block['text'] === 'string' ? [block['text']] : []))
     .join('\n')
-  if (said === '') return []
+  if (texts === '') return []
   const label = oneLine(`${tool} ${JSON.stringify(args ?? {})}`)
-  const whole = `${label} of ${server} gave:\n${said}`
+  const whole = `${label} of ${server} gave:\n${texts}`
   const excess = whole.length - maxCharacters
   const text = excess > 0 ? `${whole.slice(0, maxCharacters)}… [${excess} more characters]` : whole
   return [{ id: String(id), server, label, text, tokens: estimateTokens(text) }]

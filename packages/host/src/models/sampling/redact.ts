@@ -39,7 +39,7 @@ export function createSamplingRedactor(given: readonly RedactionRule[] = []): Sa
         if (left < 0) {
           throw new McpError(
             'INVALID',
-            'The redaction patterns need too long for this request, so it was not sent. Make them simpler, or the request shorter.',
+            'The redaction patterns take too long for this request, so it was not sent. Simplify them, or shorten the request.',
           )
         }
       }
@@ -171,16 +171,16 @@ function blockWith(block: SamplingContent, text: (value: string) => string): Sam
 
 function recordWith<R extends object>(record: R, text: (value: string) => string): R {
   const copy = structuredClone(record)
-  visit(copy, text)
+  rewriteTexts(copy, text)
   return copy
 }
 
 /** Replaces every text at any depth; member names stay. */
-function visit(value: object, text: (value: string) => string): void {
+function rewriteTexts(value: object, text: (value: string) => string): void {
   for (const [key, member] of Object.entries(value)) {
     if (typeof member === 'string') {
       Reflect.defineProperty(value, key, { value: text(member), enumerable: true, writable: true })
-    } else if (typeof member === 'object' && member !== null) visit(member, text)
+    } else if (typeof member === 'object' && member !== null) rewriteTexts(member, text)
   }
 }
 

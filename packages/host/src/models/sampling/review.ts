@@ -29,10 +29,10 @@ export async function reviewRequest(
   asked: CreateMessageParams,
   choice: ModelChoice,
   spending: Spending,
-  passage: SamplingRequest,
+  sampling: SamplingRequest,
   deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
 ): Promise<ReviewedRequest> {
-  const { server, models, cause, row, signal } = passage
+  const { server, models, cause, row, signal } = sampling
   const { recorder, questions, grants, weigh, now } = deps
   const context = contextFor(asked, cause, deps.activity)
   const model = models.find(({ id }) => id === choice.model)
@@ -164,15 +164,15 @@ export interface Candidates {
  */
 export async function reviewResult(
   params: CreateMessageParams,
-  { generated: made, earlier, ...failed }: Candidates,
+  { generated, earlier, ...failed }: Candidates,
   choice: ModelChoice,
   spending: Spending,
-  passage: SamplingRequest,
+  sampling: SamplingRequest,
   deps: SamplingDeps & { grants: SamplingGrants },
 ): Promise<Outcome> {
-  const { server, models, cause, row, signal } = passage
+  const { server, models, cause, row, signal } = sampling
   const { recorder, questions, grants, now } = deps
-  const result = frozenCopy(made.result)
+  const result = frozenCopy(generated.result)
   const model = models.find(({ id }) => id === choice.model)
   const isFirst = earlier.length === 0 && failed.problem === undefined
   if (isFirst && passesOffline(server, model, deps)) {
@@ -220,7 +220,7 @@ export async function reviewResult(
       params,
       result,
       choice,
-      usage: made.usage,
+      usage: generated.usage,
       ...(earlier.length > 0 && { earlier }),
       ...(problem !== undefined && { problem }),
     } as const

@@ -65,11 +65,11 @@ export function createSampling(deps: SamplingDeps): Sampling {
   }
 
   /** Admits the request, or rejects it before any question. */
-  function admit(given: CreateMessageParams, passage: SamplingRequest, cause: number | null) {
-    const { server } = passage
+  function admit(given: CreateMessageParams, sampling: SamplingRequest, cause: number | null) {
+    const { server } = sampling
     const limits = limitsOf(server, settings)
     const asked = { ...given, maxTokens: Math.min(given.maxTokens, limits.maxTokens) }
-    const choice = choose(asked, passage)
+    const choice = choose(asked, sampling)
     const spending = budget.admit(server, limits, {
       cause,
       rounds: asked.messages.filter(usesTools).length,
@@ -79,38 +79,38 @@ export function createSampling(deps: SamplingDeps): Sampling {
     return { asked: frozenCopy(asked), choice, spending }
   }
 
-  async function carry(given: CreateMessageParams, passage: SamplingRequest, cause: number | null) {
-    const { asked, choice, spending } = admit(given, passage, cause)
+  async function admitAndRun(given: CreateMessageParams, sampling: SamplingRequest, cause: number | null) {
+    const { asked, choice, spending } = admit(given, sampling, cause)
     try {
-      return await between(asked, choice, spending, passage)
+      return await reviewAndGenerate(asked, choice, spending, sampling)
     } finally {
       settled(spending)
     }
   }
 
-  async function between(
+  async function reviewAndGenerate(
     asked: CreateMessageParams,
     choice: ReturnType<typeof choose>,
     spending: Spending,
-    passage: SamplingRequest,
+    sampling: SamplingRequest,
   ): Promise<CreateMessageResult> {
-    let agreed = await reviewRequest(asked, choice, spending, passage, parts)
-    let candidates: Candidates = { generated: await generate(agreed, spending, passage, parts), earlier: [] }
+    let agreed = await reviewRequest(asked, choice, spending, sampling, parts)
+    let candidates: Candidates = { generated: await generate(agreed, spending, sampling, parts), earlier: [] }
     for (;;) {
-      const outcome = await reviewResult(agreed.params, candidates, agreed.choice, spending, passage, parts)
+      const outcome = await reviewResult(agreed.params, candidates, agreed.choice, spending, sampling, parts)
       if ('result' in outcome) return outcome.result
       const next = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
-      const { generated: made, earlier } = candidates
+      const { generated, earlier } = candidates
       try {
         candidates = {
-          generated: await generate(next, spending, passage, parts),
-          earlier: [...earlier, { model: agreed.choice.model, ...made }].slice(-maxEarlier),
+          generated: await generate(next, spending, sampling, parts),
+          earlier: [...earlier, { model: agreed.choice.model, ...generated }].slice(-maxEarlier),
         }
         agreed = next
       } catch (error) {
-        if (passage.signal.aborted) throw error
+        if (sampling.signal.aborted) throw error
         // The user can still send what was generated before.
-        candidates = { generated: made, earlier, problem: reasonOf(error) }
+        candidates = { generated: generated, earlier, problem: reasonOf(error) }
       }
     }
   }
@@ -130,7 +130,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
       detail: { cause, params: given, surface: questions.names },
     })
     const own = conversationModel(cause)
-    const passage: SamplingRequest = {
+    const sampling: SamplingRequest = {
       server,
       models: own === undefined || models.some(({ id }) => id === own.id) ? models : [...models, own],
       chosen: own?.id,
@@ -139,11 +139,11 @@ export function createSampling(deps: SamplingDeps): Sampling {
       signal: context.signal,
     }
     try {
-      const response = await carry(given, passage, causeRow)
+      const response = await admitAndRun(given, sampling, causeRow)
       row.close('ok', { model: response.model })
       return response
     } catch (error) {
-      throw ended(error, passage)
+      throw ended(error, sampling)
     }
   }
 
@@ -198,7 +198,7 @@ function settled(spending: Spending): void {
   try {
     spending.settle()
   } catch (error) {
-    process.emitWarning(`The use of a model could not be noted: ${reasonOf(error)}`)
+    process.emitWarning(`The use of a model could not be recorded: ${reasonOf(error)}`)
   }
 }
 

@@ -139,17 +139,21 @@ export class ToolIndex {
   /** The score of each tool for one word, by the word's best form. */
   #best(word: string, joined: readonly string[]): Map<string, number> {
     const best = new Map<string, number>()
-    const take = (term: string, weight: number, loose: { prefix?: boolean; fuzzy?: number } = {}): void => {
+    const addMatches = (
+      term: string,
+      weight: number,
+      loose: { prefix?: boolean; fuzzy?: number } = {},
+    ): void => {
       const options = { ...loose, boost, weights: loosely, tokenize: whole }
       for (const { id, score } of this.#index.search(term, options)) {
         best.set(String(id), Math.max(best.get(String(id)) ?? 0, score * weight))
       }
     }
-    take(word, 1, { prefix: word.length > 3 })
+    addMatches(word, 1, { prefix: word.length > 3 })
     // A word that occurs nowhere is probably misspelled.
-    if (best.size === 0 && word.length > 4) take(word, 1, { fuzzy: 0.25 })
-    for (const other of synonyms(word)) take(other, weights.synonym)
-    for (const one of joined) if (one !== word) take(one, 1)
+    if (best.size === 0 && word.length > 4) addMatches(word, 1, { fuzzy: 0.25 })
+    for (const other of synonyms(word)) addMatches(other, weights.synonym)
+    for (const one of joined) if (one !== word) addMatches(one, 1)
     return best
   }
 

@@ -38,7 +38,7 @@ const form = /\bas (?:an? )?(?:csv|json|pdf|excel|file)(?: file)?\b/i
 /** The words of a query, and the verbs suggested by its phrasing. */
 export function parseQuery(query: string): { words: string[]; verbs: string[] } {
   const verbs = intents.flatMap(([pattern, verb]) => (pattern.test(query) ? [stem(verb)] : []))
-  const plain = idioms.reduce((text, [idiom, meant]) => text.replace(idiom, meant), query)
+  const plain = idioms.reduce((text, [idiom, replacement]) => text.replace(idiom, replacement), query)
   if (!form.test(query)) return { words: words(plain), verbs }
   return { words: words(plain.replace(form, ' ')), verbs: [...verbs, stem('export')] }
 }

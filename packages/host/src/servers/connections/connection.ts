@@ -143,7 +143,7 @@ export class ServerConnection {
 
   /** Reconnects immediately, in any state. Resolves when the server is ready or failed. */
   async reconnect(): Promise<void> {
-    await this.#restart({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
+    await this.#restart({ state: 'reconnecting', attempt: 1, reason: 'a reconnect was requested', inMs: 0 })
   }
 
   /** Starts the login that the user agreed to. Resolves when the server is ready. */

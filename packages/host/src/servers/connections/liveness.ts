@@ -112,7 +112,7 @@ const idleSince: ReadonlySet<string> = new Set(['subscriptions/listen'])
 export class Traffic {
   readonly #now: () => number
   /** Start times of open requests, by sender and id. */
-  readonly #open = new Map<string, number>()
+  readonly #open = { sent: new Map<unknown, number>(), received: new Map<unknown, number>() }
   #lastMs: number
 
   constructor(now: () => number) {
@@ -127,21 +127,21 @@ export class Traffic {
 
   /** Whether a request of either side is pending, not counting subscriptions. */
   get isBusy(): boolean {
-    for (const [key, since] of this.#open) if (this.#now() - since > maxMs) this.#open.delete(key)
-    return this.#open.size > 0
+    const now = this.#now()
+    const { sent, received } = this.#open
+    for (const open of [sent, received])
+      for (const [id, since] of open) if (now - since > maxMs) open.delete(id)
+    return sent.size + received.size > 0
   }
 
   note(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     this.#lastMs = this.#now()
-    const other = direction === 'sent' ? 'received' : 'sent'
     if (!('method' in message)) {
-      this.#open.delete(`${other} ${JSON.stringify(message.id)}`)
-      return
-    }
-    if ('id' in message && !idleSince.has(message.method)) {
-      this.#open.set(`${direction} ${JSON.stringify(message.id)}`, this.#now())
+      this.#open[direction === 'sent' ? 'received' : 'sent'].delete(message.id)
+    } else if ('id' in message) {
+      if (!idleSince.has(message.method)) this.#open[direction].set(message.id, this.#lastMs)
     } else if (message.method === 'notifications/cancelled') {
-      this.#open.delete(`${direction} ${JSON.stringify(message.params?.['requestId'])}`)
+      this.#open[direction].delete(message.params?.['requestId'])
     }
   }
 }

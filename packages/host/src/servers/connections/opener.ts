@@ -105,7 +105,7 @@ export class Opener {
     if (login === undefined) {
       throw new McpError(
         'INVALID',
-        `${this.#options.name} is given its credentials by its configuration. Take them out there`,
+        `${this.#options.name} gets its credentials from its configuration. Remove them there`,
       )
     }
     return login.revoke()

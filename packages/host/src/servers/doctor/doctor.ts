@@ -56,12 +56,15 @@ export async function diagnoseServer(
   const chart = new DoctorSteps((step) => onStep?.(shown(step)))
   const ready = await chart.step('variables', async () => {
     try {
-      return { finding: { message: 'agreed to, and all variables are set' }, found: await prepare(config) }
+      return {
+        finding: { message: 'consent is given, and all variables are set' },
+        found: await prepare(config),
+      }
     } catch (error) {
       const fixes = fixesOf(error)
       throw new StepFailure(
         error instanceof Error ? error.message : String(error),
-        fixes.length === 0 ? 'Do what it says, then look again.' : undefined,
+        fixes.length === 0 ? 'Follow this message, then diagnose it again.' : undefined,
         fixes,
       )
     }
@@ -103,7 +106,7 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
   const limits = Object.entries(ready.unenforced).map(
     ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
   )
-  return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
+  return { finding: { message: `bubblewrap ${ready.version} can create one${limits.join('')}` }, found }
 }
 
 async function diagnoseAddress(
@@ -134,7 +137,7 @@ async function diagnoseAddress(
       ? needed(answer, async (found) =>
           checkAccess(found, { server, hasCredentials: known, canSignIn: signedIn !== undefined }),
         )
-      : { finding: { message: 'the kept login is accepted' }, found: true },
+      : { finding: { message: 'the stored login is accepted' }, found: true },
   )
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
     tried = await tryToConnect(http(config.url, { headers, fetch }), options(config, signal))
@@ -186,8 +189,8 @@ async function findProgram({
   const folder = resolve(cwd ?? '.')
   if (cwd !== undefined && !(await isFolder(folder)))
     throw new StepFailure(
-      `the folder ${folder} that it is to run in does not exist`,
-      'Correct "cwd", or make the folder.',
+      `its working folder ${folder} does not exist`,
+      'Correct "cwd", or create the folder.',
     )
   if (isAbsolute(command) || command.includes('/') || command.includes('\\')) {
     const file = resolve(folder, command)
@@ -197,7 +200,7 @@ async function findProgram({
   const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
   const file = await programFile(command, { path, cwd: folder, env: process.env })
   if (file !== undefined) return { finding: { message: file }, found: file }
-  throw new StepFailure(`no folder of PATH holds a program "${command}"`, advice(command))
+  throw new StepFailure(`no folder in PATH contains a program "${command}"`, advice(command))
 }
 
 /** Which environment variables it gets, and which of this process it does not. */
@@ -225,7 +228,7 @@ async function mayRun(file: string): Promise<{ finding: Finding; found: true }> 
   const interpreter = await interpreterOf(file)
   if (interpreter !== undefined && isAbsolute(interpreter) && !(await isFile(interpreter)))
     throw new StepFailure(
-      `its first line wants ${interpreter}, which does not exist`,
+      `its first line names ${interpreter}, which does not exist`,
       `Install it, or correct the first line of ${file}.`,
     )
   return { finding: { message: 'may be started' }, found: true }
@@ -286,27 +289,29 @@ function checkStart({ error }: Tried, stderr: string): { finding: Finding; found
   if (!(error instanceof McpError)) return { finding: { message: 'it runs' }, found: true }
   const { code, details, message } = error
   if (code === 'CONNECT_FAILED' && !('exitCode' in details))
-    throw new StepFailure(message, 'Start it by hand in a terminal, where it says more.')
+    throw new StepFailure(message, 'Start it by hand in a terminal to see its output.')
   const ended = /exited with code|was ended by|closed its/.test(message)
   if (!ended) return { finding: { message: 'it runs' }, found: true }
   const last = stderr.trim().split('\n').at(-1) ?? ''
   const advice =
     last === ''
-      ? 'Start it by hand in a terminal, where it says more.'
-      : 'Its output on stderr says why. It may want an argument, a variable in "env", or a package.'
+      ? 'Start it by hand in a terminal to see its output.'
+      : 'Its output on stderr says why. It may need an argument, a variable in "env", or a package.'
   throw new StepFailure(message, advice)
 }
 
 /** Whether it writes only protocol messages to stdout. */
-function checkOutput({ warnings }: Tried): { finding: Finding; found: true } {
+function checkOutput({ client, warnings }: Tried): { finding: Finding; found: true } {
   const noise = warnings.filter((warning) => warning.startsWith('Ignored output that is not a message'))
   const [first] = noise
-  if (first === undefined) return { finding: { message: 'nothing but messages' }, found: true }
-  const times = noise.length === 1 ? 'Once' : `${noise.length} times`
-  throw new StepFailure(
-    `it writes to stdout what is no message. ${times}, first: ${first.replace(/^Ignored output that is not a message /, '')}`,
-    'Its logs belong on stderr: look for an option that makes it quiet, or tell its author.',
-  )
+  if (first === undefined) return { finding: { message: 'only messages' }, found: true }
+  const times = noise.length === 1 ? 'once' : `${noise.length} times`
+  const message = `it wrote text that is not a message to stdout, ${times}; first: ${first.replace(/^Ignored output that is not a message /, '')}`
+  const advice =
+    'Its logs belong on stderr. Look for an option that makes it quiet, or report it to its developer.'
+  if (client === undefined) throw new StepFailure(message, advice)
+  // It is ignored here, but other clients close such a connection.
+  return { finding: { message, note: true, advice }, found: true }
 }
 
 /** Whether both sides support a common revision. */
@@ -323,8 +328,8 @@ function checkHandshake({ client, error }: Tried): { finding: Finding; found: Cl
 function handshakeAdvice(error: unknown): string {
   if (error instanceof McpError) {
     if (error.code === 'TIMEOUT')
-      return 'It runs but says nothing. Is this an MCP server, and does it wait for something, such as a login?'
-    if (error.code === 'VERSION_MISMATCH') return 'It speaks no revision that is known here. Update it.'
+      return 'It runs but does not respond. Is this an MCP server, and does it wait for something, such as a login?'
+    if (error.code === 'VERSION_MISMATCH') return 'It supports no revision that is known here. Update it.'
     if (error.code === 'HTTP') return 'Check the path of its address, and its log.'
     if (error.code === 'UNAUTHORIZED') return 'Sign in, or put a token into "headers".'
   }
@@ -338,7 +343,7 @@ async function checkLists(client: Client, withinMs: number): Promise<{ finding: 
   if (problem !== undefined)
     throw new StepFailure(
       problem.reason,
-      'It says that it has this list, but does not give it. Tell its author.',
+      'It declares this list, but does not return it. Report it to its author.',
     )
   const { tools, prompts, resources, templates } = lists
   const message = [
@@ -353,7 +358,7 @@ async function checkLists(client: Client, withinMs: number): Promise<{ finding: 
       message,
       ...(nothing && {
         note: true,
-        advice: 'It offers nothing at all. Does it want an option that chooses what it offers?',
+        advice: 'It offers no tools, prompts or resources. It may need an option that selects them.',
       }),
     },
     found: true,

@@ -21,7 +21,7 @@ interface Place {
 
 export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Place } {
   const url = URL.parse(text)
-  if (url === null) throw new StepFailure(`"${text}" is no address`, 'Write it as https://host/path.')
+  if (url === null) throw new StepFailure(`"${text}" is not an address`, 'Write it as https://host/path.')
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const proxy = proxyFor(url, env)
@@ -53,7 +53,7 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
       )
     throw new StepFailure(
       `the name service does not answer (${code})`,
-      'Look whether this machine is online.',
+      'Check whether this machine is online.',
     )
   }
 }
@@ -82,7 +82,7 @@ export async function openPort(
       )
     throw new StepFailure(
       `port ${port} of ${host} cannot be reached (${code})`,
-      'Look for a firewall, proxy or VPN between here and there.',
+      'Check for a firewall, proxy or VPN between this machine and the server.',
     )
   } finally {
     socket.destroy()
@@ -118,11 +118,11 @@ export async function greetTls(
 function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
   const isUnknown = /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)
   if (isUnknown && proxy !== undefined)
-    return 'Its authority is unknown here, as that of a proxy that inspects connections. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
+    return 'Its authority is unknown here; it may be that of a proxy that inspects connections. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
   if (isUnknown)
     return 'It signed its own certificate, or its authority is unknown here. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
   if (code === 'CERT_HAS_EXPIRED')
-    return 'The operator has to renew the certificate. Look at the clock of this machine too.'
+    return 'The operator has to renew the certificate. Check the clock of this machine too.'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'The certificate is for another host: correct the address.'
   return 'Does the server speak https on this port? If not, write http.'
@@ -161,14 +161,14 @@ export async function askHttp(
     )
   if (status === 405)
     throw new StepFailure(
-      `${url.pathname} takes no messages (405)`,
-      'Correct the path: this one belongs to something else.',
+      `${url.pathname} does not accept messages (405)`,
+      'Correct the path: this one is for something else.',
     )
   if (status >= 500)
-    throw new StepFailure(`the server fails (${status})`, 'Its operator has to look at it. Try again later.')
+    throw new StepFailure(`the server fails (${status})`, 'Report it to its operator, or try again later.')
   if (status >= 300 && status < 400)
     throw new StepFailure(
-      `it sends on to ${answer.location ?? 'somewhere else'} (${status})`,
+      `it redirects to ${answer.location ?? 'somewhere else'} (${status})`,
       'Write that address instead.',
     )
   return { finding: { message: `answers with ${status}` }, found: { ...answer, older: false } }
@@ -203,13 +203,14 @@ async function request(
   } catch (error) {
     if (signal.aborted)
       throw new StepFailure(
-        'the server takes the message and never answers',
-        'Its operator has to look at it.',
+        'the server accepts the message but does not respond',
+        'Report it to its operator.',
       )
-    if (error instanceof McpError) throw new StepFailure(error.message, 'Do what it says, then look again.')
+    if (error instanceof McpError)
+      throw new StepFailure(error.message, 'Follow this message, then diagnose it again.')
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     throw new StepFailure(
-      `what answers there does not speak HTTP (${codeOf(cause)})`,
+      `the service on this port does not speak HTTP (${codeOf(cause)})`,
       'Correct the port: another service listens there.',
     )
   }

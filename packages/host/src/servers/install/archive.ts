@@ -65,24 +65,25 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
     folded.add(path.toLowerCase())
     const type = entry.mode & typeMask
     if (type !== 0 && type !== regular && type !== folder) {
-      throw invalid(`holds "${oneLine(path)}", which is a link or a device and no file`)
+      throw invalid(`contains "${oneLine(path)}", which is a link or a device`)
     }
     if (entry.encrypted || (entry.method !== 0 && entry.method !== 8)) {
-      throw invalid(`holds "${oneLine(path)}" packed in a way that is not known here`)
+      throw invalid(`contains "${oneLine(path)}" in an unsupported compression method`)
     }
     packed += entry.packed
     if (packed > bytes.length) throw invalid(`is damaged: "${oneLine(path)}" exists twice`)
     total += entry.size
     if (total > limits.bytes) throw tooLarge(`unpacks to more than ${limits.bytes} bytes`)
     if (entry.size > smallFile && entry.size > entry.packed * limits.ratio) {
-      throw tooLarge(`holds "${oneLine(path)}", which unpacks to far more than it is packed in`)
+      throw tooLarge(`contains "${oneLine(path)}", whose compression ratio is too high`)
     }
     files.set(entry.name, entry)
   }
   for (const path of folded) {
     const parts = path.split('/')
     for (let n = 1; n < parts.length; n++) {
-      if (folded.has(parts.slice(0, n).join('/'))) throw invalid(`holds "${oneLine(path)}" inside of a file`)
+      if (folded.has(parts.slice(0, n).join('/')))
+        throw invalid(`contains "${oneLine(path)}" inside of a file`)
     }
   }
   let contents: Record<string, Uint8Array>
@@ -95,10 +96,10 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
   }
   return Array.from(files.values(), ({ name, size, checksum, mode }) => {
     const content = contents[name]
-    if (content?.byteLength !== size) throw invalid(`is damaged: "${oneLine(name)}" is not whole`)
+    if (content?.byteLength !== size) throw invalid(`is damaged: "${oneLine(name)}" is incomplete`)
     if (crc32(content) !== checksum) {
       throw invalid(
-        `is damaged: "${oneLine(name)}" does not have the checksum that the bundle gives for it. Get the bundle again from where it was published`,
+        `is damaged: "${oneLine(name)}" does not match its checksum in the bundle. Download the bundle again from its publisher`,
       )
     }
     return { path: name, bytes: content, executable: (mode & 0o111) !== 0 }
@@ -110,16 +111,16 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
   let end = bytes.length - endSize
   const last = Math.max(0, end - maxCommentChars)
   while (end >= last && view.getUint32(end, true) !== endSignature) end--
-  if (end < last || end < 0) throw invalid('is no bundle: bundles are zip archives')
+  if (end < last || end < 0) throw invalid('is not a bundle: bundles are zip archives')
   const count = view.getUint16(end + 10, true)
   let at = view.getUint32(end + 16, true)
   const isLocated = end >= locatorSize && view.getUint32(end - locatorSize, true) === locatorSignature
   if (count === 0xffff || at === 0xffffffff || isLocated) {
-    throw tooLarge('is too large an archive (zip64)')
+    throw tooLarge('is too large (zip64)')
   }
   // The unpacking library may use either number, and must see the same directory that is checked here.
   if (view.getUint16(end + 8, true) !== count) throw invalid('is damaged: its directory has two lengths')
-  if (count > limits.files) throw tooLarge(`holds more than ${limits.files} files`)
+  if (count > limits.files) throw tooLarge(`contains more than ${limits.files} files`)
   const entries: Entry[] = []
   for (let n = 0; n < count; n++) {
     if (at + entrySize > end || view.getUint32(at, true) !== entrySignature) {
@@ -153,7 +154,7 @@ export function isPlainName(name: string): boolean {
 /** A path inside the target folder. */
 function plainPath(name: string): string {
   if (name.length > 1_000 || !name.split('/').every(isPlainName)) {
-    throw invalid(`holds "${oneLine(name)}", which is no plain path inside of it`)
+    throw invalid(`contains "${oneLine(name)}", which is not a plain path inside of it`)
   }
   return name
 }

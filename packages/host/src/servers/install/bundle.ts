@@ -257,7 +257,7 @@ function startOf(server: JsonRecord, platform: NodeJS.Platform): BundleCommand {
   const merged: JsonRecord = { ...config, ...own }
   const { args = [] } = merged
   if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string')) {
-    throw invalid('has arguments that are no list of texts')
+    throw invalid('has arguments that are not a list of strings')
   }
   return {
     command: string(merged['command'], 'server.mcp_config.command'),
@@ -314,18 +314,18 @@ function parsed(text: string): unknown {
   try {
     return readJson(text)
   } catch {
-    throw invalid('has a manifest.json that is no JSON')
+    throw invalid('has a manifest.json that is not JSON')
   }
 }
 
 function object(value: unknown, what: string): JsonRecord {
   if (isRecord(value)) return value
-  throw invalid(`has no "${oneLine(what)}" that is an object`)
+  throw invalid(`has no object "${oneLine(what)}"`)
 }
 
 function string(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw invalid(`has no "${oneLine(what)}" that is a text`)
+  throw invalid(`has no string "${oneLine(what)}"`)
 }
 
 function invalid(what: string): McpError {

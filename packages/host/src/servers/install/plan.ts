@@ -25,12 +25,12 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
     throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it is nested too deeply`)
   }
   if (![document['packages'], document['remotes']].some(Array.isArray)) {
-    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it names nothing to start`)
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it has nothing to start`)
   }
   const { servers, problems } = parseConfig(published(document), { file: 'server.json', env: {} })
   const [entry] = Object.entries(servers)
   if (entry === undefined) {
-    const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'names nothing to start'
+    const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'has nothing to start'
     throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it ${oneLine(why)}`)
   }
   const [own, { from, ...config }] = entry
@@ -108,7 +108,7 @@ function refuseVariables(name: string, config: ServerConfig, inputs: readonly Co
     if (own) continue
     throw new McpError(
       'INVALID',
-      `${oneLine(name)} wants something of this machine by itself (${oneLine(text)}). Add it by hand if you trust it.`,
+      `${oneLine(name)} uses values of this machine (${oneLine(text)}). Add it by hand if you trust it.`,
     )
   }
 }
@@ -216,7 +216,7 @@ function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecor
     if (!/^[A-Za-z_]\w*$/.test(name)) {
       throw refuse(
         `it sets a variable named ${JSON.stringify(oneLine(name))}`,
-        'That is no name of a variable.',
+        'That is not a variable name.',
       )
     }
   }
@@ -257,8 +257,8 @@ function refuseInexact(
     digest === undefined ? called : digest.slice(0, colonOf(digest) === -1 ? undefined : colonOf(digest))
   if (!name.test(plain)) {
     throw refuse(
-      `its package ${JSON.stringify(oneLine(plain))} cannot be one`,
-      `It is no name of a package in a registry, so nothing says what ${command} would run.`,
+      `its package name ${JSON.stringify(oneLine(plain))} is not valid`,
+      `It is not the name of a package in a registry, so it is unknown what ${command} would run.`,
     )
   }
   if (digest === undefined && !version.test(wanted)) {
@@ -281,8 +281,8 @@ function refuseOptionNames(texts: readonly unknown[], refuse: Refuse): void {
   for (const text of texts) {
     if (typeof text !== 'string' || !/^-|[\s\0]/.test(text)) continue
     throw refuse(
-      `its package ${JSON.stringify(oneLine(text))} cannot be one`,
-      'It would be read as something else.',
+      `its package name ${JSON.stringify(oneLine(text))} is not valid`,
+      'It would be read as an option.',
     )
   }
 }

@@ -74,7 +74,10 @@ export function createRegistry({
       throw new McpError('PROTOCOL', `The registry ${base.host} answered with something nested too deeply`)
     }
     if (isRecord(value)) return value
-    throw new McpError('PROTOCOL', `The registry ${base.host} answered with something that is no JSON object`)
+    throw new McpError(
+      'PROTOCOL',
+      `The registry ${base.host} answered with something that is not a JSON object`,
+    )
   }
 
   return {
@@ -100,7 +103,7 @@ export function createRegistry({
       if (found?.name === name && (version === 'latest' || found.version === version)) return found
       throw new McpError(
         'PROTOCOL',
-        `The registry ${base.host} answered with another server than the one asked for`,
+        `The registry ${base.host} answered with another server than the requested one`,
       )
     },
   }
@@ -188,7 +191,7 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
   if (typeof url !== 'string' || typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
     throw new McpError(
       'INVALID',
-      `${oneLine(inWords(name))} does not say which bundle it means: its hash is missing`,
+      `${oneLine(inWords(name))} cannot be installed: the hash of its bundle is missing`,
     )
   }
   const full = inWords(name)
@@ -230,14 +233,14 @@ export async function fetchBundle(
   if (found === hash) return bytes
   throw new McpError(
     'INVALID',
-    `${oneLine(url)} is another bundle than the one that was published: its checksum (SHA-256) is ${found}, and the registry gives ${hash}. It was not used; tell its publisher.`,
+    `${oneLine(url)} is not the published bundle: its checksum (SHA-256) is ${found}, and the registry gives ${hash}. It was not used; report it to its publisher.`,
   )
 }
 
 function parseAddress(url: string): URL {
   const place = URL.parse(url)
   if (place !== null && (place.protocol === 'https:' || isHere(place))) return place
-  throw new McpError('INVALID', `${oneLine(url)} is no address of a bundle: it must begin with https`)
+  throw new McpError('INVALID', `${oneLine(url)} is not an address of a bundle: it must begin with https`)
 }
 
 function isHere({ protocol, hostname }: URL): boolean {
@@ -261,7 +264,7 @@ async function reached(url: URL, get: Fetch, signal: AbortSignal): Promise<Respo
     ) {
       throw new McpError(
         'INVALID',
-        `${url.host} sends on to ${oneLine(location)}, which is no address of a bundle`,
+        `${url.host} redirects to ${oneLine(location)}, which is not an address of a bundle`,
       )
     }
     at = next

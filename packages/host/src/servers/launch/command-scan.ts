@@ -56,7 +56,7 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
       'danger',
       'runs-a-download',
       whole,
-      'It downloads a script and runs it unseen; it can be another one every time.',
+      'It downloads a script and runs it unseen; the script can differ every time.',
     )
   }
   if (
@@ -69,7 +69,7 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     add('danger', 'encoded-command', whole, 'It decodes data and runs it, so the command cannot be reviewed.')
   }
   if (shells.has(program) && args.some((arg) => /^(?:-(?!enc$)[a-z]*c|\/c|\/k|-command)$/i.test(arg))) {
-    add('warning', 'shell', whole, 'It runs a shell script from its command line; read the script whole.')
+    add('warning', 'shell', whole, 'It runs a shell script from its command line; read the whole script.')
   } else if (
     interpreters.has(program) &&
     args.some((arg) => /^(?:-e|-c|-p|-r|--eval|--print|eval)$/.test(arg))
@@ -78,18 +78,13 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
       'warning',
       'inline-program',
       whole,
-      'It runs a program that is written into the command line; read it whole.',
+      'It runs a program that is written into the command line; read all of it.',
     )
   }
   found.push(...packageFindings(program, args))
   if (containers.has(program)) found.push(...containerFindings(args))
   if (/^(?:\/tmp\/|\/var\/tmp\/|\/dev\/shm\/)|[\\/](?:Downloads|Temp)[\\/]/i.test(command)) {
-    add(
-      'warning',
-      'temporary-program',
-      whole,
-      'The program lies in a folder for downloads or temporary files.',
-    )
+    add('warning', 'temporary-program', whole, 'The program is in a folder for downloads or temporary files.')
   }
 
   for (const [n, arg] of args.entries()) {
@@ -99,7 +94,7 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     if (containers.has(program)) continue
     if (path !== undefined) add('danger', 'sensitive-path', where, `It names ${path}.`)
     if (/^(?:\/|~|~\/|\$HOME|\$\{HOME\}|%USERPROFILE%|[A-Za-z]:\\?)$/.test(arg) && !containers.has(program)) {
-      add('warning', 'wide-path', where, 'It is given the whole disk or the whole home folder.')
+      add('warning', 'wide-path', where, 'It gets access to the whole disk or the whole home folder.')
     }
   }
   if (cwd !== undefined) {
@@ -116,16 +111,16 @@ function variableFindings(name: string, value: string, program: string): TrustFi
   const effect = variableEffect(name)
   if (effect !== undefined) return [{ ...effect, at }]
   if (name === 'NODE_TLS_REJECT_UNAUTHORIZED' && value === '0') {
-    const message = 'It trusts any certificate, so its connections can be read and changed on the way.'
+    const message = 'It trusts any certificate, so its connections can be read and changed in transit.'
     return [{ severity: 'danger', code: 'no-certificate-check', at, message }]
   }
   const path = sensitivePath(value)
   if (path !== undefined) {
-    return [{ severity: 'danger', code: 'sensitive-path', at, message: `It is given ${path}.` }]
+    return [{ severity: 'danger', code: 'sensitive-path', at, message: `It gets access to ${path}.` }]
   }
   if (!secretName.test(name)) return []
   const known = launchers.has(program)
-  const message = `The program gets ${name}, which looks like a secret${known ? '' : ', and is none of the usual launchers'}.`
+  const message = `The program gets ${name}, which looks like a secret${known ? '' : ', and is not one of the usual launchers'}.`
   return [{ severity: known ? 'notice' : 'warning', code: 'gets-a-secret', at, message }]
 }
 
@@ -155,7 +150,7 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
       'The address belongs to the machine’s own network, such as a cloud’s credential service.',
     )
   } else if (address && !local) {
-    add('warning', 'ip-address', 'The address is a bare number; no name says whose it is.')
+    add('warning', 'ip-address', 'The address is an IP address, so no name shows its owner.')
   }
   if (/(?:^|\.)xn--/.test(url.hostname)) {
     add(
@@ -180,7 +175,7 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
 function hiddenIn(words: readonly string[], named: Readonly<Record<string, string>>): TrustFinding[] {
   const texts = [...words, ...Object.keys(named), ...Object.values(named)]
   if (!texts.some((text) => unseenIn(text).length > 0)) return []
-  const message = 'It holds characters that do not show, so it is not what it looks like.'
+  const message = 'It contains invisible characters, so it is not what it looks like.'
   return [{ severity: 'danger', code: 'hidden-characters', at: 'command', message }]
 }
 
@@ -242,7 +237,7 @@ function containerFindings(args: readonly string[]): TrustFinding[] {
         'warning',
         'host-network',
         n,
-        'The container reaches the network as this machine does, services meant for it alone included.',
+        'The container uses the network of this machine, including services that only this machine can reach.',
       )
     }
     if (mounting.test(option)) mount(option.replace(mounting, ''), n, add)
@@ -261,18 +256,18 @@ function mount(value: string, n: number, add: Add): void {
       'danger',
       'container-without-walls',
       n,
-      'The container can start others with any rights, as it holds the socket of the container service.',
+      'The container can start others with any rights, because it has the socket of the container service.',
     )
   } else if (sensitivePath(source) !== undefined) {
-    add('danger', 'sensitive-path', n, `The container is given ${sensitivePath(source)}.`)
+    add('danger', 'sensitive-path', n, `The container gets access to ${sensitivePath(source)}.`)
   } else if (
     /^(?:\/|~\/?|\$HOME\/?|\$\{(?:env:)?HOME\}\/?|\/(?:etc|root|home|Users|var|proc|sys|dev)(?:\/[^/]*)?\/?|[A-Za-z]:[\\/]?)$/.test(
       source,
     )
   ) {
-    add('danger', 'host-mount', n, `The container is given ${source} of this machine.`)
+    add('danger', 'host-mount', n, `The container gets access to ${source} of this machine.`)
   } else if (/^[./~$\\]|^[A-Za-z]:/.test(source)) {
-    add('notice', 'host-mount', n, `The container is given ${source} of this machine.`)
+    add('notice', 'host-mount', n, `The container gets access to ${source} of this machine.`)
   }
 }
 
@@ -284,7 +279,7 @@ function image(name: string, n: number, add: Add): void {
       'warning',
       'unpinned-image',
       n,
-      `${name} is whatever its publisher puts there; name a version or a digest.`,
+      `${name} can be changed by its publisher; name a version or a digest.`,
     )
   }
 }
@@ -308,7 +303,7 @@ function packageFindings(program: string, args: readonly string[]): TrustFinding
   const start = firstWord(program, args)
   if (start === undefined) return []
   const { packages, runsScript } = packagesAt(program, args, start)
-  const message = 'It runs a shell script from its command line; read the script whole.'
+  const message = 'It runs a shell script from its command line; read the whole script.'
   const shell: TrustFinding[] = runsScript
     ? [{ severity: 'warning', code: 'shell', at: 'command', message }]
     : []
@@ -318,7 +313,7 @@ function packageFindings(program: string, args: readonly string[]): TrustFinding
 
 function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFinding {
   const message = isElsewhere(name)
-    ? `${name} is fetched from outside the package registry, and nothing fixes its contents.`
+    ? `${name} is fetched from outside the package registry, and its contents are not pinned.`
     : `${name} has no exact version, so each start may run another program. Add a version to its name.`
   return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
 }

@@ -117,7 +117,7 @@ export class Consents implements ConsentService {
   }
 
   /** A consent also applies to the server with its variables resolved, if nothing else changed. */
-  async carry(server: string, config: ServerConfig): Promise<void> {
+  async carryOver(server: string, config: ServerConfig): Promise<void> {
     const wanted = await this.#pending(server, config)
     if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
   }
@@ -299,7 +299,7 @@ async function variablesOf(file: string): Promise<Record<string, string>> {
 /** Whether rules that name a server would now apply to another server. */
 function duplicateName({ from }: ServerConfig): TrustFinding[] {
   if (from?.replaces === undefined) return []
-  const message = `It takes the place of your own server of this name in ${from.replaces}, and your rules for that name hold for it.`
+  const message = `It replaces your own server of this name in ${from.replaces}, and your rules for that name apply to it.`
   return [{ severity: 'warning', code: 'takes-a-name', at: 'name', message }]
 }
 
@@ -315,7 +315,7 @@ function passedVariables(config: ServerConfig): TrustFinding[] {
             severity: 'warning',
             code: 'gives-a-secret',
             at,
-            message: `It is given your secret "${part.name}".`,
+            message: `It gets your secret "${part.name}".`,
           },
         ]
       if (part.kind === 'file')
@@ -328,7 +328,7 @@ function passedVariables(config: ServerConfig): TrustFinding[] {
           },
         ]
       if (part.kind !== 'env' || !isSecretName(part.name)) return []
-      const message = `It is given ${part.name} of your environment, which sounds like a secret.`
+      const message = `It gets ${part.name} of your environment, which looks like a secret.`
       return [{ severity: 'warning', code: 'gives-a-variable', at, message }]
     })
   })

@@ -134,7 +134,7 @@ export class Launch {
     await this.identities.settle(config, resolved)
     // Values resolved for the first time belong to the consent just given.
     if (before === undefined && this.identities.last(config) !== undefined) {
-      await this.#consents.carry(server, config)
+      await this.#consents.carryOver(server, config)
     }
     if ('url' in resolved) return resolved
     const variables = await this.#machineVariables(server, config, resolved, signal)
@@ -177,7 +177,7 @@ export class Launch {
   ): Promise<string | undefined> {
     const action = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
     const recipients = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
-    const description = `your choice: ${name} of your environment holds credentials. Give it to ${recipients}? (The answer is kept with the secrets as "${action}"; remove it there to be asked again.)`
+    const description = `your choice: ${name} of your environment contains credentials. Pass it to ${recipients}? (The answer is stored with the secrets as "${action}"; remove it there to be asked again.)`
     try {
       return await this.#answer(action, server, { id: name, description, options: ['no', 'yes'] }, signal)
     } catch {
@@ -189,9 +189,11 @@ export class Launch {
   #warnWithheld(server: string, name: string): void {
     if (this.#warned.has(name)) return
     this.#warned.add(name)
-    this.#onWarning(server, `${name} of your environment was not given to it, because it holds credentials`, [
-      { action: 'pass-variable', server, name },
-    ])
+    this.#onWarning(
+      server,
+      `${name} of your environment was not passed to it, because it contains credentials`,
+      [{ action: 'pass-variable', server, name }],
+    )
   }
 
   /**

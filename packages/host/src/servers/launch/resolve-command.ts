@@ -92,7 +92,7 @@ export function startedAs(config: StdioServerConfig, command: ResolvedCommand): 
   if (left !== undefined) {
     throw new McpError(
       'CONNECT_FAILED',
-      `${config.command} is found in this folder alone (${left}), and no program of the folder fetches packages unless it is named as that. Install ${config.command} elsewhere, or write its whole path as "command"`,
+      `${config.command} exists only in this folder (${left}), and a program of the folder may fetch packages only if it is named by its path. Install ${config.command} elsewhere, or write its full path as "command"`,
       { details: { code: 'ENOENT' } },
     )
   }

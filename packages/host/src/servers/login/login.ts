@@ -46,12 +46,12 @@ const loginTimeoutMs = 300_000
 export function createLogin(options: LoginOptions): Login {
   const { config, server, store } = options
   /** The active modes, the latest last: one may end before another that started earlier. */
-  const under: { mode: LoginMode }[] = []
+  const activeModes: { mode: LoginMode }[] = []
   const settings = config.auth === false || config.auth === undefined ? {} : config.auth
   const { scopes } = settings
   const auth = oauth({
     client: { name: 'Jackfield', ...registeredIn(settings) },
-    redirect: redirectFor(options, () => under.at(-1)?.mode ?? 'asking'),
+    redirect: redirectFor(options, () => activeModes.at(-1)?.mode ?? 'asking'),
     store,
     account: server,
     ...options.network,
@@ -61,11 +61,11 @@ export function createLogin(options: LoginOptions): Login {
     auth,
     async during(mode, work) {
       const ownMode = { mode }
-      under.push(ownMode)
+      activeModes.push(ownMode)
       try {
         return await work()
       } finally {
-        under.splice(under.indexOf(ownMode), 1)
+        activeModes.splice(activeModes.indexOf(ownMode), 1)
       }
     },
     revoke: () => auth.revoke(config.url),
@@ -81,7 +81,7 @@ function registeredIn({
   if (issuer === undefined) {
     throw new McpError(
       'INVALID',
-      'Its configuration names a "clientId" without the "issuer" it is registered at. Add "issuer" to "auth", so that the client goes nowhere else',
+      'Its configuration names a "clientId" without the "issuer" it is registered at. Add "issuer" to "auth", so that the client is used only there',
     )
   }
   return { registered: { issuer, clientId, ...(clientSecret !== undefined && { clientSecret }) } }

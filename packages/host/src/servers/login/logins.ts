@@ -82,7 +82,7 @@ export class Logins implements LoginService {
       ask: async (page, signal) => {
         if ((await this.#ask(server, page, signal)) !== otherWindow) return
         // Another program completed the login, so no page was approved here.
-        throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
+        throw new McpError('UNAUTHORIZED', 'You signed in from another window meanwhile. Try again')
       },
       agreedTo: (page) => this.#agreedTo(server, page),
       onPage: (page) => {
@@ -225,7 +225,7 @@ export class Logins implements LoginService {
             : reasonOf(error)
       throw new McpError('UNAUTHORIZED', `It requires a sign-in at ${issuer}, and ${why}`, { cause: error })
     }
-    throw new FixableError('UNAUTHORIZED', `You did not want to sign in at ${issuer}`, [
+    throw new FixableError('UNAUTHORIZED', `You refused to sign in at ${issuer}`, [
       { action: 'sign-in', server },
     ])
   }

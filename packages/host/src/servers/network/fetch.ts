@@ -67,7 +67,7 @@ export function proxyFor(url: URL, env: ConfigEnvironment): EnvProxy | undefined
   if (isLoopback(host) || isExcluded(host, port, env['no_proxy'] || env['NO_PROXY'] || '')) return undefined
   const proxy = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(written) ? written : `http://${written}`)
   if (proxy === null || proxy.hostname === '')
-    throw new McpError('INVALID', `${variable} is no URL of a proxy. Write it as http://HOST:PORT`)
+    throw new McpError('INVALID', `${variable} is not the URL of a proxy. Write it as http://HOST:PORT`)
   if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:')
     throw new McpError(
       'INVALID',

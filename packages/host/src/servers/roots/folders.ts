@@ -53,7 +53,7 @@ function refusalOf(
     message,
   })
   const pattern = excluded.find((each) => [path, real ?? path].some((name) => isMeant(name, each)))
-  if (pattern !== undefined) return refused('excluded', `it is left out by "${pattern}"`)
+  if (pattern !== undefined) return refused('excluded', `it is excluded by "${pattern}"`)
   if (real === undefined) return undefined
   const left = places.find(
     (other) => other.real !== undefined && isBelow(path, other.path) && !isIn(real, other.real),
@@ -68,14 +68,14 @@ function remarksOn({ path, real }: Place, others: readonly Place[], homes: reado
   if (real === undefined) return []
   const outer = others.find((other) => other.real !== undefined && isBelow(real, other.real))
   const found: (RootFinding | false | undefined)[] = [
-    real !== path && { code: 'link', severity: 'note', message: `it leads to ${real}` },
-    outer && { code: 'nested', severity: 'note', message: `it lies in ${outer.path}, which is open too` },
+    real !== path && { code: 'link', severity: 'note', message: `it is a link to ${real}` },
+    outer && { code: 'nested', severity: 'note', message: `it is inside ${outer.path}, which is open too` },
     real === dirname(real)
       ? { code: 'everything', severity: 'danger', message: 'it is everything on this machine' }
       : homes.some((home) => isIn(home, real)) && {
           code: 'home',
           severity: 'danger',
-          message: homes.includes(real) ? 'it is your whole home folder' : 'your home folder lies in it',
+          message: homes.includes(real) ? 'it is your whole home folder' : 'your home folder is inside it',
         },
   ]
   return found.flatMap((finding) => finding || [])
@@ -115,9 +115,9 @@ export async function previewOf(folder: OpenFolder): Promise<Omit<FolderPreview,
       if (
         /^(?:\.ssh|\.gnupg|\.aws|\.kube)$|^id_(?:rsa|ed25519|ecdsa|dsa)$|\.(?:pem|key|p12|pfx)$/i.test(name)
       )
-        warn('keys', 'danger', `it holds keys (${name})`)
+        warn('keys', 'danger', `it contains keys (${name})`)
       if (/^\.env(?:\.|$)/.test(name) && !/\.(?:example|sample|template)$/.test(name))
-        warn('environment', 'warning', `it holds settings that may be secret (${name})`)
+        warn('environment', 'warning', `it contains settings that may be secret (${name})`)
     }
   }
   names.sort((a, b) => (a < b ? -1 : 1))
@@ -138,7 +138,7 @@ async function placeOf({ uri }: Root): Promise<Omit<Place, 'root'>> {
     return refused('missing', 'it does not exist')
   }
   try {
-    if (!(await stat(real)).isDirectory()) return refused('no-folder', 'it is a file and no folder')
+    if (!(await stat(real)).isDirectory()) return refused('no-folder', 'it is a file, not a folder')
     await access(real, constants.R_OK)
   } catch {
     return refused('unreadable', 'you are not allowed to read it')

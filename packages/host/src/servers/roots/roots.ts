@@ -367,7 +367,7 @@ class LiveRootsService implements RootsService {
     if (found === undefined || refusal !== undefined) {
       throw new FixableError(
         'INVALID',
-        `${folder} was not opened: ${refusal?.message ?? 'it is not there'}`,
+        `${folder} was not opened: ${refusal?.message ?? 'it does not exist'}`,
         refusal?.code === 'excluded' ? [{ action: 'include-folders' }] : [],
       )
     }
@@ -395,14 +395,14 @@ class LiveRootsService implements RootsService {
 
   exclude(pattern: string): void {
     this.#deps.table.exclude(this.#roots.folders.workspace, this.#pattern(pattern))
-    this.#note(null, `Folders like ${pattern} are left out`, { pattern })
+    this.#note(null, `Folders like ${pattern} are excluded`, { pattern })
     this.#roots.changed()
   }
 
   include(pattern: string): boolean {
     const done = this.#deps.table.include(this.#roots.folders.workspace, this.#pattern(pattern))
     if (done) {
-      this.#note(null, `Folders like ${pattern} are no longer left out`, { pattern })
+      this.#note(null, `Folders like ${pattern} are no longer excluded`, { pattern })
       this.#roots.changed()
     }
     return done
@@ -425,10 +425,11 @@ class LiveRootsService implements RootsService {
   async allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]> {
     const { offered } = await this.#roots.stateOf(server)
     const wanted = folders?.map((folder) => uriOf(folder, this.#home))
-    const strange = wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
-    if (strange !== -1) {
+    const unknownRoot =
+      wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
+    if (unknownRoot !== -1) {
       const open = offered.map(({ uri }) => fileURLToPath(uri)).join(', ')
-      const folder = folders?.[strange] ?? ''
+      const folder = folders?.[unknownRoot] ?? ''
       throw new FixableError(
         'INVALID',
         `${folder} is not open to ${server}. ${open === '' ? 'Nothing is' : `Open are: ${open}`}`,
@@ -438,7 +439,7 @@ class LiveRootsService implements RootsService {
     const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
     const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
     // Stored first: a permission that is not stored does not apply.
-    this.#note(server, `${server} may know ${agreed.length} folders`, { roots, by })
+    this.#note(server, `${server} may see ${agreed.length} folders`, { roots, by })
     this.#roots.decide(server, offered, agreed, by)
     await this.#roots.changed()
     return roots
@@ -447,7 +448,7 @@ class LiveRootsService implements RootsService {
   async deny(server: string, by: string): Promise<void> {
     const { offered } = await this.#roots.stateOf(server)
     this.#roots.decide(server, offered, undefined, by)
-    this.#note(server, `${server} may know no folder`, { by }, 'denied')
+    this.#note(server, `${server} may see no folder`, { by }, 'denied')
     await this.#roots.changed()
   }
 
@@ -455,7 +456,7 @@ class LiveRootsService implements RootsService {
     const { identity } = this.#roots.server(server)
     const done = this.#deps.table.forget(identity, this.#roots.folders.workspace)
     if (done) {
-      this.#note(server, `What was decided about folders and ${server} was forgotten`, {}, 'revoked')
+      this.#note(server, `The decision about folders of ${server} was removed`, {}, 'revoked')
       this.#roots.changed()
     }
     return done
@@ -483,7 +484,7 @@ class LiveRootsService implements RootsService {
     if (pattern === '' || (pattern.includes('/') && !isAbsolute(pattern) && !pattern.startsWith('*'))) {
       throw new McpError(
         'INVALID',
-        `"${written}" is no pattern of folders. Write a whole path (/home/me/secret), one with stars (**/secret), or a name (secret)`,
+        `"${written}" is not a pattern of folders. Write a whole path (/home/me/secret), one with stars (**/secret), or a name (secret)`,
       )
     }
     return pattern

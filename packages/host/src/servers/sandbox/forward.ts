@@ -8,10 +8,10 @@ import { connect, createServer } from 'node:net'
 const [socket = '', command = '', ...args] = process.argv.slice(2)
 
 const server = createServer((clientSocket) => {
-  const far = connect(socket)
+  const proxySocket = connect(socket)
   for (const [one, other] of [
-    [clientSocket, far],
-    [far, clientSocket],
+    [clientSocket, proxySocket],
+    [proxySocket, clientSocket],
   ] as const) {
     one.on('error', () => other.destroy())
     one.once('close', () => other.destroy())

@@ -57,7 +57,7 @@ export function readHosts(written: readonly string[]): ListedHost[] {
     if (url === null || bareName(url.hostname) === '' || number === 0 || (number ?? 1) > 65_535) {
       throw new McpError(
         'INVALID',
-        `The sandbox lists "${text}" under "network", which is no host. Write example.org, *.example.org, or example.org:8080`,
+        `The sandbox lists "${text}" under "network", which is not a host. Write example.org, *.example.org, or example.org:8080`,
       )
     }
     return {

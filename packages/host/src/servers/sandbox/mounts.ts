@@ -122,7 +122,7 @@ export async function withoutHidden(mounts: readonly Mount[], hidden: readonly s
     if (entries.filter(({ kind }) => kind === 'read').length > maxEntries) {
       throw new McpError(
         'INVALID',
-        `It was not started, because its sandbox opens ${mount.at}, which contains what stays hidden, so that its entries are opened one by one, and there are more than ${maxEntries}. List the folders in it that it needs instead`,
+        `It was not started, because its sandbox opens ${mount.at}, which contains hidden paths, so that its entries are opened one by one, and there are more than ${maxEntries}. List the folders in it that it needs instead`,
       )
     }
   }
@@ -154,7 +154,7 @@ function notWritable(at: string, hidden: readonly string[]): McpError {
   const names = hidden.slice(0, 3).join(', ')
   return new McpError(
     'INVALID',
-    `It was not started, because its sandbox lists ${at} under "write", which contains what stays hidden (${names}, …). List the folders in it that it may write, and ${at} under "read" if the rest is to be read`,
+    `It was not started, because its sandbox lists ${at} under "write", which contains hidden paths (${names}, …). List the folders in it that it may write, and ${at} under "read" if the rest is to be read`,
   )
 }
 

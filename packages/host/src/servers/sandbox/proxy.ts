@@ -66,46 +66,46 @@ export async function startProxy(
   })
   server.on('connect', (asked: IncomingMessage, clientSocket: Duplex, head: Buffer) => {
     const wanted = parseTarget(asked.url ?? '', 443)
-    const way = resolveUpstream(wanted, hosts, refuse, asked.url ?? '')
+    const connectUpstream = resolveUpstream(wanted, hosts, refuse, asked.url ?? '')
     clientSocket.on('error', () => clientSocket.destroy())
-    if (typeof way === 'string') return clientSocket.end(forbidden(way))
-    const established = (far: Socket): void => {
+    if (typeof connectUpstream === 'string') return clientSocket.end(forbidden(connectUpstream))
+    const established = (upstreamSocket: Socket): void => {
       clientSocket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-      if (head.length > 0) far.write(head)
-      far.pipe(clientSocket)
-      clientSocket.pipe(far)
+      if (head.length > 0) upstreamSocket.write(head)
+      upstreamSocket.pipe(clientSocket)
+      clientSocket.pipe(upstreamSocket)
     }
     const proxy = upstream('https:', wanted, env)
     if (proxy !== undefined && wanted !== undefined) {
-      const left = new AbortController()
-      clientSocket.once('close', () => left.abort())
-      openTunnel(proxy, wanted, left.signal).then(
-        (far) => {
-          open.add(far)
-          far.on('error', () => clientSocket.destroy())
-          far.once('close', () => {
-            open.delete(far)
+      const clientClosed = new AbortController()
+      clientSocket.once('close', () => clientClosed.abort())
+      openTunnel(proxy, wanted, clientClosed.signal).then(
+        (upstreamSocket) => {
+          open.add(upstreamSocket)
+          upstreamSocket.on('error', () => clientSocket.destroy())
+          upstreamSocket.once('close', () => {
+            open.delete(upstreamSocket)
             clientSocket.destroy()
           })
-          clientSocket.once('close', () => far.destroy())
-          established(far)
+          clientSocket.once('close', () => upstreamSocket.destroy())
+          established(upstreamSocket)
         },
         (error: unknown) => clientSocket.end(badGateway(reasonOf(error))),
       )
       return
     }
-    const far = way()
-    open.add(far)
-    far.once('connect', () => established(far))
-    far.once('error', (error) => {
-      if (far.connecting || far.pending) clientSocket.end(badGateway(error.message))
+    const upstreamSocket = connectUpstream()
+    open.add(upstreamSocket)
+    upstreamSocket.once('connect', () => established(upstreamSocket))
+    upstreamSocket.once('error', (error) => {
+      if (upstreamSocket.connecting || upstreamSocket.pending) clientSocket.end(badGateway(error.message))
       else clientSocket.destroy()
     })
-    far.once('close', () => {
-      open.delete(far)
+    upstreamSocket.once('close', () => {
+      open.delete(upstreamSocket)
       clientSocket.destroy()
     })
-    clientSocket.once('close', () => far.destroy())
+    clientSocket.once('close', () => upstreamSocket.destroy())
   })
   try {
     await new Promise<void>((resolve, reject) => {
@@ -137,13 +137,13 @@ function passOn(
 ): void {
   const url = URL.parse(asked.url ?? '')
   if (url === null || url.protocol !== 'http:') {
-    answer.writeHead(400).end('This proxy takes whole http addresses and CONNECT.\n')
+    answer.writeHead(400).end('This proxy accepts absolute http URLs and CONNECT.\n')
     return
   }
   const wanted = parseTarget(url.host, 80)
-  const way = resolveUpstream(wanted, hosts, refuse, url.host)
-  if (typeof way === 'string') {
-    answer.writeHead(403, { 'content-type': 'text/plain' }).end(way)
+  const connectUpstream = resolveUpstream(wanted, hosts, refuse, url.host)
+  if (typeof connectUpstream === 'string') {
+    answer.writeHead(403, { 'content-type': 'text/plain' }).end(connectUpstream)
     return
   }
   const given = Object.entries(asked.headers).filter(([name]) => !hopHeaders.has(name))
@@ -155,7 +155,7 @@ function passOn(
           method: asked.method,
           path: `${url.pathname}${url.search}`,
           headers,
-          createConnection: way,
+          createConnection: connectUpstream,
         })
       : (proxy.url.protocol === 'https:' ? secureRequest : request)({
           method: asked.method,
@@ -176,7 +176,7 @@ function passOn(
     const { statusCode = 0 } = response
     if (statusCode < 200 || statusCode > 999) {
       response.destroy()
-      return fail(`it answers with ${statusCode}, which is no status`)
+      return fail(`it answers with ${statusCode}, which is not a status`)
     }
     const back = Object.entries(response.headers).filter(([name]) => !hopHeaders.has(name))
     answer.writeHead(statusCode, Object.fromEntries(back))
@@ -206,7 +206,7 @@ function resolveUpstream(
   refuse: (destination: string, reason: string) => string,
   written: string,
 ): (() => Socket) | string {
-  if (wanted === undefined) return refuse(written.slice(0, 200), 'it is no host and port')
+  if (wanted === undefined) return refuse(written.slice(0, 200), 'it is not a host and port')
   const place = `${isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host}:${wanted.port}`
   const entry = listedAs(wanted, hosts)
   if (entry === undefined) return refuse(place, 'it is not listed under "network"')
@@ -238,7 +238,7 @@ function checkedAddress(entry: ListedHost): LookupFunction {
       const [first] = allowed
       if (first === undefined) {
         const addresses = found.map(({ address }) => address).join(', ')
-        const why = `its name leads to ${addresses}, inside this machine or network; list that address itself if it is meant`
+        const why = `its name resolves to ${addresses}, inside this machine or network; list that address itself if it is meant`
         return done(new ForbiddenAddress(why), '')
       }
       if (options.all === true) done(null, allowed)

@@ -30,14 +30,14 @@ export async function sandboxReady(
       ready: false,
       reason: `sandboxes are offered on Linux only, and this is ${process.platform}`,
       advice:
-        'Run the server in a container, or take "sandbox" out of its configuration to start it without one.',
+        'Run the server in a container, or remove "sandbox" from its configuration to start it without one.',
     }
   }
   const program = await findProgram('bwrap', { path: env['PATH'] ?? '', cwd: '/' })
   if (program === undefined) {
     return {
       ready: false,
-      reason: 'no folder of PATH holds bubblewrap (bwrap), which makes sandboxes',
+      reason: 'no folder in PATH contains bubblewrap (bwrap), which creates sandboxes',
       advice: 'Install it: apt install bubblewrap, dnf install bubblewrap or pacman -S bubblewrap.',
     }
   }
@@ -52,7 +52,7 @@ export async function sandboxReady(
       version,
       unenforced: {
         ...('reason' in processes && { maxProcesses: processes.reason }),
-        ...(!temporary && { maxTemporaryBytes: 'that takes bubblewrap 0.7 or later' }),
+        ...(!temporary && { maxTemporaryBytes: 'it requires bubblewrap 0.7 or later' }),
       },
     }
   } catch (error) {
@@ -66,7 +66,7 @@ export async function sandboxReady(
  */
 export async function processLimit(): Promise<{ prlimit: string } | { reason: string }> {
   if (process.getuid?.() === 0) return { reason: 'Linux does not limit the processes of root' }
-  if (!isAtLeast(release(), [5, 14])) return { reason: 'that takes Linux 5.14 or later' }
+  if (!isAtLeast(release(), [5, 14])) return { reason: 'it requires Linux 5.14 or later' }
   const found = await findProgram('prlimit', { path: systemPath, cwd: '/' })
   return found === undefined
     ? { reason: 'prlimit is missing: install util-linux' }
@@ -97,7 +97,7 @@ const emptySandbox = [
 function whyNot(error: unknown): { reason: string; advice: string } {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
   const words = stderr === '' ? (error instanceof Error ? error.message : String(error)) : stderr
-  const reason = `bubblewrap cannot make a sandbox here: ${words.split('\n').at(-1) ?? words}`
+  const reason = `bubblewrap cannot create a sandbox here: ${words.split('\n').at(-1) ?? words}`
   if (/namespace|uid map|permission denied|operation not permitted/i.test(words)) {
     return {
       reason,

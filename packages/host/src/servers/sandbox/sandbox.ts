@@ -184,7 +184,7 @@ async function methodOf(
     if (reason === undefined || box[name] === undefined) continue
     throw new McpError(
       'INVALID',
-      `It was not started, because its sandbox sets "${name}" and that cannot be enforced here: ${reason}. Take "${name}" out to start it without this limit`,
+      `It was not started, because its sandbox sets "${name}" and that cannot be enforced here: ${reason}. Remove "${name}" to start it without this limit`,
     )
   }
   const byDefault = Math.min(defaultTemporaryBytes, Math.floor(totalmem() / 8))
@@ -236,7 +236,7 @@ async function named(
       } catch (error) {
         throw new McpError(
           'INVALID',
-          `It was not started, because its sandbox lists ${path} under "${kind}" and that cannot be opened (${reasonOf(error)}). Make it, or take it off the list`,
+          `It was not started, because its sandbox lists ${path} under "${kind}" and that cannot be opened (${reasonOf(error)}). Create it, or remove it from the list`,
         )
       }
     }),
@@ -253,7 +253,7 @@ function proxyMount(proxy: SandboxProxy | undefined): Mount[] {
 }
 
 function refusal(destination: string, reason: string): string {
-  return `Its sandbox did not let it reach ${destination}: ${reason}`
+  return `Its sandbox blocked access to ${destination}: ${reason}`
 }
 
 /**
@@ -343,7 +343,7 @@ async function proxyMountOf(
   const listed = refused
     .map((destination) => JSON.stringify(destination.replace(/:(?:443|80)$/, '')))
     .join(', ')
-  const reach = `Its sandbox did not let it reach ${refused.join(', ')}; if that is meant, set "network": [${listed}] in its "sandbox".`
+  const reach = `Its sandbox blocked access to ${refused.join(', ')}; to allow it, set "network": [${listed}] in its "sandbox".`
   if (fetching === undefined) return reach
   const { program, settings, variable } = fetching
   const file = join(home, settings)

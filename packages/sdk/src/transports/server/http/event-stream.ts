@@ -167,12 +167,13 @@ export class EventStream {
       }
     }
     const more = this.#pipe.queued + text.length - freeBytes - this.#reserved
-    if (more > 0)
+    if (more > 0) {
       if (this.#memory?.reserve(more) !== undefined) {
         if (!droppable) this.disconnect()
         return
       }
-    this.#reserved += more
+      this.#reserved += more
+    }
     this.#write(text)
   }
 

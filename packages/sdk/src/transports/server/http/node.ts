@@ -99,21 +99,22 @@ function hashOf(name: string): number {
   return 1 << ((name.length + 5 * name.charCodeAt(0)) & 31)
 }
 
-/** Requests whose bodies arrived in this turn of the event loop. */
-let arrived: (() => void)[] = []
+interface ArrivedBody {
+  readonly body: Body
+  readonly serve: (body: Body) => void
+}
 
 /**
- * Serves a request when the bodies that arrive in the same turn of the event loop were read. Requests that are served in a row need
- * less CPU time, because their responses are written together: each write by itself would wake a client on another core. With 16
- * connections a call takes a third less, with one connection the same.
+ * The requests whose bodies arrived in this turn of the event loop. They are served in a row after it, which needs less CPU time,
+ * because their responses are written together: each write by itself would wake a client on another core. With 16 connections a call
+ * takes a third less, with one connection the same.
  */
-function serveAfterTurn(serve: () => void): void {
-  if (arrived.push(serve) > 1) return
-  setImmediate(() => {
-    const requests = arrived
-    arrived = []
-    for (const serve of requests) serve()
-  })
+let arrived: ArrivedBody[] = []
+
+function serveArrived(): void {
+  const requests = arrived
+  arrived = []
+  for (const { body, serve } of requests) serve(body)
 }
 
 /** The properties that Express and compatible frameworks add to a request; the path of a route may be a pattern. */
@@ -228,9 +229,9 @@ export class NodeRequest implements HttpRequest {
       const onEnd = (): void => {
         const bytes = whole ?? parts?.drain() ?? new Uint8Array()
         if (held > 0) release()
-        const serve = (): void => resolve({ type: 'bytes', bytes })
-        if (bytes.length > freeBytes) serve()
-        else serveAfterTurn(serve)
+        const body: Body = { type: 'bytes', bytes }
+        if (bytes.length > freeBytes) resolve(body)
+        else if (arrived.push({ body, serve: resolve }) === 1) setImmediate(serveArrived)
       }
       request.on('data', onData)
       request.on('end', onEnd)

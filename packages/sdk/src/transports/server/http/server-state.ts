@@ -262,11 +262,6 @@ export class HttpServerState implements CallQuota {
     return true
   }
 
-  /** Counts a stateless request; why not, if a limit is reached. */
-  admit(serving: PendingResponse): Busy | undefined {
-    return serving.method === listenMethod ? this.#openListening(serving) : this.admitCall(serving.principal)
-  }
-
   /** Registers a response, so that `close` waits for it, and calls its `wait` and `tick`. */
   begin(serving: PendingResponse & SlowAnswer, reply: HttpReply): void {
     this.#serving.add(serving)
@@ -297,7 +292,8 @@ export class HttpServerState implements CallQuota {
     if (this.#serving.size === 0) this.#onIdle?.()
   }
 
-  #openListening({ principal }: PendingResponse): Busy | undefined {
+  /** Counts one more subscription of a principal; why not, if a limit is reached. */
+  admitSubscription(principal: string | null): Busy | undefined {
     if (this.#subscriptions >= this.bounds.listenStreams) {
       return busy(503, 'Too many subscriptions are open: try again later')
     }

@@ -148,7 +148,10 @@ export class StatelessResponse extends PostResponse {
       return undefined
     }
     if (state.refusesScopes(reply, exchange.caller, message)) return undefined
-    const busy = state.admit(this)
+    const busy =
+      message.method === listenMethod
+        ? state.admitSubscription(this.principal)
+        : state.admitCall(this.principal)
     if (busy !== undefined) {
       sendBusy(reply, busy.status, busy.error, call.id)
       return undefined

@@ -9,14 +9,14 @@ import { cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals, refused } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
-type VisitQuestion = ElicitationQuestion & { params: ElicitUrlParams }
+type UrlQuestion = ElicitationQuestion & { params: ElicitUrlParams }
 
 /**
  * Shows the full URL of a server's page with its site highlighted, and asks for consent; after that, asks whether the user
  * finished. Nothing is fetched here; the host opens the page after consent.
  */
-export async function askVisit(
-  question: VisitQuestion,
+export async function askUrl(
+  question: UrlQuestion,
   prompter: Prompter,
   palette: Palette,
 ): Promise<Answer | undefined> {
@@ -26,7 +26,7 @@ export async function askVisit(
 }
 
 async function askConsent(
-  question: VisitQuestion,
+  question: UrlQuestion,
   prompter: Prompter,
   palette: Palette,
 ): Promise<Answer | undefined> {
@@ -38,7 +38,7 @@ async function askConsent(
     ...heading(question, 'asks you to visit a page', palette),
     '',
     ...pageLines(page, palette),
-    palette.dim('Only give what you trust this server with, there too.'),
+    palette.dim('Enter only what you trust this server with, on that page too.'),
   ])
   const agreeing = [
     ...(page.opens ? [{ value: 'open' as const, label: 'Agree, and open it in the browser' }] : []),
@@ -68,7 +68,7 @@ async function askConsent(
 }
 
 async function askFinished(
-  { cause, params, id }: VisitQuestion,
+  { cause, params, id }: UrlQuestion,
   { opened, problem }: NonNullable<ElicitationQuestion['visit']>,
   prompter: Prompter,
   palette: Palette,
@@ -82,7 +82,7 @@ async function askFinished(
   ])
   for (;;) {
     const choice = await prompter.select({
-      message: 'Did you finish there?',
+      message: 'Did you finish on that page?',
       options: [
         { value: 'finished', label: 'Yes, continue' },
         {

@@ -1,7 +1,7 @@
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'
 import { site } from '../../../../test/setup/site.ts'
-import { askVisit } from '../../src/forms/ask-visit.ts'
+import { askUrl } from '../../src/forms/ask-url.ts'
 import type { ElicitationQuestion } from '../../src/forms/heading.ts'
 import { esc, type Scripted, scripted } from './prompter.ts'
 import { questionOf } from './question.ts'
@@ -22,7 +22,7 @@ describe('consent to a URL elicitation', () => {
     async (_, answer, expected) => {
       const { url, visits, touch } = await site()
       const person = scripted(answer)
-      expect(await askVisit(visit(url), person, palette)).toEqual(expected)
+      expect(await askUrl(visit(url), person, palette)).toEqual(expected)
       expect(person.said[0]).toBe('travel asks you to visit a page')
       expect(person.said).toContain(url)
       expect(person.initials).toEqual(['decline'])
@@ -35,26 +35,26 @@ describe('consent to a URL elicitation', () => {
   test('shows the whole of a URL of more than 4,096 characters', async () => {
     const url = `https://pay.example/${'x'.repeat(6_000)}?a=1`
     const person = scripted('decline')
-    await askVisit(visit(url), person, palette)
+    await askUrl(visit(url), person, palette)
     expect(person.said).toContain(url)
   })
 
   test('can be postponed with the URL in the clipboard', async () => {
     const person = scripted('copy', 'self')
-    expect(await askVisit(visit('https://a.example/x'), person, palette)).toMatchObject({ visit: 'self' })
+    expect(await askUrl(visit('https://a.example/x'), person, palette)).toMatchObject({ visit: 'self' })
     expect(person.copied).toEqual(['https://a.example/x'])
   })
 
   test('is impossible for anything but a web page', async () => {
     const person = scripted('decline')
-    await askVisit(visit('javascript:alert(1)'), person, palette)
+    await askUrl(visit('javascript:alert(1)'), person, palette)
     expect(person.offered).toEqual([['decline', 'decline-why', 'cancel', 'later']])
-    expect(person.said.join('\n')).toContain('It is no web page')
+    expect(person.said.join('\n')).toContain('It is not a web page')
   })
 
   test('for an unencrypted page elsewhere leaves the opening to the user', async () => {
     const person = scripted('self')
-    await askVisit(visit('http://a.example/'), person, palette)
+    await askUrl(visit('http://a.example/'), person, palette)
     expect(person.offered[0]).not.toContain('open')
     expect(person.said.join('\n')).toContain('not encrypted')
   })
@@ -62,7 +62,7 @@ describe('consent to a URL elicitation', () => {
   test('for an imitated site shows its real name, highlighted, and its Unicode form', async () => {
     const marked = { ...palette, bold: (text: string | number | null | undefined) => `[${String(text)}]` }
     const person = scripted('decline')
-    await askVisit(visit('https://pаypal.com/login'), person, marked)
+    await askUrl(visit('https://pаypal.com/login'), person, marked)
     expect(person.said).toContain('https://[xn--pypal-4ve.com]/login')
     expect(person.said.join('\n')).toContain('mixes letters of different alphabets')
   })
@@ -71,7 +71,7 @@ describe('consent to a URL elicitation', () => {
     const person = scripted('decline')
     const message = '\u001b]8;;https://evil.example\u0007Sign in\u001b]8;;\u0007'
     const url = 'https://a.example/\u001b]0;x\u0007'
-    await askVisit(questionOf({ mode: 'url', message, url }), person, palette)
+    await askUrl(questionOf({ mode: 'url', message, url }), person, palette)
     expect(person.said.join('\n')).not.toContain('\u001b')
   })
 })
@@ -90,7 +90,7 @@ describe('an open URL elicitation', () => {
   ])('is answered with %s', async (answer, expected) => {
     const person = scripted(answer)
     const question = visit('https://a.example/x', { visit: underWay(true) })
-    expect(await askVisit(question, person, palette)).toEqual(expected)
+    expect(await askUrl(question, person, palette)).toEqual(expected)
     expect(person.said).toEqual(['travel waits until you finished at a.example.'])
     expect(person.initials).toEqual(['finished'])
   })
@@ -98,7 +98,7 @@ describe('an open URL elicitation', () => {
   test('that could not be opened shows the reason, and the URL again', async () => {
     const person = scripted('finished')
     const question = visit('https://a.example/x', { visit: underWay(false, 'xdg-open failed') })
-    await askVisit(question, person, palette)
+    await askUrl(question, person, palette)
     expect(person.said).toContain('! It could not be opened: xdg-open failed')
     expect(person.said).toContain('https://a.example/x')
   })
