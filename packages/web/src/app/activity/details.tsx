@@ -14,6 +14,7 @@ import { ChangeTable, readArguments, Unreadable } from '../questions/arguments.t
 import { useUnreadable } from '../questions/json-text.ts'
 import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
+import { Author } from '../text/author.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
@@ -253,7 +254,7 @@ function Decided({ payload }: { payload: unknown }): ReactNode {
         {kind === 'rule' && typeof decision['author'] === 'string' && (
           <>
             {' · '}
-            <Foreign text={foreign(decision['author'])} inline most={200} />
+            <Author text={foreign(decision['author'])} />
           </>
         )}
       </dd>

@@ -9,6 +9,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { ChangeTable } from '../questions/arguments.tsx'
 import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
+import { Author } from '../text/author.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { ExactJson, Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, wire } from '../text/foreign-type.ts'
@@ -371,7 +372,7 @@ function Why({
           {decision.author !== undefined && (
             <>
               {' · '}
-              <Foreign text={foreign(decision.author)} inline />
+              <Author text={foreign(decision.author)} />
             </>
           )}
           {decision.at !== undefined && ` · ${dateTime(decision.at)}`}
@@ -416,7 +417,7 @@ function Why({
             <Foreign text={foreign(rule.id)} inline />{' '}
             {rule.author !== undefined && (
               <span className={style.quiet}>
-                <Foreign text={foreign(rule.author)} inline />
+                <Author text={foreign(rule.author)} />
               </span>
             )}
           </summary>

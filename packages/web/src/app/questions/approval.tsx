@@ -2,6 +2,7 @@ import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/h
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { Author } from '../text/author.tsx'
 import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'
 import { changedPlaces, leavesOf } from '../text/pieces.ts'
@@ -60,7 +61,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
           {ruleKind(decision.rule) === 'rule' && decision.author !== undefined && (
             <>
               {' · '}
-              <Foreign text={decision.author} most={120} inline />
+              <Author text={decision.author} />
             </>
           )}
         </span>

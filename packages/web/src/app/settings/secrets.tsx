@@ -5,7 +5,7 @@ import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { rich, useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
@@ -38,7 +38,7 @@ export function Secrets(): ReactNode {
   return (
     <>
       <p className={screen.muted}>
-        {t('settings.secretsMean')} {data !== undefined && <Foreign text={data.kind} inline />}
+        {t('settings.secretsMean')} {data !== undefined && <HostText text={data.kind} inline />}
       </p>
       {remove.error !== undefined && <ErrorNote error={remove.error} />}
       {data?.secrets.length === 0 && wanted.length === 0 && (
