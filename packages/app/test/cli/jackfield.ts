@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream'
 import type { Activity } from '@jackfield/host'
 import { expect } from 'vitest'
 import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
-import { installedProgram } from '../../../../test/setup/program-file.ts'
+import { bundledProgram, installedProgram } from '../../../../test/setup/program-file.ts'
 import { run as runCommand } from '../../src/cli/program.ts'
 
 const bin = builtProgram('jackfield')
@@ -25,7 +25,7 @@ export const filesystem = (folder: string): string[] => [
 ]
 export const travel = (database = ':memory:'): string[] => [
   process.execPath,
-  builtProgram('travel'),
+  bundledProgram('travel'),
   '--db',
   database,
 ]
