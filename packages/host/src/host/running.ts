@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import type { Redaction } from '../servers/launch/launch.ts'
+import type { LinkedSignal } from '../shared/signals.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
@@ -23,26 +24,29 @@ export class Running {
   /** Runs work that the host's close waits for. It receives a signal: the host's, combined with `signal`. */
   async track<T>(work: (until: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.refuseWhenClosed()
-    if (signal === undefined) return await this.#kept(work(this.signal))
-    const stop = new AbortController()
-    const abort = (): void => stop.abort(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort)
-    this.#stops.add(stop)
-    try {
-      return await this.#kept(work(stop.signal))
-    } finally {
-      this.#stops.delete(stop)
-      signal.removeEventListener('abort', abort)
-    }
-  }
-
-  async #kept<T>(running: Promise<T>): Promise<T> {
+    const linked = signal === undefined ? undefined : this.#link(signal)
+    const running = work(linked?.signal ?? this.signal)
     this.#work.add(running)
     try {
       return await running
     } finally {
       this.#work.delete(running)
+      linked?.release()
+    }
+  }
+
+  #link(signal: AbortSignal): LinkedSignal {
+    const stop = new AbortController()
+    const abort = (): void => stop.abort(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+    this.#stops.add(stop)
+    return {
+      signal: stop.signal,
+      release: () => {
+        this.#stops.delete(stop)
+        signal.removeEventListener('abort', abort)
+      },
     }
   }
 

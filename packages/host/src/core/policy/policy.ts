@@ -243,6 +243,7 @@ export function createLabels(table: LabelTable): Labels {
     },
     flowing(conversation, server) {
       const seen = conversation === undefined ? outside : table.of(conversation)
+      if (seen.length === 0) return []
       return [...new Set(seen.filter((one) => one.server !== server).map(({ label }) => label))].sort()
     },
   }
