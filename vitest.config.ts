@@ -92,8 +92,8 @@ export default defineConfig({
     setupFiles: ['wire', 'task-engines', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // Most files wait for processes and sockets, so two cores have work for six workers.
-    maxWorkers: 6,
+    // Most files wait for processes and sockets, so two cores have work for eight workers.
+    maxWorkers: 8,
     projects: [
       {
         extends: true,

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { programFile } from '../setup/program-file.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('programs/calls.ts', import.meta.url))
+const program = programFile(new URL('programs/calls.ts', import.meta.url))
 
 /** Bytes of the heap that one call on stdio takes, and what of them stays when it is over. */
 async function weigh(era: string, tools: number): Promise<{ taken: number; kept: number }> {

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
+import { programFile } from '../setup/program-file.ts'
 
 const info = { name: 'weight', version: '1.0.0' }
 const calls = 1000
@@ -17,9 +17,10 @@ type Say = (message: object) => Promise<unknown>
 let child: ChildProcess | undefined
 afterEach(() => child?.kill())
 
+const program = (name: string): string => programFile(new URL(`programs/${name}.ts`, import.meta.url))
+
 async function start(name: string, args: string[]): Promise<{ process: ChildProcess; said: unknown }> {
-  const program = fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
-  const process = fork(program, args, { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
+  const process = fork(program(name), args, { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
   child = process
   return { process, said: await received(process) }
 }
@@ -148,7 +149,7 @@ describe('a response that was read', () => {
   ] as const)(
     'is freed in a client by the next collection of young objects: %s, %s',
     async (revision, asked) => {
-      const { process } = await start('young-client', [revision, asked])
+      const { process } = await start('young-client', [revision, asked, program('young')])
       const bytes = await left(process, async (calls) => {
         process.send(calls)
         await received(process)

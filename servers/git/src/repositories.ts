@@ -31,6 +31,12 @@ export interface RepositoriesOptions {
   folders: readonly string[]
 }
 
+/** The Git directory of a working tree, and the one that linked working trees share. */
+interface GitDirectories {
+  gitDirectory: string
+  commonDirectory: string
+}
+
 /** How to run a command on a repository. */
 export interface RunOptions {
   signal: AbortSignal
@@ -64,12 +70,7 @@ export class Repository {
   readonly #git: Git
   readonly #env: Readonly<Record<string, string>>
 
-  constructor(
-    git: Git,
-    known: KnownRepository,
-    directories: { gitDirectory: string; commonDirectory: string },
-    listed: Buffer,
-  ) {
+  constructor(git: Git, known: KnownRepository, directories: GitDirectories, listed: Buffer) {
     const config = safeConfig(listed)
     this.name = known.name
     this.path = known.path
@@ -107,6 +108,8 @@ export class Repositories {
   readonly #given: readonly string[]
   /** The folders of the only client, for completions, which cannot ask for roots. */
   #latest: readonly Folder[] = []
+  /** Working trees that git found to have their `.git` as Git directory, by path, with their identity. */
+  readonly #plain = new Map<string, string>()
 
   constructor({ git, folders }: RepositoriesOptions) {
     this.#git = git
@@ -184,12 +187,42 @@ export class Repositories {
     return new Repository(this.#git, known, directories, listed.stdout)
   }
 
-  /** The Git directories of a working tree, which git finds and whose owner it checks. */
+  /** The Git directories of a working tree, none of which leads out of the allowed folders. */
   async #directories(
-    { name, path }: KnownRepository,
+    known: KnownRepository,
     folders: readonly Folder[],
     signal: AbortSignal,
-  ): Promise<{ gitDirectory: string; commonDirectory: string }> {
+  ): Promise<GitDirectories> {
+    const { name } = known
+    const directories = await this.#find(known, signal)
+    for (const directory of new Set([directories.gitDirectory, directories.commonDirectory])) {
+      if (!isWithin(folders, directory)) {
+        throw new ToolError(
+          `"${name}" cannot be used: its Git directory ${oneLine(directory)} lies outside of the allowed folders. If that is as intended (a linked working tree, a submodule), allow its folder too.`,
+        )
+      }
+      await requireWithin(directory, folders, name)
+      await requireAlternatesWithin(join(directory, 'objects'), folders, name, deepestAlternates)
+    }
+    return directories
+  }
+
+  /** The Git directories of a working tree, which git finds and whose owner it checks: once, as long as they are the same. */
+  async #find(known: KnownRepository, signal: AbortSignal): Promise<GitDirectories> {
+    const { path } = known
+    const own = join(path, '.git')
+    const identity = await plainIdentity(path)
+    if (identity !== undefined && this.#plain.get(path) === identity) {
+      return { gitDirectory: own, commonDirectory: own }
+    }
+    const directories = await this.#search(known, signal)
+    const isPlain = directories.gitDirectory === own && directories.commonDirectory === own
+    if (this.#plain.size >= mostRepositories) this.#plain.clear()
+    if (identity !== undefined && isPlain) this.#plain.set(path, identity)
+    return directories
+  }
+
+  async #search({ name, path }: KnownRepository, signal: AbortSignal): Promise<GitDirectories> {
     const { stdout } = await this.#git.run({
       args: ['rev-parse', '--absolute-git-dir', '--git-common-dir'],
       cwd: path,
@@ -208,15 +241,6 @@ export class Repositories {
     )
     if (gitDirectory === path || commonDirectory === path) {
       throw new ToolError(`"${name}" is a bare repository. This server needs one with a working tree.`)
-    }
-    for (const directory of new Set([gitDirectory, commonDirectory])) {
-      if (!isWithin(folders, directory)) {
-        throw new ToolError(
-          `"${name}" cannot be used: its Git directory ${oneLine(directory)} lies outside of the allowed folders. If that is as intended (a linked working tree, a submodule), allow its folder too.`,
-        )
-      }
-      await requireWithin(directory, folders, name)
-      await requireAlternatesWithin(join(directory, 'objects'), folders, name, deepestAlternates)
     }
     return { gitDirectory, commonDirectory }
   }
@@ -260,6 +284,22 @@ async function isWorkingTree(path: string): Promise<boolean> {
     (found) => found.isDirectory() || found.isFile() || found.isSymbolicLink(),
     () => false,
   )
+}
+
+/**
+ * Identifies a working tree whose `.git` is a directory of its own and belongs, as the tree does, to the user of this process:
+ * git accepts that owner whatever is configured. Undefined for any other, which git has to look at each time.
+ */
+async function plainIdentity(path: string): Promise<string | undefined> {
+  const user = process.geteuid?.()
+  if (user === undefined) return undefined
+  const gitDirectory = join(path, '.git')
+  const [tree, git, shared] = await Promise.all(
+    [path, gitDirectory, join(gitDirectory, 'commondir')].map((file) => lstat(file).catch(() => undefined)),
+  )
+  if (tree === undefined || git === undefined || shared !== undefined) return undefined
+  if (!git.isDirectory() || tree.uid !== user || git.uid !== user) return undefined
+  return [tree, git].map(({ dev, ino }) => `${dev}:${ino}`).join()
 }
 
 /** Searches the folders, nearest first. Does not search within repositories. */

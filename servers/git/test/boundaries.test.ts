@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { JsonObject } from '@jackfield/sdk'
@@ -147,13 +147,31 @@ describe('which repositories can be used', () => {
   test.runIf(process.getuid?.() === 0)(
     'not one of another user [run as root, who can give files away]',
     async () => {
-      const repo = repository()
-      for (const path of [repo.path, join(repo.path, '.git')]) chownSync(path, 12_345, 12_345)
-      const text = await refusal(await clientOf({ folders: [repo.path] }), 'git_status')
-      expect(text).toContain('dubious ownership')
-      expect(text).toContain('safe.directory')
+      for (const given of ['.', '.git']) {
+        const repo = repository()
+        const client = await clientOf({ folders: [repo.path] })
+        await answer(client, 'git_status')
+        chownSync(join(repo.path, given), 12_345, 12_345)
+        const text = await refusal(client, 'git_status')
+        expect(text).toContain('dubious ownership')
+        expect(text).toContain('safe.directory')
+      }
     },
   )
+
+  test('not one whose .git leads elsewhere since the last call', async () => {
+    const base = folder()
+    const outside = repository()
+    outside.commit('secret')
+    const repo = repository(join(base, 'mine'))
+    const client = await clientOf({ folders: [repo.path] })
+    await answer(client, 'git_status')
+    writeFileSync(join(repo.path, '.git/commondir'), join(outside.path, '.git'))
+    expect(await refusal(client, 'git_log')).toMatch(/Git directory .* lies outside of the allowed folders/)
+    rmSync(join(repo.path, '.git'), { recursive: true })
+    writeFileSync(join(repo.path, '.git'), `gitdir: ${join(outside.path, '.git')}\n`)
+    expect(await refusal(client, 'git_log')).toMatch(/Git directory .* lies outside of the allowed folders/)
+  })
 })
 
 describe('paths that a repository names outside of itself', () => {

@@ -49,12 +49,12 @@ const driver = (part: string, ...command: string[]): Trap => ({
 })
 
 /** A partial clone, which fetches a missing object from a remote that runs a program. */
-const lazyFetch = (configure: (repo: TestRepository, marker: Marker) => void): Trap => ({
+const lazyFetch = (remote: string, configure: (repo: TestRepository, marker: Marker) => void): Trap => ({
   set(repo, marker) {
     const blob = repo.git('rev-parse', 'HEAD:missing.txt')
     repo.git('config', 'core.repositoryFormatVersion', '1')
-    repo.git('config', 'extensions.partialClone', 'origin')
-    repo.git('config', 'remote.origin.promisor', 'true')
+    repo.git('config', 'extensions.partialClone', remote)
+    repo.git('config', `remote.${remote}.promisor`, 'true')
     configure(repo, marker)
     repo.git('update-index', '--cacheinfo', `100644,${blob},missing.txt`)
     spawnSync('rm', ['-f', join(repo.path, '.git/objects', blob.slice(0, 2), blob.slice(2))])
@@ -186,23 +186,23 @@ const traps: Readonly<Record<string, Trap>> = {
     fire: (repo) => repo.tryGit('log'),
     after: 'exit 1',
   },
-  'core.sshCommand': lazyFetch((repo, { program }) => {
-    repo.git('config', 'remote.origin.url', 'ssh://127.0.0.1/x')
+  'core.sshCommand': lazyFetch('one', (repo, { program }) => {
+    repo.git('config', 'remote.one.url', 'ssh://127.0.0.1/x')
     repo.git('config', 'core.sshCommand', program)
     repo.git('config', 'protocol.ssh.allow', 'always')
   }),
-  'core.gitProxy': lazyFetch((repo, { program }) => {
-    repo.git('config', 'remote.origin.url', 'git://127.0.0.1:1/x')
+  'core.gitProxy': lazyFetch('two', (repo, { program }) => {
+    repo.git('config', 'remote.two.url', 'git://127.0.0.1:1/x')
     repo.git('config', 'core.gitProxy', program)
     repo.git('config', 'protocol.git.allow', 'always')
   }),
-  'a remote with ext::': lazyFetch((repo, { program }) => {
-    repo.git('config', 'remote.origin.url', `ext::${program}`)
+  'a remote with ext::': lazyFetch('three', (repo, { program }) => {
+    repo.git('config', 'remote.three.url', `ext::${program}`)
     repo.git('config', 'protocol.ext.allow', 'always')
   }),
-  'remote.<name>.uploadpack': lazyFetch((repo, { program }) => {
-    repo.git('config', 'remote.origin.url', repo.path)
-    repo.git('config', 'remote.origin.uploadpack', program)
+  'remote.<name>.uploadpack': lazyFetch('four', (repo, { program }) => {
+    repo.git('config', 'remote.four.url', repo.path)
+    repo.git('config', 'remote.four.uploadpack', program)
     repo.git('config', 'protocol.file.allow', 'always')
   }),
   'trailer.<name>.command': {
@@ -268,6 +268,9 @@ const together: readonly (readonly string[])[] = [
     'gpg.program for a signed commit',
   ],
 ]
+
+/** Remotes of one partial clone: git asks all of them, one after another, for an object that none of them has. */
+const remotes = ['core.sshCommand', 'core.gitProxy', 'a remote with ext::', 'remote.<name>.uploadpack']
 
 /** What every test copies: a repository with something for every tool to do. */
 let original: string
@@ -359,7 +362,7 @@ describe('a repository that configures a program', () => {
     expect(await useAll(prepared())).toEqual([])
   })
 
-  test.each(Object.keys(traps).filter((name) => !together.flat().includes(name)))(
+  test.each(Object.keys(traps).filter((name) => ![...together, remotes].flat().includes(name)))(
     'by %s does not get it run, which git itself runs',
     async (name) => {
       await expectOnlyGitRuns(traps, [name])
@@ -372,6 +375,11 @@ describe('a repository that configures a program', () => {
       expect(await expectOnlyGitRuns(traps, names)).toEqual([])
     },
   )
+
+  test(`by ${remotes.join(', ')} does not get any run, which git itself runs`, async () => {
+    const failures = await expectOnlyGitRuns(traps, remotes)
+    expect(failures).toEqual(expect.arrayContaining([expect.stringMatching(/^git_file: /)]))
+  })
 
   describe.runIf(isGit(2, 54))('hooks of the configuration [needs git 2.54]', () => {
     test.each(Object.keys(laterTraps))('by %s does not get it run, which git itself runs', async (name) => {

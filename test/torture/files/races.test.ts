@@ -13,13 +13,13 @@ import {
 import { realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { WriteError, writeBelow } from '../../../servers/travel/src/files/write.ts'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
-const swapper = fileURLToPath(new URL('swapper.ts', import.meta.url))
+const swapper = programFile(new URL('swapper.ts', import.meta.url))
 const kept = 'not yours'
 const side = 4
 const naiveTries = 200

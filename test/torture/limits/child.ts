@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { programFile } from '../../setup/program-file.ts'
 
 /** What a program measured, by names. */
 export type Measured = Readonly<Record<string, number>>
@@ -14,7 +14,7 @@ export async function measuredBy(
   watchdogMs = 100_000,
   nodeOptions: readonly string[] = [],
 ): Promise<Measured> {
-  const path = fileURLToPath(new URL(program, import.meta.url))
+  const path = programFile(new URL(program, import.meta.url))
   const args = ['--expose-gc', '--no-warnings', ...nodeOptions, path, JSON.stringify(input)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const watchdog = setTimeout(() => child.kill('SIGKILL'), watchdogMs)

@@ -146,7 +146,17 @@ const uploads: Readonly<Record<string, (served: Served) => Promise<string>>> = {
   },
 }
 
+/** Attempts to read the response: the reset of a connection that is still written to may discard it on its way. */
+const attempts = 5
+
 async function uploaded(served: Served, first: string, unit: string, status: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const said = await upload(served, first, unit, status)
+    if (said.includes(status) || attempt === attempts) return said
+  }
+}
+
+async function upload(served: Served, first: string, unit: string, status: string): Promise<string> {
   const socket = await dial({ port: served.port })
   const said = received(socket)
   socket.write(trickles[2] ?? '')

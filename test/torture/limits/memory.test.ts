@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 
 const MB = 1_000_000
@@ -27,7 +27,7 @@ const volumes: Readonly<Record<string, number>> = {
 }
 
 function child(program: string, args: readonly string[], execArgv: readonly string[] = []): ChildProcess {
-  const path = fileURLToPath(new URL(program, import.meta.url))
+  const path = programFile(new URL(program, import.meta.url))
   const started = fork(path, args, {
     execArgv: ['--no-warnings', ...execArgv],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { figure, measuredBy } from '../limits/child.ts'
 
@@ -25,7 +26,7 @@ campaign(
     const { seed, trials, long } = course
     const found = await measuredBy(
       '../memory/programs/handlers-clients.ts',
-      { seed, trials },
+      { seed, trials, server: programFile(new URL('programs/handlers-server.ts', import.meta.url)) },
       long ? 1_000_000 : 110_000,
     )
     let made = 0

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { type Course, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
@@ -7,7 +8,8 @@ const program = '../memory/programs/host-program.ts'
 const mostHandles = 6
 
 function host({ long }: Course, input: object): Promise<Measured> {
-  return measuredBy(program, input, long ? 1_100_000 : 110_000)
+  const server = programFile(new URL('programs/host-server.ts', import.meta.url))
+  return measuredBy(program, { ...input, server }, long ? 1_100_000 : 110_000)
 }
 
 function checkHeld(found: Measured): void {

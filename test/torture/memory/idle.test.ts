@@ -1,6 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { expect, onTestFinished, vi } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { type Course, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
@@ -15,7 +16,8 @@ const mostAtOnce = 0.25
 
 async function idle(course: Course, kind: 'streams' | 'sessions' | 'listen' | 'bare'): Promise<Measured> {
   const hears = course.long && (kind === 'streams' || kind === 'listen')
-  const input = { kind, count: course.trials, keepAliveMs, intervals: hears ? 2.5 : 0 }
+  const server = programFile(new URL('programs/idle-server.ts', import.meta.url))
+  const input = { kind, count: course.trials, keepAliveMs, intervals: hears ? 2.5 : 0, server }
   return measuredBy(program, input, course.long ? 600_000 : 110_000)
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { type Course, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
@@ -9,7 +10,15 @@ const gate = { change: 400, long: 20 }
 function run(program: 'drops' | 'streams', course: Course, leak = 0): Promise<Measured> {
   const warm = course.trials * (course.long ? 0.1 : 0.4)
   const samples = course.long ? 30 : 10
-  const plan = { way: 'all', requests: course.trials - warm, warm, samples, leak, compiles: course.long }
+  const plan = {
+    way: 'all',
+    requests: course.trials - warm,
+    warm,
+    samples,
+    leak,
+    compiles: course.long,
+    ...(program === 'drops' && { crowd: programFile(new URL('programs/crowd.ts', import.meta.url)) }),
+  }
   return measuredBy(`../memory/programs/${program}.ts`, plan, course.long ? 58 * 60_000 : 110_000)
 }
 

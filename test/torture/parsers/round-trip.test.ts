@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
-
-const program = fileURLToPath(new URL('./round-trip-program.ts', import.meta.url))
 
 campaign(
   {
@@ -15,6 +13,7 @@ campaign(
     trials: { test: 1_500, change: 10_000, long: 1_000_000 },
   },
   async (course) => {
+    const program = programFile(new URL('./round-trip-program.ts', import.meta.url))
     const args = ['--no-warnings', program, String(course.seed), String(course.trials)]
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 600_000 })
     const found: { characters: number; cpuSeconds: number } = JSON.parse(stdout)

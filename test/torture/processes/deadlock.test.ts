@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { expect, onTestFinished } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { RemoteMessages } from '../../setup/remote-messages.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { inParallel, untilSettled } from './trials.ts'
 
-const at = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const at = (name: string): string => programFile(new URL(name, import.meta.url))
 const megabyte = 1_048_576
 const hungMs = 100_000
 

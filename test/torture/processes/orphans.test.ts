@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { descendants, type Running, stillRunning } from './proc.ts'
 import { inParallel } from './trials.ts'
 
-const at = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const at = (name: string): string => programFile(new URL(name, import.meta.url))
 const servers = 5
 /** Four times what is claimed of everything together; what runs longer counts as left behind. */
 const leftBehindMs = 12_000

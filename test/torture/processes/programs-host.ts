@@ -1,10 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { createHost } from '@jackfield/host'
 
 // A host with programs that never end by themselves, one of them at a call; says on stdout when that one is at it.
 
-const [cpuMs = '1000'] = process.argv.slice(2)
-const server = fileURLToPath(new URL('server.ts', import.meta.url))
+const [cpuMs = '1000', server = ''] = process.argv.slice(2)
 const host = createHost({
   servers: { far: { command: process.execPath, args: [server, 'waits'] } },
   models: [],

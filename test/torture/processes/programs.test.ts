@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createHost } from '@jackfield/host'
 import { expect, onTestFinished, test } from 'vitest'
+import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { descendants, type Running, stillRunning } from './proc.ts'
@@ -95,11 +96,12 @@ if (!existsSync('/proc/self/stat')) {
     },
     async ({ seed, trials, made, measured }) => {
       const random = new Random(seed)
-      const file = fileURLToPath(new URL('programs-host.ts', import.meta.url))
+      const server = programFile(new URL('server.ts', import.meta.url))
+      const args = [fileURLToPath(new URL('programs-host.ts', import.meta.url)), `${cpuMs}`, server]
       let longest = 0
       let found = 0
       for (let trial = 0; trial < trials; trial += atOnce) {
-        const host = spawn(process.execPath, [file, `${cpuMs}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+        const host = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
         await once(host.stdout, 'data')
         await sleep(random.between(0, 200))
         const left = running(host.pid ?? 0)

@@ -1,12 +1,10 @@
-import { fileURLToPath } from 'node:url'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { inUse } from './heap.ts'
 
 // Asks a server on stdio for one thing as often as its parent wants, and reports how many bytes of heap are in use here.
 
-const [revision = '', what = ''] = process.argv.slice(2)
-const server = fileURLToPath(new URL('young.ts', import.meta.url))
+const [revision = '', what = '', server = ''] = process.argv.slice(2)
 
 const asking: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   echo: (client) => client.call('echo', { text: 'again' }),

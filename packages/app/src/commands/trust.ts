@@ -68,7 +68,7 @@ export async function decide(
     if (done.length === 0) return `No definition of ${oneLine(server)} needs a decision.`
     const lines = done.map((item) => `  ${titleOf(item)}`)
     const after = verb === 'reset' ? '\nIts next definitions are pinned as on first use.' : ''
-    return `${count(done.length, 'thing')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
+    return `${count(done.length, 'definition')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
   })
   return ExitCode.done
 }

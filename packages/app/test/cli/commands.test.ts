@@ -213,7 +213,7 @@ describe.concurrent('eras', () => {
   test('an era that the server does not support is exit code 3', async () => {
     const { code, stderr } = await run(onEverything('tools', '--era', 'modern'))
     expect(code).toBe(3)
-    expect(stderr).toContain('it does not support --era modern. Omit --era out')
+    expect(stderr).toContain('it does not support --era modern. Omit --era to negotiate')
     expect(stderr).not.toContain('option "revisions"')
   })
 })

@@ -51,7 +51,7 @@ describe.concurrent('a server in a file of the folder', () => {
     const again = await run(['config', 'allow', 'demo', ...store], { cwd })
     expect(again.stderr).toContain('You agreed to this before')
     expect((await run(['config', 'forbid', 'demo', ...store], { cwd })).stdout).toContain(
-      'is asked about again',
+      'needs your approval again',
     )
     expect(await run(echo, { cwd })).toMatchObject({ code: 3 })
     const { rows } = await recorded(store, cwd)

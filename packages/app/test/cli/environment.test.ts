@@ -76,8 +76,8 @@ describe('a command after --', () => {
   })
 
   it.each([
-    [['--env', 'NOT_SET_ANYWHERE'], 'NOT_SET_ANYWHERE: it is not set here'],
-    [['--env', '=x'], 'names no variable'],
+    [['--env', 'NOT_SET_ANYWHERE'], 'NOT_SET_ANYWHERE: it is not set in your environment'],
+    [['--env', '=x'], 'has no variable name'],
   ])('does not start with %j', async (options, why) => {
     expect(await reported(options, {})).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
   })

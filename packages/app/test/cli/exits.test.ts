@@ -213,7 +213,7 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
 
   test('is answered by the file shown in the help', async () => {
     const { stdout: help } = await run(['help', 'options'])
-    const [, shown = ''] = /where no person is there[^\n]*\n( {2}\{[\s\S]*?\n {2}\})/.exec(help) ?? []
+    const [, shown = ''] = /when no user is present[^\n]*\n( {2}\{[\s\S]*?\n {2}\})/.exec(help) ?? []
     const answers = JSON.parse(shown)
     answers.elicitation.unshift({ match: 'Refund', action: 'accept', content: { ok: true } })
     const { code, stdout } = await run([...call, '--answers', jsonFile(answers), ...shop])

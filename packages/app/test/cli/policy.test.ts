@@ -109,7 +109,7 @@ test('grants are listed, and revoked by an id prefix', async () => {
   const [grant] = host.policy.grants()
   const listed = await run(['policy', 'grants', '--store', answers])
   expect(listed.stdout).toMatch(
-    /\n\w{12} +✓ allow +always +just now +read_text_file of files, where \/path is inside \S+data\n1 answer; /,
+    /\n\w{12} +✓ allow +always +just now +read_text_file of files, where \/path is inside \S+data\n1 decision; /,
   )
   const gone = await run(['policy', 'revoke', '--store', answers, grant?.id.slice(0, 6) ?? ''])
   expect(gone.stdout).toMatch(/^Forgotten: ✓ allow read_text_file of files/)

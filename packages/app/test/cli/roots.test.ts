@@ -56,6 +56,6 @@ test('a decision on roots can be made in advance, and applies without a user', a
     'files still requests roots, which revision 2026-07-28 of the protocol deprecates.',
   )
   expect((await jackfield('roots', 'deny', 'files')).stdout).toBe('No folder is shared with files.\n')
-  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('You are asked again')
+  expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('You will be asked again')
   expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('There was no decision')
 })

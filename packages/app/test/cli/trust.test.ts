@@ -136,7 +136,7 @@ test('a changed definition can be accepted, blocked and reset', async () => {
   await jackfield('tools', 'shop')
   expect(await jackfield('trust', 'accept', 'shop', 'buy')).toMatchObject({
     code: 0,
-    stdout: '1 thing of shop accepted:\n  tool buy\n',
+    stdout: '1 definition of shop accepted:\n  tool buy\n',
   })
   expect((await jackfield('call', 'shop', 'buy')).stdout).toBe('done\n')
   await jackfield('trust', 'block', 'shop', 'tool:look')
@@ -147,7 +147,7 @@ test('a changed definition can be accepted, blocked and reset', async () => {
     ['buy', 'pinned'],
     ['look', 'blocked'],
   ])
-  expect((await jackfield('trust', 'reset', 'shop')).stdout).toContain('pinned as at first use')
+  expect((await jackfield('trust', 'reset', 'shop')).stdout).toContain('pinned as on first use')
 })
 
 test('errors are reported with advice', async () => {

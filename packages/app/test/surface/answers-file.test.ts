@@ -146,7 +146,7 @@ describe('an invalid file is rejected with the reason', () => {
   test.each([
     ['{', 'cannot be read'],
     ['[]', 'must be a JSON object'],
-    ['{"elicit":[]}', 'not "elicit"'],
+    ['{"elicit":[]}', '"elicit" is unknown'],
     ['{"elicitation":{}}', '"elicitation" must be a list'],
     ['{"elicitation":[{"action":"ok"}]}', '"elicitation" entry 1 must have "action"'],
     ['{"elicitation":[{"action":"accept","match":"/(/"}]}', 'bad regular expression'],

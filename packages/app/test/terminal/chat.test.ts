@@ -199,7 +199,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     first.press('enter')
     await first.until(/continued in another window[\s\S]*you › *$/m)
     const shown = first.history().replaceAll(/\s+/g, ' ')
-    const [, id = ''] = /\/resume (\w{8}) shows what was said there/.exec(shown) ?? []
+    const [, id = ''] = /\/resume (\w{8}) shows the messages added there/.exec(shown) ?? []
     expect(shown).toContain(`/fork continues in a copy; the other window keeps ${id}.`)
     first.type(`/resume ${id}\r`)
     await first.until(/you › \/resume \w{8}\n[\s\S]*Hello, second\.[\s\S]*you › *$/m)

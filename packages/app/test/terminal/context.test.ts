@@ -29,7 +29,7 @@ describe('resources that servers mark for a model', () => {
       1,
     )
     expect(stdout).toMatch(
-      /New conversation[\s\S]*House rules {2}doc:\/\/rules {2}about \d+ tokens: its server means/,
+      /New conversation[\s\S]*House rules {2}doc:\/\/rules {2}about \d+ tokens: its server marks/,
     )
     expect(stderr).toContain(`${reason}. /context off leaves it out.`)
     expect(stdout).toMatch(/not doc:\/\/tome: it needs about \d+ tokens, and 28\d of 300 are left/)

@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)('events beside a conversation', () => {
     await say(terminal, '/attach notes note://today')
     await terminal.until(/\+ Today +note:\/\/today/)
     await say(terminal, '/attached')
-    await terminal.until(/1 +notes +Today +just now +\d+ +as it is/)
+    await terminal.until(/1 +notes +Today +just now +\d+ +current/)
     await say(terminal, '/call notes__write text="Oslo is warm. The boat leaves at nine. Bring a coat."')
     await terminal.until('! Today (note://today) changed since it was attached. /attach again')
     await say(terminal, '/attached')

@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)('a short question of a command', { timeou
       terminal.type('/trip.plan-vacation\r')
       await terminal.until(/^ {2}\w.*› *$/m)
       terminal.press(key)
-      await terminal.until(/Nothing was changed\.[\s\S]*you › *$/m)
+      await terminal.until(/Not sent\.[\s\S]*you › *$/m)
       terminal.type('Still there?\r')
       expect((await provider.next()).last).toBe('Still there?')
     },

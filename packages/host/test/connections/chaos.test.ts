@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
@@ -11,7 +10,7 @@ import { eraHttp } from '../fixtures/era-http.ts'
 import { gate } from '../fixtures/gate.ts'
 import { folder, session, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
 
-const at = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
+const at = (name: string): string => programFile(new URL(`../fixtures/${name}`, import.meta.url))
 const eraServer = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 const stateOf = (host: Watched) => host.connections.get('s')?.state

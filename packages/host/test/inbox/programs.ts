@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { ElicitParams } from '@jackfield/sdk'
 import { onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 /** A store in a folder that goes away with the test. */
@@ -30,7 +30,7 @@ export async function program(
   env: Record<string, string>,
   over: (stop: () => void) => void = onTestFinished,
 ): Promise<Program> {
-  const path = fileURLToPath(new URL(name, import.meta.url))
+  const path = programFile(new URL(name, import.meta.url))
   const child = spawn(process.execPath, [path], {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],

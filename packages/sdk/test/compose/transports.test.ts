@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { defineServer, resource } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { compose } from '@jackfield/sdk/compose'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { client, combinations, legacy, modern, proxied, served, textOf, until } from './support.ts'
 import { createUpstream } from './upstream.ts'
 
@@ -57,10 +57,11 @@ describe.each(combinations)('a $up server behind a proxy and a $down client', ({
   })
 
   it('work together over stdio on both sides', async () => {
-    const program = fileURLToPath(new URL('./proxy-program.ts', import.meta.url))
+    const program = programFile(new URL('./proxy-program.ts', import.meta.url))
+    const upstream = programFile(new URL('./upstream-program.ts', import.meta.url))
     const target = stdio({
       command: process.execPath,
-      args: ['--no-warnings', program, '--revision', up],
+      args: ['--no-warnings', program, '--revision', up, '--upstream', upstream],
     })
     const end = await connect(target, { revisions: [down], ...person })
     onTestFinished(() => end.close())

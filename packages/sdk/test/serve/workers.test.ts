@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { defineServer } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 
-const program = fileURLToPath(new URL('workers-program.ts', import.meta.url))
+const program = programFile(new URL('workers-program.ts', import.meta.url))
 
 interface Started {
   primary: ChildProcess

@@ -14,14 +14,15 @@ import {
 import { readFile, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { connect } from '@jackfield/sdk/client'
 import { createFilesystemServer } from '@jackfield/server-filesystem'
 import { describe, expect } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { campaign } from '../../../../test/torture/campaign.ts'
 import { Random } from '../../../../test/torture/random.ts'
 
-const swapper = fileURLToPath(new URL('swapper.ts', import.meta.url))
+const swapper = programFile(new URL('swapper.ts', import.meta.url))
 const atOnce = 8
 /** Calls continue up to this multiple of the trials while few of them raced a swap: the swapper may get little of the CPU. */
 const mostTrials = 100

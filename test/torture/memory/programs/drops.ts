@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { Lane } from './lane.ts'
 import { Line } from './line.ts'
@@ -14,6 +13,8 @@ import { wares } from './wares.ts'
 // Sessions that are begun, used and dropped in every way there is, and the server that must not keep them.
 
 const plan = planIn(process.argv[2])
+/** The program of `crowd.ts`. */
+const { crowd: crowdProgram = '' } = plan
 const lanes = 8
 const each = 50
 const idleMs = 400
@@ -49,8 +50,7 @@ class Crowd {
   #count = 0
 
   constructor() {
-    const program = fileURLToPath(new URL('crowd.ts', import.meta.url))
-    const child = spawn(process.execPath, ['--no-warnings', program, String(port)], {
+    const child = spawn(process.execPath, ['--no-warnings', crowdProgram, String(port)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     this.#child = child

@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { Random } from '../../random.ts'
 import { slopeOf } from '../slope.ts'
 import type { Order, Report } from './handlers-server.ts'
@@ -10,11 +9,13 @@ import { type Caller, lines, type Message, sessionHttp, statelessHttp } from './
 interface Input {
   trials: number
   seed: number
+  /** The program of `handlers-server.ts`. */
+  server: string
   /** Only handlers whose names include this. Default: all. */
   only?: string
 }
 
-const { trials, seed, only = '' }: Input = JSON.parse(process.argv[2] ?? '{}')
+const { trials, seed, server: program, only = '' }: Input = JSON.parse(process.argv[2] ?? '{}')
 const random = new Random(seed)
 const room = 16
 const atOnce = 6
@@ -32,11 +33,10 @@ class Far {
 
   constructor(http: boolean) {
     const limits = { inFlight: room, inFlightPerNode: room }
-    this.child = fork(
-      fileURLToPath(new URL('handlers-server.ts', import.meta.url)),
-      [JSON.stringify({ http, limits })],
-      { execArgv: ['--expose-gc', '--no-warnings'], stdio: ['pipe', 'pipe', 'inherit', 'ipc'] },
-    )
+    this.child = fork(program, [JSON.stringify({ http, limits })], {
+      execArgv: ['--expose-gc', '--no-warnings'],
+      stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
+    })
     this.child.once('exit', (code, signal) => {
       throw new Error(`The server ended with ${code ?? signal}`)
     })

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { createHost, type HostOptions } from '@jackfield/host'
 import { slopeOf } from '../slope.ts'
 
@@ -12,6 +11,8 @@ import { slopeOf } from '../slope.ts'
 interface Input {
   what: 'calls' | 'connections'
   count: number
+  /** The program of `host-server.ts`. */
+  server: string
   /** Characters of each call's argument. */
   chars: number
   /** Millions of bytes of messages that are kept. */
@@ -20,8 +21,7 @@ interface Input {
   pruned?: number
 }
 
-const { what, count, chars, megabytes, pruned }: Input = JSON.parse(process.argv[2] ?? '{}')
-const program = fileURLToPath(new URL('host-server.ts', import.meta.url))
+const { what, count, server: program, chars, megabytes, pruned }: Input = JSON.parse(process.argv[2] ?? '{}')
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-memory-'))
 const store = join(folder, 'store.sqlite')
 /** A slope is asked for in long runs only. */

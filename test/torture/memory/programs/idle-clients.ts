@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { Order, Report } from './idle-server.ts'
 
 // Has a server hold very many clients that do nothing, and prints what each takes and what happens to them.
@@ -15,9 +14,11 @@ interface Input {
   keepAliveMs: number
   /** How long comments are listened to, in keep-alive intervals. */
   intervals: number
+  /** The program of `idle-server.ts`. */
+  server: string
 }
 
-const { kind, count, keepAliveMs, intervals }: Input = JSON.parse(process.argv[2] ?? '{}')
+const { kind, count, keepAliveMs, intervals, server: program }: Input = JSON.parse(process.argv[2] ?? '{}')
 const atOnce = 64
 const version = '2025-11-25'
 const clientInfo = { name: 'idle', version: '1.0.0' }
@@ -31,11 +32,8 @@ const json = {
   Accept: 'application/json, text/event-stream',
 }
 
-const server = fork(
-  fileURLToPath(new URL('idle-server.ts', import.meta.url)),
-  [JSON.stringify({ room: count + 200, keepAliveMs, bare: kind === 'bare' })],
-  { execArgv: ['--expose-gc', '--no-warnings'] },
-)
+const settings = { room: count + 200, keepAliveMs, bare: kind === 'bare' }
+const server = fork(program, [JSON.stringify(settings)], { execArgv: ['--expose-gc', '--no-warnings'] })
 server.once('exit', (code) => {
   throw new Error(`The server ended with ${code}`)
 })

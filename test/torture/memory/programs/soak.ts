@@ -32,7 +32,7 @@ interface Kept {
 }
 
 /** The orders of a program. */
-export function planIn(text: string | undefined): Plan & { readonly way: string } {
+export function planIn(text: string | undefined): Plan & { readonly way: string; readonly crowd?: string } {
   return JSON.parse(text ?? '{}')
 }
 

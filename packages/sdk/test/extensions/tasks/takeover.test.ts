@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { type ClientTask, tasksClient } from '@jackfield/sdk/client/tasks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { programFile } from '../../../../../test/setup/program-file.ts'
 import { textIn } from './support.ts'
 
-const program = fileURLToPath(new URL('./takeover-program.ts', import.meta.url))
+const program = programFile(new URL('./takeover-program.ts', import.meta.url))
 const children: ChildProcess[] = []
 const clients: Client[] = []
 let folder = ''
