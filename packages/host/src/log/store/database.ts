@@ -198,7 +198,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** A number that changes when another connection wrote to the store. It is read once for all calls that begin before the next tick. */
+/** A number that changes when another connection wrote to the store. It is read once per synchronous run. */
 export function createStoreVersion(database: DatabaseSync): () => number {
   const read = database.prepare('PRAGMA data_version')
   let version: number | undefined
@@ -208,7 +208,7 @@ export function createStoreVersion(database: DatabaseSync): () => number {
   return () => {
     if (version === undefined) {
       version = Number(read.get()?.['data_version'])
-      process.nextTick(forget)
+      queueMicrotask(forget)
     }
     return version
   }
