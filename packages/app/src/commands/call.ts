@@ -123,25 +123,50 @@ const askable: Readonly<Record<string, string>> = {
   roots: 'a question about folders',
 }
 
+/** What a server asked for, when no user can be asked here. */
+interface Unasked {
+  kind: string
+  /** The answers file has answers of this kind, but none that fits. */
+  hasNoFittingAnswer: boolean
+}
+
 /**
- * The input the server needed when no user can be asked here. A server of 2026-07-28 responds with -32021; in a session the tool
- * fails with a message about a missing capability, or the server sends the request anyway.
+ * What the server asked for when no user can be asked here. A server of 2026-07-28 responds with -32021, and in a session the tool
+ * fails with a message about a missing capability. A host process declares the capabilities of all its clients, so there the
+ * question is asked and fails: the host's error names what was asked for.
  */
-function unaskedBy(error: Failure | undefined, result: CallToolResult): string | undefined {
+function unaskedBy(error: Failure | undefined, result: CallToolResult): Unasked | undefined {
+  const failed = error === undefined ? undefined : unansweredIn(error)
+  if (failed !== undefined) return failed
   const words = error?.message ?? (result.isError === true ? JSON.stringify(result.content) : '')
   const isUnasked =
     error === undefined
-      ? /capability that was not declared|does not support (?:form |url )?(?:elicitation|sampling|roots)/i.test(
+      ? /capability that was not declared|does not support (?:form |url )?(?:elicitation|sampling|roots)|no person can be asked here \(elicitation\)/i.test(
           words,
         )
       : error.code === -32021 || error.code === 'CAPABILITY'
   if (!isUnasked) return undefined
   const message = `${words} ${JSON.stringify(error?.data ?? '')}`
-  return Object.keys(askable).find((kind) => message.includes(kind))
+  const kind = Object.keys(askable).find((one) => message.includes(one))
+  return kind === undefined ? undefined : { kind, hasNoFittingAnswer: false }
 }
 
-function answerHints(tool: string, kind: string, { answers, park }: CallOptions): string {
+/** The kind of question that the host could not have answered, from the data of its error. */
+function unansweredIn({ data }: Failure): Unasked | undefined {
+  if (typeof data !== 'object' || data === null || !('unanswered' in data)) return undefined
+  const kind = String(data.unanswered)
+  if (!Object.hasOwn(askable, kind)) return undefined
+  return { kind, hasNoFittingAnswer: !('why' in data) || data.why !== 'no-surface' }
+}
+
+function answerHints(
+  tool: string,
+  { kind, hasNoFittingAnswer }: Unasked,
+  { answers, park }: CallOptions,
+): string {
   const head = `${tool} needs ${askable[kind]} answered (${kind}), and`
+  if (answers !== undefined && hasNoFittingAnswer)
+    return `${head} the answers file has no answer that fits. Correct "${kind}" in it: jackfield help options`
   if (answers !== undefined)
     return `${head} the answers file has no "${kind}". Add it: jackfield help options`
   if (park === true)

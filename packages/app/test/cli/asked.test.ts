@@ -49,6 +49,26 @@ describe.concurrent('questions of a server', () => {
     expect(stderr).toContain('the answers file has no matching entry')
   })
 
+  test('that the answers file does not answer fail the call, which is no error of the protocol', async () => {
+    const wrong = jsonFile({ elicitation: [{ action: 'accept', content: { confirmBooking: 'yes' } }] })
+    const trip = ['destination=Barcelona', 'departure=2027-06-15', 'returnDate=2027-06-22']
+    const { code, stderr } = await run([
+      'call',
+      'bookVacation',
+      ...trip,
+      '--answers',
+      wrong,
+      '--',
+      ...travel(),
+    ])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /the answer does not fit the form[\s\S]*the answers file has no answer that fits/,
+      ),
+    })
+  })
+
   test('book a trip in the modern era, in rounds', async () => {
     const answers = jsonFile({
       elicitation: [

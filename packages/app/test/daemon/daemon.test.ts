@@ -99,6 +99,15 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
   })
 
+  test('fails a call whose question no terminal can show, with the ways to answer', async (context) => {
+    const { run } = project(context)
+    const trip = ['destination=Barcelona', 'departure=2099-06-15', 'returnDate=2099-06-22']
+    expect(await run('call', 'travel.bookVacation', ...trip, mine)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/needs a question answered \(elicitation\).*--park.*--answers FILE/),
+    })
+  })
+
   test('is used by commands for all servers, which start none of their own', {
     timeout: 60_000,
   }, async (context) => {

@@ -7,6 +7,7 @@ import type { HostAnswers, TrustFinding, Visit } from '../types/index.ts'
 import { planForm, withoutSecretFields } from './forms/form.ts'
 import { inspectUrl } from './forms/inspect-url.ts'
 import { rememberedAnswers } from './forms/remembered.ts'
+import { NoSurfaceError, unansweredError } from './inbox/question-queue.ts'
 import { serverOrigin } from './policy/identity.ts'
 import type { ServerRequestDeps } from './server-requests.ts'
 
@@ -77,10 +78,12 @@ export function elicitation(
     } catch (error) {
       const gone = context.signal.aborted
       row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-      throw new RpcError(
-        ErrorCode.InternalError,
-        gone ? 'The question was withdrawn' : 'The question could not be shown',
-      )
+      if (gone) throw new RpcError(ErrorCode.InternalError, 'The question was withdrawn')
+      const message =
+        error instanceof NoSurfaceError
+          ? 'The question could not be shown: no person can be asked here (elicitation)'
+          : 'The question could not be shown'
+      throw unansweredError('elicitation', message, error)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { ErrorCode, RpcError } from '@jackfield/sdk'
 import type { HostAnswers, HostQuestion, QuestionKind } from '../../types/index.ts'
 
 /** The answer type of a question. */
@@ -44,4 +45,17 @@ export class NoSurfaceError extends Error {
 /** Why no person can be asked. `names`: the attached surfaces, or `nobody` for none and for one that shows nothing. */
 export function cannotAsk(names: string): string {
   return names === 'nobody' ? 'no person can be asked here' : `no person can be asked here (${names})`
+}
+
+/**
+ * The error for the server's request when its question could not be shown. Its data names the kind of request, so that a client of
+ * the host can explain how to answer it; the reason stays here, because the server receives the error too.
+ */
+export function unansweredError(
+  kind: 'elicitation' | 'sampling' | 'roots',
+  message: string,
+  cause: unknown,
+): RpcError {
+  const why = cause instanceof NoSurfaceError ? 'no-surface' : 'failed'
+  return new RpcError(ErrorCode.InternalError, message, { unanswered: kind, why })
 }

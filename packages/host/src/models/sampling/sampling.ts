@@ -1,7 +1,7 @@
 import { type CreateMessageParams, type CreateMessageResult, ErrorCode, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import { limitsOf } from '../../config/sampling-section.ts'
-import { NoSurfaceError } from '../../core/inbox/question-queue.ts'
+import { NoSurfaceError, unansweredError } from '../../core/inbox/question-queue.ts'
 import { frozenCopy } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { Activity, Cause, Model, SamplingService, SamplingUsage } from '../../types/index.ts'
@@ -186,11 +186,9 @@ function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
   }
   row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
   if (signal.aborted) return new RpcError(ErrorCode.InternalError, 'The request was withdrawn')
-  const why =
-    error instanceof NoSurfaceError
-      ? 'No person is available to approve the sampling request'
-      : 'No message could be made'
-  return new RpcError(ErrorCode.InternalError, why)
+  if (error instanceof NoSurfaceError)
+    return unansweredError('sampling', 'No person is available to approve the sampling request', error)
+  return new RpcError(ErrorCode.InternalError, 'No message could be made')
 }
 
 /** Releases the reservation of a request that failed; a closed store has none. */

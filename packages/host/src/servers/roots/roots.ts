@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ErrorCode, McpError, type Root, RpcError } from '@jackfield/sdk'
+import { McpError, type Root } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
-import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
+import { type QuestionQueue, unansweredError } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
 import { FixableError } from '../../shared/failures.ts'
@@ -124,7 +124,7 @@ export class Roots {
       return now.allowed.map(rootOf)
     } catch (error) {
       row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-      throw new RpcError(ErrorCode.InternalError, 'No person could be asked whether to share folders')
+      throw unansweredError('roots', 'No person could be asked whether to share folders', error)
     }
   }
 
