@@ -26,7 +26,7 @@ import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
 import { hostHere, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { revisionsFor } from './revisions.ts'
-import type { ConfigChoice, Target } from './target.ts'
+import { type ConfigChoice, fixesFor, type Target } from './target.ts'
 
 const connectTimeoutMs = 30_000
 const maxLines = 50
@@ -438,22 +438,13 @@ async function cannotConnect(
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
-    fixes: isAsked ? [] : fixesHere(target, fixes),
+    fixes: isAsked ? [] : fixesFor(target, fixes),
   })
 }
 
 /** Whether the user typed a URL, which has no entry in a configuration that could be corrected. */
 function isUnconfiguredUrl({ config, server }: Target): boolean {
   return config === undefined && 'url' in server
-}
-
-/** The fixes that this command can offer. An unconfigured server has no entry to correct, and commands refer to it by its URL. */
-function fixesHere({ config, server }: Target, fixes: readonly Fix[]): readonly Fix[] {
-  if (config !== undefined) return fixes
-  if (!('url' in server)) return []
-  return fixes.flatMap((fix) =>
-    fix.action === 'sign-in' || fix.action === 'diagnose' ? [{ ...fix, server: server.url }] : [],
-  )
 }
 
 /**

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { ServerConfig } from '@jackfield/host'
+import type { Fix, ServerConfig } from '@jackfield/host'
 import { ConfigError, type LayeredConfig, type LayerOptions, loadLayers } from '@jackfield/host/config'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
@@ -14,6 +14,21 @@ export interface Target {
   config: LayeredConfig | undefined
   /** The user typed the command that starts it. */
   isTyped?: boolean
+}
+
+/** How a command names the server of a target: without a configuration, by its URL. */
+export function wordFor({ name, server, config }: Target): string {
+  return config === undefined && 'url' in server ? server.url : name
+}
+
+/** The fixes that commands can apply. An unconfigured server has no entry to correct, and commands name it by its URL. */
+export function fixesFor(target: Target, fixes: readonly Fix[]): readonly Fix[] {
+  if (target.config !== undefined) return fixes
+  if (!('url' in target.server)) return []
+  const server = wordFor(target)
+  return fixes.flatMap((fix) =>
+    fix.action === 'sign-in' || fix.action === 'diagnose' ? [{ ...fix, server }] : [],
+  )
 }
 
 /** The words of a command line, before and after `--`. */

@@ -2,7 +2,7 @@ import type { DoctorReport, DoctorStep, LayeredConfig, ServerConfig } from '@jac
 import { ExitCode } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
 import { finished, surfaceFor } from '../cli/session.ts'
-import { readConfig, readTarget } from '../cli/target.ts'
+import { fixesFor, readConfig, readTarget, type Target } from '../cli/target.ts'
 import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -13,7 +13,7 @@ import type { CommandContext } from './context.ts'
 /** `jackfield doctor [target]`: diagnoses one server or every configured one. */
 export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
-  const { servers, config, isDisabled } = await chosen(context)
+  const { servers, config, isDisabled, target } = await chosen(context)
   const person = surfaceFor(io)
   await using open = await openHost(options, 'jackfield doctor', io, {
     // Without a user, no question may wait at another terminal; and only a host in this process starts disabled servers.
@@ -31,19 +31,23 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     })
   const reports: DoctorReport[] = []
   const { palette } = output
+  const asTyped = (step: DoctorStep): DoctorStep =>
+    target === undefined || !('url' in target.server) || step.fixes === undefined
+      ? step
+      : { ...step, fixes: fixesFor(target, step.fixes) }
   for (const name of Object.keys(servers)) {
     if (!output.json) io.stdout.write(`${reports.length === 0 ? '' : '\n'}${palette.bold(oneLine(name))}\n`)
     let shown = 0
     const show = (steps: readonly DoctorStep[]): void => {
       const fresh = steps.slice(shown)
       shown = steps.length
-      if (!output.json) for (const step of fresh) io.stdout.write(`${stepLines(step, palette)}\n`)
+      if (!output.json) for (const step of fresh.map(asTyped)) io.stdout.write(`${stepLines(step, palette)}\n`)
     }
     const report = await finished({ client, person }, { kind: 'examine', server: name }, io.signal, {
       onRow: ({ steps = [] }) => show(steps),
     })
     show(report.steps)
-    reports.push(report)
+    reports.push({ ...report, steps: report.steps.map(asTyped) })
   }
   const unhealthy = reports.filter(({ healthy }) => !healthy).length
   const verdict =
@@ -60,6 +64,8 @@ async function chosen(context: CommandContext): Promise<{
   servers: Record<string, ServerConfig>
   config: LayeredConfig | undefined
   isDisabled: boolean
+  /** The server that was named. */
+  target?: Target
 }> {
   const { words, command, options, io, output } = context
   if (words.length > 0 || command !== undefined) {
@@ -69,6 +75,7 @@ async function chosen(context: CommandContext): Promise<{
       servers: { [name]: { ...server, disabled: false } },
       config,
       isDisabled: server.disabled === true,
+      target,
     }
   }
   const { config } = await readConfig(options, io, (text) => output.note(text))

@@ -1,12 +1,14 @@
 import type { Host, LoginService } from '@jackfield/host'
+import { FixableError } from '@jackfield/host/config'
 import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
-import { type ConfigChoice, readTarget, type Target } from '../cli/target.ts'
+import { type ConfigChoice, fixesFor, readTarget, type Target, wordFor } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
-import { plain } from '../output/sanitize.ts'
+import { shellWord } from '../forms/later.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
 
 export interface LoginOptions extends ConfigChoice {
   store?: string
@@ -34,11 +36,19 @@ export async function login(
   io.signal.throwIfAborted()
   const { name } = target
   const already = host.connections.get(name)?.state === 'ready'
-  if (!already) await host.logins.signIn(name)
+  if (!already)
+    await host.logins.signIn(name).catch((error: unknown) => {
+      throw error instanceof FixableError
+        ? new FixableError(error.code, error.message, fixesFor(target, error.fixes), {
+            cause: error,
+            details: error.details,
+          })
+        : error
+    })
   const tools = host.tools().length
   output.result({ server: name, state: 'ready', already, tools }, () =>
     already
-      ? `${plain(name)} is ready; no sign-in is needed. To sign in as another user: jackfield logout ${plain(name)}`
+      ? `${plain(name)} is ready; no sign-in is needed. To sign in as another user: jackfield logout ${shellWord(oneLine(wordFor(target)))}`
       : `Signed in. ${plain(name)} is ready, with ${tools} ${tools === 1 ? 'tool' : 'tools'}.`,
   )
   return ExitCode.done

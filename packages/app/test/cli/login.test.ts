@@ -86,4 +86,9 @@ test('reports that no login is possible', { timeout: 60_000 }, async () => {
   const broken = await run(['login', shop.url], { env: key })
   expect(broken.code).not.toBe(0)
   expect(broken.stderr).toContain('names no authorization endpoint')
+  // A server without an entry in a configuration is named by its URL in every suggested command.
+  for (const { stdout, stderr } of [broken, await run(['doctor', shop.url], { env: key })]) {
+    expect(stdout + stderr).toContain(`jackfield login ${shop.url}`)
+    expect(stdout + stderr).not.toContain(`jackfield login ${new URL(shop.url).host}`)
+  }
 })
