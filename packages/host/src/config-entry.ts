@@ -11,5 +11,6 @@ export {
 } from './config/layers.ts'
 export { ConfigError } from './config/reader.ts'
 export { FixableError, fixesOf, fixText } from './shared/failures.ts'
+export { matchesGlob } from './shared/text.ts'
 export { makeVisible } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'

@@ -5,6 +5,7 @@ import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
+import { howToAllow } from '../output/rules.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
 import { attach, attachedLine, copiesOf } from './attached.ts'
@@ -21,9 +22,6 @@ import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
 import { type ChatSurface, writeModelText } from './surface.ts'
 import { type TurnView, turnView, writeLateResult } from './view.ts'
-
-const howToAllow =
-  'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to the config (jackfield.rules), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
 
 /** End states of a turn with unfinished work. */
 const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']

@@ -63,7 +63,7 @@ An answers file (--answers FILE) answers questions when no user is present. In e
     "roots": "deny"
   }
 "match" is a part of the question, or /a regular expression/flags; an entry without it matches every question. Questions without a
-matching entry are refused; --park leaves questions in the inbox instead.`
+matching entry are refused; "tool" is a name or a glob such as read_*. --park leaves questions in the inbox instead.`
 
 /** Groups all commands under their headings. */
 export function groupCommands(program: Command): void {

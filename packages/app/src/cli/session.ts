@@ -413,13 +413,15 @@ async function cannotConnect(
 ): Promise<CliError> {
   const asked = revision === undefined ? era : revision
   const option = revision === undefined ? '--era' : '--revision'
+  // The limit is that of the option, so a setting of the configuration would not change it.
+  const isOwnLimit = error?.code === 'TIMEOUT' && timeout !== undefined
   const isAsked = error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
   const why = isAsked
     ? `it does not support ${option} ${asked}. Omit ${option} to negotiate a revision.`
     : error?.code === 'TIMEOUT'
       ? timeout === undefined
         ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
-        : `it did not answer within ${timeout} s (--timeout)`
+        : `it did not answer within ${timeout} s. Give a larger --timeout <seconds> if it is only slow.`
       : plain(error?.message ?? reason)
   const last = plain(stderrLines.join('')).trim().split('\n').slice(-8)
   // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
@@ -438,8 +440,12 @@ async function cannotConnect(
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
-    fixes: isAsked ? [] : fixesFor(target, fixes),
+    fixes: isAsked ? [] : fixesFor(target, isOwnLimit ? fixes.filter(isNotAboutTime) : fixes),
   })
+}
+
+function isNotAboutTime(fix: Fix): boolean {
+  return !(fix.action === 'configure' && fix.setting === 'connectTimeoutMs')
 }
 
 /** Whether the user typed a URL, which has no entry in a configuration that could be corrected. */

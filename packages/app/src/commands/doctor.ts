@@ -41,7 +41,8 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     const show = (steps: readonly DoctorStep[]): void => {
       const fresh = steps.slice(shown)
       shown = steps.length
-      if (!output.json) for (const step of fresh.map(asTyped)) io.stdout.write(`${stepLines(step, palette)}\n`)
+      if (!output.json)
+        for (const step of fresh.map(asTyped)) io.stdout.write(`${stepLines(step, palette)}\n`)
     }
     const report = await finished({ client, person }, { kind: 'examine', server: name }, io.signal, {
       onRow: ({ steps = [] }) => show(steps),

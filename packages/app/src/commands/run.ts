@@ -7,6 +7,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { finished, surfaceFor } from '../cli/session.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { block, pretty } from '../output/content.ts'
+import { howToAllow } from '../output/rules.ts'
 import { plain } from '../output/sanitize.ts'
 import { type CommandContext, openServers, type ServerOptions } from './context.ts'
 
@@ -45,11 +46,11 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
   io.signal.throwIfAborted()
   // As JSON, a failure is one object on stderr, with the program's log in it.
   if (!output.json) for (const line of done.logs) output.note(plain(line))
-  writeEvent(done, output)
+  writeEvent(done, options, output)
   return done.outcome === 'ok' ? ExitCode.done : ExitCode.toolError
 }
 
-function writeEvent(done: CodeRun, output: Output): void {
+function writeEvent(done: CodeRun, { answers }: RunOptions, output: Output): void {
   const { result, ...facts } = done
   const { palette } = output
   if (done.outcome !== 'ok') {
@@ -60,6 +61,7 @@ function writeEvent(done: CodeRun, output: Output): void {
       .join('')
     if (output.json) throw new CliError(ExitCode.toolError, text, { code: done.outcome, data: facts })
     output.note(text)
+    for (const advice of adviceFor(text, done, answers)) output.note(`! ${advice}`)
     return
   }
   output.result({ ...facts, content: result.content }, () => {
@@ -69,6 +71,19 @@ function writeEvent(done: CodeRun, output: Output): void {
         : [typeof done.value === 'string' ? plain(done.value) : pretty(done.value)]
     return [...value, ...done.shown.map((part) => block(part, palette))].join('\n')
   })
+}
+
+/** What the user can do about a program that failed because no person can be asked here. */
+function adviceFor(text: string, { calls }: CodeRun, answers: string | undefined): string[] {
+  const isUnapproved = calls.some(({ outcome }) => outcome === 'denied')
+  if (isUnapproved && text.includes('no person can be asked here')) return [howToAllow]
+  const kind = /(?:not declared: |can be asked here \()(elicitation|sampling|roots)/.exec(text)?.[1]
+  if (kind === undefined) return []
+  return [
+    answers === undefined
+      ? `To answer it without a terminal, give --answers FILE with "${kind}": jackfield help options`
+      : `The answers file has no "${kind}". Add it: jackfield help options`,
+  ]
 }
 
 async function programIn(file: string, io: Io): Promise<string> {

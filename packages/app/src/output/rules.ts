@@ -2,6 +2,10 @@ import type { ArgumentTest, Decision, Grant, PolicyRule } from '@jackfield/host'
 import { exactJson } from './exact.ts'
 import { oneLine } from './sanitize.ts'
 
+/** Advice for a call that needs approval where no person can be asked. */
+export const howToAllow =
+  'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to your own config (jackfield.rules in ~/.config/jackfield/config.json), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
+
 /** What a rule matches, in words: `read_* of files, where /path is inside /srv`. */
 export function aboutRule(rule: PolicyRule): string {
   const { server, tool, hint, caller, label, arguments: tests = [] } = rule

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Surface } from '@jackfield/host'
+import { matchesGlob } from '@jackfield/host/config'
 import type { ElicitResult, ElicitValue, SamplingMessage } from '@jackfield/sdk'
 import { checkElicitContent, readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
@@ -10,7 +11,7 @@ import { oneLine } from '../output/sanitize.ts'
 export interface Answers {
   elicitation?: ElicitationAnswer[]
   sampling?: SamplingAnswer[]
-  /** Calls allowed where policy asks; the first entry that matches the tool is used. */
+  /** Calls allowed where policy asks; the first entry that matches the tool is used. `tool`: a name, or a glob as in rules. */
   approvals?: { tool?: string; verdict: 'allow' | 'deny' }[]
   /** Whether servers may list the roots. */
   roots?: 'allow' | 'deny'
@@ -95,10 +96,15 @@ export function answersSurface(answers: Answers, onUnanswered: (message: string)
           const own = tool.tool.name
           // The qualified name of this server's tool can be the plain name of another server's tool.
           const names = own.includes('__') ? [tool.name] : [tool.name, own]
-          const answer = approvals.find((entry) => entry.tool === undefined || names.includes(entry.tool))
-          return answer?.verdict === 'allow'
+          const answer = approvals.find(
+            ({ tool: pattern }) => pattern === undefined || names.some((name) => matchesGlob(pattern, name)),
+          )
+          // Without an entry nobody decided, so the call is not made, and no refusal is recorded.
+          if (answer === undefined)
+            throw new Error(`the answers file has no entry for ${oneLine(own)} under "approvals"`)
+          return answer.verdict === 'allow'
             ? { verdict: 'allow' as const }
-            : { verdict: 'deny' as const, reason: 'the answers file does not allow it' }
+            : { verdict: 'deny' as const, reason: 'the answers file says "deny"' }
         },
       }),
       ...(roots !== undefined && { roots: async () => ({ verdict: roots }) }),

@@ -123,6 +123,20 @@ describe.concurrent('a program', () => {
     expect(ended.stdout).toBe('')
     expect(ended.stderr).toContain('create_directory of files was not called')
     expect(ended.stderr).toContain('1. echo of everything: done\n2. create_directory of files: denied')
+    expect(ended.stderr).toContain('give --answers <file> with "approvals"')
+    expect(ended.stderr).not.toContain('Do not try it again')
+  })
+
+  test('follows the answers file: its globs, and a call without an entry is refused by no person', async () => {
+    const asks = { mcpServers: { everything: { command: everything[0], args: everything.slice(1) } } }
+    const answers = (tool: string): string => jsonFile({ approvals: [{ tool, verdict: 'allow' }] })
+    const file = program("return (await servers.everything.echo({ message: 'hi' })).text")
+    const words = ['run', file, '--config', jsonFile(asks), '--store', ':memory:', '--answers']
+    expect(await run([...words, answers('ec*')])).toMatchObject({ code: 0, stdout: 'Echo: hi\n' })
+    const none = await run([...words, answers('get-*')])
+    expect(none.code).toBe(1)
+    expect(none.stderr).toContain('the answers file has no entry for echo under "approvals"')
+    expect(none.stderr).not.toContain('the person refused')
   })
 
   test('is read from stdin and printed as JSON, with the server after --', async () => {

@@ -132,9 +132,12 @@ export class Broker {
       return { result, denied, decision, activity: row.id, ...details }
     }
 
+    // A program outside of a conversation was written by the user, who reads its error.
+    const isForModel =
+      caller !== 'cli' && caller !== 'person' && !(caller === 'code' && conversation === undefined)
     if (decision.verdict === 'deny') {
       const reason = outOfUse?.reason ?? withReason(decision)
-      return finish('denied', denial(entry, reason), { denied: true })
+      return finish('denied', denial(entry, reason, isForModel), { denied: true })
     }
     const { rules } = policy
     let sent = args
@@ -147,7 +150,7 @@ export class Broker {
       const answer = await approval(request, this.#deps, signal)
       if (!answer.allowed) {
         if (answer.outcome !== 'cancelled')
-          return finish(answer.outcome, denial(entry, answer.reason), { denied: true })
+          return finish(answer.outcome, denial(entry, answer.reason, isForModel), { denied: true })
         const error: Failure = { code: 'CANCELLED', message: answer.reason }
         return finish('cancelled', failure(`${entry.tool.name} was not called: ${answer.reason}.`), { error })
       }
@@ -158,7 +161,7 @@ export class Broker {
       const isSame = policy.rules === rules && !answer.edited
       const now = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
       if (now?.decision.verdict === 'deny') {
-        return finish('denied', denial(entry, withReason(now.decision)), { denied: true })
+        return finish('denied', denial(entry, withReason(now.decision), isForModel), { denied: true })
       }
     }
 

@@ -9,11 +9,10 @@ export function failure(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** A call that was not made. */
-export function denial({ tool, server }: CatalogTool, reason: string): CallToolResult {
-  return failure(
-    `${tool.name} of ${server} was not called: ${sentence(reason)} Do not try it again or another way around it.`,
-  )
+/** A call that was not made. A model is also asked not to evade the decision. */
+export function denial({ tool, server }: CatalogTool, reason: string, isForModel: boolean): CallToolResult {
+  const advice = isForModel ? ' Do not try it again or another way around it.' : ''
+  return failure(`${tool.name} of ${server} was not called: ${sentence(reason)}${advice}`)
 }
 
 /** A text with a full stop, unless it ends with one. */
