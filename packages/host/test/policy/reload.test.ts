@@ -74,7 +74,7 @@ describe('reloaded rules', () => {
     const host = await started({ servers, rules: [deny] })
     const broken = { id: 'bad', verdict: 'ask' as const, arguments: [{ at: 'no pointer', equals: 1 }] }
     await expect(host.reconfigure({}, { rules: [broken] })).rejects.toThrow(
-      'The rule "bad" cannot be followed',
+      'The rule "bad" is invalid',
     )
     expect(host.policy.rules()).toMatchObject([{ id: 'none' }])
     expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
