@@ -168,6 +168,7 @@ class LiveHost implements Host {
       redactor: this.#redaction.redactor,
       onWarning: (server, message, fixes) => this.#events.emit({ type: 'warning', server, message, fixes }),
       servers: () => [...this.#servers].map(([name, { config }]) => [name, config]),
+      onSecret: (name) => this.#startServersWithout(name),
     })
     this.secrets = this.#launch.secrets
     this.consents = this.#launch.consents
@@ -378,6 +379,16 @@ class LiveHost implements Host {
     const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]
     await this.#launch.learnSecrets()
     await Promise.all(servers.map((server) => server.start()))
+  }
+
+  /** Starts servers that failed for want of this secret. Consent to start them is asked for as at any other start. */
+  #startServersWithout(secret: string): void {
+    for (const [name, { state }] of this.#servers) {
+      if (state.state !== 'failed') continue
+      if (!state.fixes.some((fix) => fix.action === 'set-secret' && fix.name === secret)) continue
+      // The outcome is the new state of the server.
+      this.reconnect(name).catch(() => {})
+    }
   }
 
   async reconnect(server: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { AttachedCopy, CopyDiff, ResourceRef } from '@jackfield/host'
+import type { AttachedCopy, AttachedResource, CopyDiff, ResourceRef } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { ago } from '../output/ago.ts'
 import { pieceOf } from '../output/definitions.ts'
@@ -28,15 +28,15 @@ export async function attach(
     { conversation: state.conversation.id, refs: refs.map(({ server, uri }) => ({ server, uri })) },
     signal === undefined ? {} : { signal },
   )
-  for (const { uri, title, tokens } of attached) {
-    line(
-      palette.dim(
-        `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; it is sent with your message.`,
-      ),
-    )
-  }
+  for (const copy of attached) line(palette.dim(`${attachedLine(copy)}; it is sent with your message.`))
   for (const { uri, reason } of [...failed, ...withheld])
     line(palette.yellow(`! ${oneLine(uri)} is not attached: ${oneLine(reason)}`))
+}
+
+/** An attached resource, and why it was attached if the user did not choose it. */
+export function attachedLine({ uri, title, tokens, because }: AttachedResource): string {
+  const about = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens`
+  return because === undefined ? about : `${about}; included since ${oneLine(because)}`
 }
 
 /** `/attached [number]`: lists attached resources and their state, or shows what has changed in one. */

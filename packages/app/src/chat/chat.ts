@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Turn } from '@jackfield/host'
+import type { AttachedResource, Turn } from '@jackfield/host'
 import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
@@ -7,7 +7,7 @@ import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
-import { attach, copiesOf } from './attached.ts'
+import { attach, attachedLine, copiesOf } from './attached.ts'
 import { describeCall } from './calls.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
@@ -98,6 +98,9 @@ export class Screen {
       case 'said':
         if (event.message === undefined || !this.#sent.has(event.message)) this.#addUserMessage(event.said)
         return
+      case 'given':
+        if (event.message === undefined || !this.#sent.has(event.message)) this.#addAttached(event.attached)
+        return
       case 'text':
         this.#text(event.text)
         return
@@ -165,6 +168,13 @@ export class Screen {
     const { palette } = this.#notes
     const shown = words.length > maxShown ? `${words.slice(0, maxShown)}…` : words
     this.#notes.write(`${palette.green('you')} › ${plain(shown).replaceAll('\n', '\n      ')}\n`)
+  }
+
+  /** A resource sent with such a message. */
+  #addAttached(attached: AttachedResource): void {
+    if (this.#surface.live === undefined) return
+    const line = flowed(attachedLine(attached), this.#notes.columns(), 0, 2)
+    this.#notes.write(`${this.#notes.palette.dim(line)}\n`)
   }
 
   #text(text: string): void {

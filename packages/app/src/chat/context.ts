@@ -2,7 +2,7 @@ import type { AttachedCopy } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { copiesOf } from './attached.ts'
+import { attachedLine, copiesOf } from './attached.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 import type { ChatSurface } from './surface.ts'
@@ -21,8 +21,8 @@ export async function includeContext(
   surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { title, uri, tokens, because = '' } of await find(state, surface, signal)) {
-    const line = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; included since ${oneLine(because)}. /context off leaves it out.`
+  for (const copy of await find(state, surface, signal)) {
+    const line = `${attachedLine(copy)}. /context off leaves it out.`
     surface.write(`${surface.palette.dim(flowed(line, surface.columns(), 0, 2))}\n`)
   }
 }

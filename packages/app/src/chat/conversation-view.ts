@@ -1,4 +1,10 @@
-import { type ConversationEntry, type Decision, isSwitchedOn, type ModelWait } from '@jackfield/host'
+import {
+  type AttachedResource,
+  type ConversationEntry,
+  type Decision,
+  isSwitchedOn,
+  type ModelWait,
+} from '@jackfield/host'
 import type { CallRow, ConversationRow, HostClient, OpenOptions, View } from '@jackfield/host/client'
 import type { CallToolResult, SamplingMessage, ToolUseContent } from '@jackfield/sdk'
 
@@ -45,6 +51,12 @@ export type TalkEvent =
   | { readonly type: 'turn'; readonly message: string | undefined }
   /** The user sent a message, from this terminal or another. `message`: the message of the turn, if one runs here. */
   | { readonly type: 'said'; readonly said: SamplingMessage; readonly message: string | undefined }
+  /** A resource went to the model with the message. */
+  | {
+      readonly type: 'given'
+      readonly attached: AttachedResource
+      readonly message: string | undefined
+    }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly call: CallEvent }
   /** The running call was sent to its server, or the server reported progress. */
@@ -201,6 +213,10 @@ export class ConversationView {
     if (place < this.#entries) return
     this.#entries = place + 1
     if (entry.kind === 'summary') this.#onEvent({ type: 'summary' })
+    if (entry.kind === 'message' && entry.attached !== undefined) {
+      this.#onEvent({ type: 'given', attached: entry.attached, message })
+      return
+    }
     if (entry.kind !== 'message' || entry.by === 'host') return
     if (entry.by === 'person') {
       this.#onEvent({ type: 'said', said: entry.message, message })

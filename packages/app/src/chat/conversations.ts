@@ -9,6 +9,7 @@ import { block } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
+import { attachedLine } from './attached.ts'
 import { describeCall } from './calls.ts'
 import { callsOf } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
@@ -185,7 +186,13 @@ function recall(
   if (surface.emit === undefined) {
     const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
     for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
-      if (entry.kind !== 'message' || entry.by === 'host') continue
+      if (entry.kind !== 'message') continue
+      if (entry.attached !== undefined) {
+        const line = flowed(attachedLine(entry.attached), surface.columns(), 0, 2)
+        surface.write(`${surface.palette.dim(line)}\n`)
+        continue
+      }
+      if (entry.by === 'host') continue
       const words = wordsOf(entry.message)
       if (words !== '') {
         if (entry.by === 'person') surface.write(`${surface.palette.green('you')} › ${oneLine(words, 300)}\n`)
@@ -239,6 +246,8 @@ function markdownOf(entry: ConversationEntry, { palette }: ChatSurface): string 
       const { content } = entry.message
       const blocks = Array.isArray(content) ? content : [content]
       const text = blocks.map((one) => plain(block(one, palette))).join('\n\n')
+      if (entry.attached !== undefined)
+        return `### Attached: ${plain(attachedLine(entry.attached).slice(2))}\n\n${fenced(text)}`
       return entry.by === 'model' ? `## Model\n\n${text}` : text
     }
     case 'result': {

@@ -313,12 +313,12 @@ export class LiveConversation {
         if (this.#options.context !== false && this.#conversation.messages.length === 0)
           await this.#include(signal)
         const messages = [
-          ...this.#attachments(),
           ...this.#service.host.apps.takeContext(this.id).map(userText),
           ...(said.messages ?? []),
           ...(said.text === undefined || said.text.trim() === '' ? [] : [userText(said.text)]),
         ]
         const turn = await this.#conversation.say(messages, {
+          attached: this.#takeAttached(),
           signal,
           onText: (delta) => this.#text(delta),
           onToolCall: (event) => this.#called(event),
@@ -398,12 +398,12 @@ export class LiveConversation {
     }
   }
 
-  /** Messages with attached resources that the model does not have yet. */
-  #attachments(): SamplingMessage[] {
+  /** Attached resources that the model does not have yet; they count as sent from here on. */
+  #takeAttached(): readonly AttachedCopy[] {
     const fresh = this.#waitingCopies()
     for (const copy of fresh) this.#sent.add(copyKey(copy))
     this.#emit([this.#attachedRow()])
-    return fresh.flatMap(({ messages }) => messages)
+    return fresh
   }
 
   #waitingCopies(): AttachedCopy[] {

@@ -1,4 +1,5 @@
 import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
+import type { AttachedResource } from './library.ts'
 
 /** Token usage of one model in a conversation. */
 export interface ModelUsage {
@@ -25,11 +26,15 @@ export interface ToolSwitch {
 export type ConversationEntry =
   /** A turn begins, which this model answers. */
   | { readonly kind: 'turn'; readonly model: string }
-  /** `host`: a message of the program itself. */
+  /**
+   * `host`: a message of the program itself. `attached`: the message is the content of this resource, which the user attached
+   * (`person`) or the host (`host`); absent in entries that were stored before there was such a mark.
+   */
   | {
       readonly kind: 'message'
       readonly by: 'person' | 'model' | 'host'
       readonly message: SamplingMessage
+      readonly attached?: AttachedResource
     }
   /** The result of one tool call. The results of one reply are consecutive. `activity`: the row of the call. */
   | { readonly kind: 'result'; readonly result: ToolResultContent; readonly activity?: number }

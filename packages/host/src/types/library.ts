@@ -182,22 +182,26 @@ export interface Completion {
   readonly more: boolean
 }
 
-/** A copy of a resource attached to a conversation. */
-export interface AttachedCopy extends ResourceRef {
+/** A resource attached to a conversation, without its content. */
+export interface AttachedResource extends ResourceRef {
   /** The resource's title, else its name. */
   readonly title: string
   /** When it was read, ISO 8601. */
   readonly at: string
   /** Estimated token cost. */
   readonly tokens: number
+  /** Why it was attached automatically; absent if the user chose it. */
+  readonly because?: string
+}
+
+/** A copy of a resource attached to a conversation. */
+export interface AttachedCopy extends AttachedResource {
   /** The content for the model. */
   readonly messages: readonly SamplingMessage[]
   /** The server has reported a change since, or a difference is known. */
   readonly stale: boolean
   /** Whether its server reports changes; if not, it is unknown whether the copy is outdated. */
   readonly watched: boolean
-  /** Why it was attached automatically; absent if the user chose it. */
-  readonly because?: string
 }
 
 /** A resource that was not attached, and why in one sentence. */

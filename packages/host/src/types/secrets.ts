@@ -43,11 +43,14 @@ export interface Secrets {
   readonly kind: string
   /** The names of all stored secrets. */
   names(): Promise<string[]>
-  /** Stores a value; servers that use it get it at their next start. */
+  /**
+   * Stores a value. Servers that failed because it was missing are started again, after the consent that they need; servers that
+   * run get it at their next start.
+   */
   set(name: string, value: string): Promise<void>
   /** Removes a stored value; returns false if there is none of that name. */
   remove(name: string): Promise<boolean>
-  /** Values that servers need. Store them with `set` under `secret`, then `reconnect` the server. */
+  /** Values that servers need. Store them with `set` under `secret`, which starts the servers that failed for want of them. */
   missing(): Promise<MissingInput[]>
   /** The text with every known secret value replaced, also in base64 and URL encoding. */
   redact(text: string): string

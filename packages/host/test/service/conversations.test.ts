@@ -144,6 +144,45 @@ describe("a terminal's data of a conversation", () => {
     expect(await one.call('conversations.unqueue', { id, message: 'mine' })).toBe(false)
   })
 
+  test('stores attached resources as such, with who attached them and why', async () => {
+    const resources = [
+      { uri: 'note:/chosen', name: 'chosen', title: 'A chosen note' },
+      { uri: 'note:/marked', name: 'marked', annotations: { audience: ['assistant'], priority: 1 } },
+    ]
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    writeFileSync(join(folder, 'says.json'), JSON.stringify({ resources }))
+    const env = { SAYS: join(folder, 'says.json'), LOG: join(folder, 'calls.log') }
+    const model = scripted('m', 'ok')
+    const options = { servers: { s: { ...saying, env } }, models: [model], store: join(folder, 'store.db') }
+    const { client, service } = await rig(options)
+    const one = await client('one')
+    const id = await one.call('conversations.open', { context: false })
+    await one.call('library.attach', { conversation: id, refs: [{ server: 's', uri: 'note:/chosen' }] })
+    await one.call('library.include', { conversation: id })
+    await one.call('conversations.say', { id, said: { text: 'Read these' } })
+    const messages = service.host.conversations
+      .entries(id)
+      .flatMap((entry) => (entry.kind === 'message' ? [entry] : []))
+    const about = { server: 's', at: expect.any(String), tokens: expect.any(Number) }
+    expect(messages.map(({ by, attached }) => [by, attached])).toEqual([
+      ['person', { ...about, uri: 'note:/chosen', title: 'A chosen note' }],
+      [
+        'host',
+        {
+          ...{ ...about, uri: 'note:/marked', title: 'marked' },
+          because: 'its server marks it for a model, priority 1',
+        },
+      ],
+      ['person', undefined],
+      ['model', undefined],
+    ])
+    // The model gets their content before the message, and the title is that of the message.
+    expect(model.requests[0]?.messages).toEqual(messages.slice(0, 3).map(({ message }) => message))
+    expect(JSON.stringify(messages[0]?.message)).toContain('[resource note:/chosen]')
+    expect(service.host.conversations.find(id).title).toBe('Read these')
+  })
+
   test('does not include resources of servers with labels automatically', async () => {
     const note = { uri: 'note:/1', name: 'note', annotations: { audience: ['assistant'], priority: 1 } }
     const says = JSON.stringify({ resources: [note] })

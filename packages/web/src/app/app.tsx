@@ -80,5 +80,9 @@ export function App(): ReactNode {
 
 function Unknown(): ReactNode {
   const t = useText()
-  return <Empty title={t('nav.unknown')} />
+  return (
+    <Empty title={t('nav.unknown')}>
+      <p>{t('nav.unknownMeans')}</p>
+    </Empty>
+  )
 }

@@ -102,6 +102,11 @@ export const routes = {
     path: '/settings/:section',
     to: (section: SettingsSection) => `/settings/${section}`,
   },
+  secret: {
+    path: '/settings/secrets',
+    /** `name`: opens the field of its value; nothing is stored. */
+    to: (name: string) => `/settings/secrets?name=${part(name)}`,
+  },
   registryServer: {
     path: '/settings/registry/:name',
     to: (name: string) => `/settings/registry/${part(name)}`,

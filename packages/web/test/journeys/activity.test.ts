@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { JsonSchema } from '@jackfield/sdk'
+import { defineServer, type JsonSchema, tool } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
 import { compileSchema } from '@jackfield/sdk/schema'
 import type { Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { perTrace, seedCount, seedLog } from '../fixtures/seed-log.ts'
+import { until } from '../server/rig.ts'
 import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
@@ -148,6 +151,18 @@ const otlpSchema: JsonSchema = {
   },
 }
 
+/** Usual intervals between two flushes of a model's text that an export may take from one of them. */
+const mostFlushes = 15
+
+/** Seconds between each time and the one before. */
+function gapsOf(times: readonly number[]): number[] {
+  return times.slice(1).map((time, n) => time - (times[n] ?? time))
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN
+}
+
 describe.skipIf(missing !== undefined)(
   `the activity log in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 300_000 },
@@ -261,6 +276,23 @@ describe.skipIf(missing !== undefined)(
       expect(calls()).toEqual(['ok', 'denied', 'ok', 'ok', 'denied'])
       expect(await tab.page.getByText('never').first().isVisible()).toBe(true)
       await tab.check()
+
+      // A field whose text is no value bars sending, and is named.
+      await host.call('demo__echo', { text: 5 }, { caller: 'chat' })
+      await tab.click('[data-place="5"]')
+      await tab.click('[data-act=edit-again]')
+      const details = tab.page.getByRole('complementary')
+      await details.getByLabel('text').fill('Rome')
+      const note = details.getByText('Correct /text first.')
+      await note.waitFor()
+      await details.locator('[data-act=run-edited]').click({ force: true })
+      await details.getByLabel('text').press('Enter')
+      await tab.check()
+      await details.getByLabel('text').fill('"Rome"')
+      await note.waitFor({ state: 'detached' })
+      await tab.click('[data-act=run-edited]')
+      await details.getByText(/places? of the result (?:is|are) different/).waitFor()
+      expect(calls()).toEqual(['ok', 'denied', 'ok', 'ok', 'denied', 'error', 'ok'])
     })
 
     test('a failed call leads from the row to the bytes, and is repeated with one value changed, in four actions', async () => {
@@ -286,26 +318,40 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
-    test('100,000 events are exported in three forms while a model streams; nothing secret is in them', async () => {
+    test('100,000 events are exported in three forms while a model streams without a gap; nothing secret is in them', async () => {
       const secret = 'planted-4f1c77-secret'
       const words = Array.from({ length: 20_000 }, (_, n) => `word${n}`).join(' ')
       const replies: Reply[] = [{ say: words, pauseMs: 10 }]
+      const { url, close } = await serveHttp(
+        defineServer({
+          name: 'remote',
+          version: '1',
+          tools: { repeat: tool({ input: z.object({ text: z.string() }), run: ({ text }) => text }) },
+        }),
+      ).listen({ port: 0 })
+      onTestFinished(() => close())
       const served = await serveHost({
-        servers: { demo: { ...asking, env: { DEMO_API_KEY: secret } } },
+        servers: {
+          demo: { ...asking, env: { DEMO_API_KEY: secret } },
+          remote: { url: `${url}`, headers: { Authorization: `Bearer ${secret}` } },
+        },
         rules: allow,
         model: scriptedModel(replies),
       })
       const { host } = served.service
-      await host.call('demo__echo', { text: `it is ${secret}` }, { caller: 'chat' })
+      const spellings = [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret)]
+      for (const one of ['demo__echo', 'remote__repeat'])
+        await host.call(one, { text: `planted: ${spellings.join(' ')}` }, { caller: 'chat' })
       seedLog(dirname(served.file))
       const tab = await openTab(served, '/chat')
       const { page } = tab
-      let flushes = 0
-      page.on('websocket', (socket) =>
-        socket.on('framereceived', ({ payload }) => {
-          if (String(payload).includes('"partial"')) flushes += 1
-        }),
-      )
+      // By the clock of the browser, which goes on where the host stands still.
+      const flushes: number[] = []
+      const session = await page.context().newCDPSession(page)
+      session.on('Network.webSocketFrameReceived', ({ timestamp, response }) => {
+        if (response.payloadData.includes('"partial"')) flushes.push(timestamp)
+      })
+      await session.send('Network.enable')
       await page.reload()
       const second = await page.context().newPage()
       await second.goto(`${served.url}/activity`)
@@ -314,33 +360,53 @@ describe.skipIf(missing !== undefined)(
       await page.getByRole('textbox', { name: 'Message' }).fill('Talk')
       await page.keyboard.press('Enter')
       await page.getByText('word9 ').first().waitFor()
+      await until(() => flushes.length > 60, 'flushes before an export')
+      const usual = median(gapsOf(flushes.slice(10)))
 
       const texts: Record<string, string> = {}
       for (const format of ['jsonl', 'har', 'otlp']) {
-        const before = flushes
-        await second.locator('[data-act=export]').click()
-        const [download] = await Promise.all([
-          second.waitForEvent('download', { timeout: 120_000 }),
-          second.locator(`[data-format=${format}]`).click(),
-        ])
-        texts[format] = readFileSync(await download.path(), 'utf8')
-        expect(download.suggestedFilename()).toMatch(/^jackfield-.*\.(jsonl|har|otlp\.json)$/)
-        // The reply went on meanwhile, many times.
-        expect(flushes - before).toBeGreaterThan(3)
+        const longest: number[] = []
+        // A busy machine can delay the text as well, but not each time.
+        do {
+          const before = flushes.length - 1
+          await second.locator('[data-act=export]').click()
+          const [download] = await Promise.all([
+            second.waitForEvent('download', { timeout: 120_000 }),
+            second.locator(`[data-format=${format}]`).click(),
+          ])
+          texts[format] = readFileSync(await download.path(), 'utf8')
+          expect(download.suggestedFilename()).toMatch(/^jackfield-.*\.(jsonl|har|otlp\.json)$/)
+          const count = flushes.length
+          await until(() => flushes.length > count, 'a flush after the export')
+          const gaps = gapsOf(flushes.slice(before))
+          expect(gaps.length).toBeGreaterThan(3)
+          longest.push(Math.max(...gaps) / usual)
+        } while (Math.min(...longest) > mostFlushes && longest.length < 3)
+        expect(Math.min(...longest), format).toBeLessThan(mostFlushes)
       }
-      for (const text of Object.values(texts)) expect(text).not.toContain(secret)
+      for (const text of Object.values(texts))
+        for (const spelling of spellings) expect(text).not.toContain(spelling)
 
       const lines = (texts['jsonl'] ?? '').trimEnd().split('\n')
       expect(lines.length).toBeGreaterThan(seedCount)
       const ids = lines.map((line) => Number(JSON.parse(line).id))
       expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b))
+      // The calls that carry the secret are there, without it.
+      const carried = lines.filter((line) => line.includes('planted: '))
+      for (const server of ['demo', 'remote'])
+        expect(carried.filter((line) => JSON.parse(line).server === server).length).toBeGreaterThan(1)
       const steps = { steps: 100_000_000, trusted: true }
       const har = JSON.parse(texts['har'] ?? '')
       expect(compileSchema(harSchema, steps).check(har)).toBeUndefined()
-      expect(har.log.entries).toHaveLength(seedCount / perTrace)
+      const entries: { request: { url: string } }[] = har.log.entries
+      const own = entries.filter(({ request }) => request.url === `${url}`)
+      expect(entries.length - own.length).toBe(seedCount / perTrace)
+      expect(JSON.stringify(own)).toContain('planted: ')
+      expect(JSON.stringify(own)).toMatch(/"name":"authorization","value":"[^"]*\[/i)
       const otlp = JSON.parse(texts['otlp'] ?? '')
       expect(compileSchema(otlpSchema, steps).check(otlp)).toBeUndefined()
-      expect(otlp.resourceSpans[0].scopeSpans[0].spans.length).toBeGreaterThan(seedCount / perTrace - 100)
+      const spans: { name: string }[] = otlp.resourceSpans[0].scopeSpans[0].spans
+      expect(spans.length).toBeGreaterThan(seedCount / perTrace - 100)
       await tab.check()
     })
 

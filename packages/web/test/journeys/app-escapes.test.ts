@@ -4,11 +4,11 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Frame } from 'playwright-core'
+import type { Frame, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Served, serveHost } from '../fixtures/harness.ts'
-import { tempFolder } from '../server/rig.ts'
-import { missing, openTab, type Tab } from './journey.ts'
+import { tempFolder, until } from '../server/rig.ts'
+import { missing, openBrowser, openTab, type Tab } from './journey.ts'
 
 const armed = '[data-act=allow][data-armed=true]'
 
@@ -39,7 +39,13 @@ async function outside(): Promise<{ origin: string; heard: string[] }> {
 }
 
 /** A host with the server whose app tries to get out. */
-async function trapped(): Promise<{ served: Served; heard: string[]; write: (part: string) => void }> {
+async function trapped(): Promise<{
+  served: Served
+  /** The origin that the app wants to reach. */
+  origin: string
+  heard: string[]
+  write: (part: string) => void
+}> {
   const { origin, heard } = await outside()
   const part = join(tempFolder(), 'part.txt')
   const write = (text: string): void => writeFileSync(part, text)
@@ -56,7 +62,32 @@ async function trapped(): Promise<{ served: Served; heard: string[]; write: (par
       { id: 'all', verdict: 'allow' },
     ],
   })
-  return { served, heard, write }
+  return { served, origin, heard, write }
+}
+
+/**
+ * Serves the page of the app as a site of its own, in a frame without sandbox and policy, whose parent answers every request of
+ * it. Gives the address of the parent.
+ */
+async function withoutSandbox(html: string): Promise<string> {
+  const parent = `<!doctype html><title>Parent</title><iframe src="/page"></iframe><script>
+document.cookie = 'cookie=1'
+localStorage.setItem('item', '1')
+addEventListener('message', ({ data, source }) => source.postMessage({ jsonrpc: '2.0', id: data.id, result: 'answered' }, '*'))
+</script>`
+  const server = createServer((request, response) => {
+    const isWorker = request.headers['service-worker'] === 'script'
+    response.writeHead(200, { 'Content-Type': isWorker ? 'text/javascript' : 'text/html' })
+    response.end(isWorker ? '' : request.url === '/page' ? html : parent)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/`
 }
 
 /** Runs a tool in the inspector and opens its app. */
@@ -115,6 +146,40 @@ const stopped: Readonly<Record<string, string | RegExp>> = {
   self: 'nothing',
 }
 
+/** What each comes to without sandbox and policy: the requests that arrive outside, or what it gives. */
+const possible: Readonly<Record<string, readonly string[] | RegExp>> = {
+  fetch: ['/fetch'],
+  beacon: ['/beacon'],
+  image: ['/image'],
+  script: ['/script'],
+  prefetch: ['/prefetch'],
+  events: ['/events'],
+  socket: ['/socket'],
+  rtc: ['/rtc'],
+  worker: ['/worker'],
+  frame: ['/frame'],
+  inherited: ['/inherited'],
+  parent: /^Parent$/,
+  frameAbove: /^Parent$/,
+  top: ['/top'],
+  popup: ['/popup'],
+  link: ['/link', '/link-top'],
+  download: /^saved stolen\.txt$/,
+  dialog: /^out$/,
+  storage: /^\["cookie=1",\["item"\]\]$/,
+  serviceWorker: /^out$/,
+  clipboard: /^out$/,
+  readClipboard: /^out$/,
+  forged: /^out$/,
+  denied: /"answered"/,
+  hidden: /"answered"/,
+  other: /"answered"/,
+  address: /"answered"/,
+  form: ['/form'],
+  refresh: ['/refresh'],
+  self: ['/self'],
+}
+
 /** What the browser stops by emptying the frame. */
 const leavesEmptyFrame = ['form', 'refresh', 'self']
 
@@ -170,6 +235,43 @@ describe.skipIf(missing !== undefined)(
         expect(rows.find(({ summary }) => summary.startsWith(request))).toMatchObject({ cause: page?.id })
       // An empty frame of the app has no address: what the policy stopped there is reported without one.
       expect(tab.faults.splice(0).filter((fault) => !/inherited|Failed to fetch/.test(fault))).toEqual([])
+    })
+
+    test('each is possible in a page without sandbox and policy', async () => {
+      expect(Object.keys(stopped).length).toBeGreaterThanOrEqual(16)
+      expect(Object.keys(possible).sort()).toEqual(Object.keys(stopped).sort())
+      const { served, heard } = await trapped()
+      const { contents } = await served.service.host.read('trap', 'ui://trap/page')
+      const [content] = contents
+      const url = await withoutSandbox(content !== undefined && 'text' in content ? content.text : '')
+      const context = await (await openBrowser()).newContext()
+      onTestFinished(() => context.close())
+      await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(url).origin })
+      const open = async (): Promise<{ page: Page; app: Frame }> => {
+        const page = await context.newPage()
+        page.on('dialog', (dialog) => void dialog.accept())
+        await page.goto(url)
+        await page.frameLocator('iframe').locator('button').waitFor()
+        const app = page.frames().find((frame) => frame.url().endsWith('/page'))
+        if (app === undefined) throw new Error('There is no frame')
+        return { page, app }
+      }
+      let { page, app } = await open()
+      const unproved: unknown[] = []
+      for (const [way, expected] of Object.entries(possible)) {
+        const saved = way === 'download' ? page.waitForEvent('download') : undefined
+        // What leaves the page cannot give a value.
+        const attempted = attempt(app, way).catch(() => 'left')
+        if (expected instanceof RegExp) {
+          const file = await saved
+          const got = file === undefined ? await attempted : `saved ${file.suggestedFilename()}`
+          if (!expected.test(got)) unproved.push([way, got])
+        } else {
+          await until(() => expected.every((path) => heard.includes(path)), `${way} outside`)
+          if ([...leavesEmptyFrame, 'top', 'link'].includes(way)) ({ page, app } = await open())
+        }
+      }
+      expect(unproved).toEqual([])
     })
 
     test('the same ways work after the user consented', async () => {

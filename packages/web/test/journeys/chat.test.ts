@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
@@ -227,55 +227,94 @@ describe.skipIf(missing !== undefined)(
       await expect.poll(() => page.getByRole('combobox', { name: /city/ }).inputValue()).toBe('Bergen')
     })
 
-    test('12 resources of 3 servers are attached in three actions; automatic ones do not exceed their budget', async () => {
+    test('12 resources of 3 servers are attached and automatic ones included in four actions: 8 reads at once, within the budget, with reasons', async () => {
+      const folder = tempFolder()
       const { model, given } = recording([{ say: 'Read.' }])
-      const servers = { one: library('one'), two: library('two'), three: library('three') }
+      const names = ['one', 'two', 'three']
+      const servers = Object.fromEntries(names.map((name) => [name, library(name, folder)]))
       const served = await serveHost({ servers, rules: allow, model })
+      const { host } = served.service
       const id = served.service.conversations.open({ context: false })
       const tab = await openTab(served, `/chat/${id}`)
       const { page } = tab
+      const reads = (): string[] => {
+        const file = join(folder, 'reads')
+        return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
+      }
       await tab.click('[data-act=attach]')
-      // Those for the person alone cannot be chosen.
+      // What is typed goes to the search: no act leads there.
+      await page.getByText('24 of 24').waitFor()
+      await page.keyboard.type('chapter')
+      await page.getByText('All 12 that are shown').waitFor()
+      // Those for the person alone are listed, and cannot be chosen.
+      const alone = page.getByRole('checkbox', { name: /page 7/ })
+      expect(await alone.count()).toBe(3)
+      for (const box of await alone.all()) expect(await box.isDisabled()).toBe(true)
       await page.getByText('for you alone').first().waitFor()
-      expect(
-        await page
-          .getByRole('checkbox', { name: /page 7/ })
-          .first()
-          .isDisabled(),
-      ).toBe(true)
-      await page.getByLabel('Find resources').fill('page')
-      await page.getByText('18 that are shown').or(page.getByText('All 18')).first().waitFor()
       await tab.check()
-      for (const name of ['page 5', 'page 6']) {
-        const boxes = page.getByRole('checkbox', { name: new RegExp(name) })
-        expect(await boxes.count()).toBe(3)
-      }
       await tab.click('[data-act=all]')
-      // All but the large ones: 15 of 18, then the important ones, which are included by themselves below.
-      for (const box of await page.getByRole('checkbox', { name: /page [56]/ }).all()) await box.uncheck()
       await tab.click('[data-act=attach-chosen]')
-      await expect.poll(() => served.service.host.library.attached(id).length).toBe(12)
-      expect(tab.acts).toBe(3)
-      await page.getByLabel('Automatic, up to').selectOption({ label: '8K' })
-      await page.click('[data-act=include]')
+      await until(() => reads().length >= 8, 'eight reads')
+      // A ninth one would have reached its server before these calls do.
+      for (const name of names) await host.call(`${name}__none`, {}, { caller: 'person', typed: true })
+      expect(reads()).toHaveLength(8)
+      writeFileSync(join(folder, 'open'), '')
+      await expect.poll(() => host.library.attached(id).length).toBe(12)
+      expect(new Set(host.library.attached(id).map(({ server, uri }) => `${server} ${uri}`))).toEqual(
+        new Set(names.flatMap((name) => [1, 2, 3, 4].map((n) => `${name} ${name}://page/${n}`))),
+      )
+
+      expect(await page.getByLabel('Automatic, up to').inputValue()).toBe('8000')
+      await tab.click('[data-act=include]')
+      expect(tab.acts).toBe(4)
       await page.getByText(/\d resources? included/).waitFor()
-      const copies = served.service.host.library.attached(id)
-      const automatic = copies.filter(({ because }) => because !== undefined)
-      expect(automatic.length).toBeGreaterThan(0)
+      const automatic = host.library.attached(id).filter(({ because }) => because !== undefined)
+      expect(automatic.map(({ uri }) => uri)).toEqual(
+        expect.arrayContaining(names.map((name) => `${name}://page/5`)),
+      )
       expect(automatic.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(8_000)
-      await page.getByText('automatic:').first().waitFor()
+      const reasons = await page.locator('[data-section=attach] li').allInnerTexts()
+      expect(reasons.filter((text) => /automatic: .*marks it for a model, priority/.test(text))).toHaveLength(
+        automatic.length,
+      )
+      // The budget excludes some, and the annotation others; each says so.
       await page.getByText(/left out/).click()
+      const left = await page
+        .getByRole('status')
+        .filter({ hasText: 'left out' })
+        .locator('li')
+        .allInnerTexts()
+      const reasonsOf = (n: number): string[] => left.filter((text) => text.includes(`://page/${n}:`))
+      expect(reasonsOf(8).length).toBeGreaterThan(0)
+      for (const reason of reasonsOf(8))
+        expect(reason).toMatch(/it needs about \d+ tokens, and \d+ of 8000 are left/)
+      expect(reasonsOf(7)).toHaveLength(3)
+      for (const reason of reasonsOf(7)) expect(reason).toContain('for the user only')
       await tab.check()
-      for (const name of Object.keys(servers)) {
-        const most = await served.service.host.call(`${name}__most`, {}, { caller: 'person' })
-        expect(JSON.stringify(most)).toMatch(/"text":"[1-8]"/)
-      }
       await say(tab, 'Read these')
       await page.getByText('Read.', { exact: true }).waitFor()
       const sent = JSON.stringify(given[0])
-      expect(sent).toContain('one 1')
-      expect(sent).toContain('three 4')
+      for (const name of names)
+        for (const n of [1, 2, 3, 4, 5]) expect(sent).toContain(`[resource ${name}://page/${n}]`)
       expect(sent).not.toMatch(/page\/7|(?:one|two|three) 7 /)
+      expect(reads().filter((read) => read.endsWith(' 7'))).toEqual([])
+
+      // In the conversation they are attachments, with who attached them and why, and open to their content.
+      const log = page.getByRole('log')
+      expect(await log.locator('[data-attached][data-by=person]').count()).toBe(12)
+      const included = log.locator('[data-attached][data-by=host]')
+      expect(await included.count()).toBe(automatic.length)
+      const [first] = await included.all()
+      const row = (await first?.innerText()) ?? ''
+      expect(row).toMatch(/(?:one|two|three) page 5/)
+      expect(row).toContain('included automatically: its server marks it for a model, priority 1')
+      expect(row).toMatch(/about [\d.]+K? tokens/)
+      const chosen = log.locator('[data-attached]', { hasText: 'one page 3' })
+      expect(await chosen.innerText()).toContain('attached by you')
+      await chosen.locator('summary').click()
+      await chosen.getByText('one 3 one 3').waitFor()
+      await chosen.getByRole('link', { name: 'one://page/3' }).waitFor()
+      await tab.check()
     })
 
     test('tools are switched off for one conversation, and are not sent to the model', async () => {
@@ -301,7 +340,7 @@ describe.skipIf(missing !== undefined)(
       await say(tab, 'Hello')
       await tab.page.getByText('Without.').waitFor()
       expect(offered[0]?.filter((name) => name.startsWith('demo__'))).toEqual([])
-      expect(offered[0]).toContain('trips__most')
+      expect(offered[0]).toContain('trips__none')
     })
 
     test('conversations are found, renamed, copied and deleted', async () => {

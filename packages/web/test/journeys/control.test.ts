@@ -226,13 +226,34 @@ describe.skipIf(missing !== undefined)(
       await page.getByText('there is no secret "demo.token"').first().waitFor()
       expect(await page.locator('main').textContent()).not.toContain('jackfield secret')
       await tab.check()
-      await page.getByRole('link', { name: 'Set the secret demo.token' }).click()
-      await page.waitForURL('**/settings/secrets')
-      await served.service.host.secrets.set('demo.token', 'a-value')
+      await tab.click('main >> text=Set the secret demo.token')
+      const row = page.getByRole('listitem').filter({ hasText: 'demo.token' })
+      await row.getByText('Missing.').waitFor()
+      await tab.check()
+      expect(await row.getByLabel('Value').evaluate((field) => field === document.activeElement)).toBe(true)
+      await page.keyboard.type('a-value')
+      await tab.press('Enter')
+      // Nothing is left to do: the server starts with the value.
+      await row.getByText('ready', { exact: true }).waitFor()
+      expect(tab.acts).toBe(2)
       await tab.go('/servers/demo')
-      await tab.click('[data-act=restart]')
       await page.getByText('ready', { exact: true }).first().waitFor()
       expect(await page.getByRole('link', { name: 'Set the secret' }).count()).toBe(0)
+
+      // One that runs keeps the value that it was started with until the person restarts it.
+      const { host } = served.service
+      const before = host.connections.get('demo')?.sinceMs ?? 0
+      await tab.go('/settings/secrets')
+      await row.getByRole('button', { name: 'Replace' }).click()
+      await row.getByLabel('Value').fill('another-value')
+      await page.keyboard.press('Enter')
+      await row.getByText('Running with the earlier value').waitFor()
+      expect(host.connections.get('demo')).toMatchObject({ state: 'ready', sinceMs: before })
+      await tab.check()
+      await row.getByRole('button', { name: 'Restart demo' }).click()
+      await row.getByText('Running with the earlier value').waitFor({ state: 'detached' })
+      await expect.poll(() => host.connections.get('demo')?.state).toBe('ready')
+      expect(host.connections.get('demo')?.sinceMs).toBeGreaterThan(before)
     })
 
     test('secrets are replaced and removed by name, and no value is returned', async () => {

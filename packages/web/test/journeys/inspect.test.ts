@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest } from 'node:http'
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from '@jackfield/host'
 import { defineServer, tool } from '@jackfield/sdk'
@@ -17,15 +17,34 @@ async function served(server: Parameters<typeof serveHttp>[0]): Promise<string> 
   return `${url}`
 }
 
-/** Messages of one call, as they crossed a proxy in front of the server. */
+/** One exchange, as it crossed a proxy in front of the server. */
 interface Crossed {
-  readonly method: string
-  readonly path: string
   readonly status: number
+  readonly request: { readonly headers: IncomingHttpHeaders; readonly body: string }
+  readonly response: { readonly headers: IncomingHttpHeaders; body: string }
   /** The client closed it before the response was whole. */
   isCut: boolean
-  readonly messages: { direction: 'sent' | 'received'; message: Record<string, unknown> }[]
 }
+
+/** The texts of its messages so far: the one that was sent first. */
+function textsOf({ request, response }: Crossed): string[] {
+  return [...messagesIn(request.body), ...messagesIn(response.body)]
+}
+
+function methodOf(text: string): unknown {
+  return JSON.parse(text).method
+}
+
+/** What the HTTP client adds itself: the host does not see it. */
+const ofClient = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'accept-encoding',
+  'accept-language',
+  'sec-fetch-mode',
+  'user-agent',
+])
 
 /** Forwards everything to an address and notes what crosses. */
 async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[] }> {
@@ -43,28 +62,18 @@ async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[
       },
       (response) => {
         const entry: Crossed = {
-          method: incoming.method ?? '',
-          path: incoming.url ?? '',
           status: response.statusCode ?? 0,
+          request: { headers: incoming.headers, body: Buffer.concat(body).toString() },
+          response: { headers: response.headers, body: '' },
           isCut: false,
-          messages: messagesIn(Buffer.concat(body).toString()).map((message) => ({
-            direction: 'sent',
-            message,
-          })),
         }
         crossed.push(entry)
         outgoing.writeHead(response.statusCode ?? 500, response.headers)
-        let text = ''
         response.on('data', (piece: Buffer) => {
-          text += piece.toString()
+          entry.response.body += piece.toString()
           outgoing.write(piece)
         })
-        response.on('end', () => {
-          entry.messages.push(
-            ...messagesIn(text).map((message) => ({ direction: 'received' as const, message })),
-          )
-          outgoing.end()
-        })
+        response.on('end', () => outgoing.end())
         response.on('error', () => outgoing.destroy())
         outgoing.on('close', () => {
           entry.isCut = !outgoing.writableFinished
@@ -88,9 +97,9 @@ async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[
   return { url: `http://127.0.0.1:${own}${pathname}`, crossed }
 }
 
-/** JSON-RPC messages of a body: JSON, or the data of server-sent events. */
-function messagesIn(text: string): Record<string, unknown>[] {
-  const texts = text.startsWith('{')
+/** The texts of the JSON-RPC messages of a body: JSON, or the data of server-sent events. */
+function messagesIn(text: string): string[] {
+  return text.startsWith('{')
     ? [text]
     : text
         .split(/\r?\n\r?\n/)
@@ -102,7 +111,6 @@ function messagesIn(text: string): Record<string, unknown>[] {
             .join('\n'),
         )
         .filter((data) => data.startsWith('{'))
-  return texts.map((one) => JSON.parse(one))
 }
 
 const settled = (tab: Tab): Promise<void> =>
@@ -158,7 +166,8 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a call shows progress, logs and its cancellation, as recorded by a proxy', async () => {
-      let steps = Promise.withResolvers<void>()
+      const total = 7
+      let gates = Array.from({ length: total + 1 }, () => Promise.withResolvers<void>())
       const url = await served(
         defineServer({
           name: 'slow',
@@ -168,10 +177,11 @@ describe.skipIf(missing !== undefined)(
               input: z.object({ to: z.int() }),
               async run({ to }, ctx) {
                 for (let n = 1; n <= to; n++) {
+                  await gates[n - 1]?.promise
                   ctx.progress(n, to, `step ${n}`)
                   ctx.log('warning', { step: n })
                 }
-                await steps.promise
+                await gates[to]?.promise
                 return 'counted'
               },
             }),
@@ -180,50 +190,94 @@ describe.skipIf(missing !== undefined)(
       )
       const proxy = await proxyTo(url)
       const host = await serveHost({ servers: { slow: { url: proxy.url } }, rules: allow })
-      const tab = await openTab(host, `/inspect/slow/tools/count?args=${encodeURIComponent('{"to":7}')}`)
+      const args = encodeURIComponent(JSON.stringify({ to: total }))
+      const tab = await openTab(host, `/inspect/slow/tools/count?args=${args}`)
+      const call = (): Crossed => {
+        const found = proxy.crossed.findLast(({ request }) => request.body.includes('"tools/call"'))
+        if (found === undefined) throw new Error('No call crossed the proxy')
+        return found
+      }
       await tab.click('[data-act=run]')
-      await tab.page.waitForFunction(() => document.querySelector('progress')?.value === 7)
-      expect(await tab.page.evaluate(() => document.querySelector('progress')?.max)).toBe(7)
-      await tab.page.getByText('step 7').waitFor()
-      steps.resolve()
+      // The bar is where the notifications are: after each, at its number.
+      for (let n = 1; n <= total; n++) {
+        gates[n - 1]?.resolve()
+        await tab.page.waitForFunction((at) => document.querySelector('progress')?.value === at, n)
+        expect(await tab.page.evaluate(() => document.querySelector('progress')?.max)).toBe(total)
+        await tab.page.getByText(`${n}/${total} step ${n} `).waitFor()
+        const progress = textsOf(call()).filter((text) => methodOf(text) === 'notifications/progress')
+        expect(progress.map((text) => JSON.parse(text).params.progress)).toEqual(
+          Array.from({ length: n }, (_, at) => at + 1),
+        )
+      }
+      gates[total]?.resolve()
       await settled(tab)
 
       await tab.page.getByRole('button', { name: /^Messages/ }).click()
       const rows = tab.page.locator('main ol details')
-      const sent = proxy.crossed.flatMap(({ messages }) => messages)
-      const begin = sent.findIndex(({ message }) => message['method'] === 'tools/call')
-      const expected = sent
-        .slice(begin)
-        .filter(({ message }) => message['method'] !== 'notifications/subscriptions/acknowledged')
-      expect(expected.length).toBeGreaterThanOrEqual(9)
+      const expected = textsOf(call())
+      // The call and its response, and a progress and a log notification for each step.
+      expect(expected.map(methodOf).toSorted()).toEqual(
+        [
+          'tools/call',
+          undefined,
+          ...Array<string>(total).fill('notifications/progress'),
+          ...Array<string>(total).fill('notifications/message'),
+        ].toSorted(),
+      )
       await tab.page.waitForFunction(
         (count) => document.querySelectorAll('main ol details').length >= count,
         expected.length,
       )
       expect(await rows.count()).toBe(expected.length)
-      for (let n = 0; n < expected.length; n++) {
-        await rows.nth(n).locator('summary').click()
-        await rows.nth(n).getByRole('button', { name: 'JSON' }).click()
-        const shown: unknown = JSON.parse(await rows.nth(n).locator('pre').innerText())
-        expect(shown).toEqual(expected[n]?.message)
-        await rows.nth(n).locator('summary').click()
+      for (const [n, text] of expected.entries()) {
+        const row = rows.nth(n)
+        await row.locator('summary').click()
+        await row.getByRole('button', { name: 'JSON' }).click()
+        // The same members in the same order, and as many bytes.
+        const shown: unknown = JSON.parse(await row.locator('pre').innerText())
+        expect(JSON.stringify(shown)).toBe(text)
+        expect(await row.locator('summary').innerText()).toContain(
+          `${Buffer.byteLength(text).toLocaleString('en')} B`,
+        )
+        await row.locator('summary').click()
       }
       await tab.page.getByRole('button', { name: /^HTTP/ }).click()
-      const exchange = proxy.crossed.find(({ messages }) =>
-        messages.some(({ message }) => message['method'] === 'tools/call'),
-      )
-      await tab.page.getByText(`POST ${proxy.url}`).first().waitFor()
-      await tab.page.getByText(String(exchange?.status)).first().waitFor()
+      await tab.page.getByText(`POST ${proxy.url}`).waitFor()
+      const { request, response, status } = call()
+      const block = tab.page.locator('main div', { has: tab.page.getByText(`POST ${proxy.url}`) }).last()
+      const head = await block.locator('header').first().innerText()
+      expect(head).toContain(String(status))
+      expect(head).toContain(`${Buffer.byteLength(request.body).toLocaleString('en')} B`)
+      for (const [title, headers] of [
+        ['Request headers', request.headers],
+        ['Response headers', response.headers],
+      ] as const) {
+        const cells = await block
+          .getByRole('table', { name: title })
+          .locator('tr')
+          .evaluateAll((found) => found.map((row) => [...row.children].map((cell) => cell.textContent ?? '')))
+        const crossed = Object.entries(headers).filter(
+          ([name]) => title === 'Response headers' || !ofClient.has(name),
+        )
+        expect(Object.fromEntries(cells.filter(([name = '']) => !ofClient.has(name)))).toEqual(
+          Object.fromEntries(crossed.filter(([name]) => !ofClient.has(name))),
+        )
+      }
       await tab.check()
 
-      // The bar of the next run begins anew; stopping it reaches the server.
-      steps = Promise.withResolvers()
-      onTestFinished(() => steps.resolve())
+      // The bar of the next run begins anew; stopping it reaches the server, and the cut exchange is shown.
+      gates = Array.from({ length: total + 1 }, () => Promise.withResolvers<void>())
+      onTestFinished(() => {
+        for (const { resolve } of gates) resolve()
+      })
+      const before = call()
+      for (const { resolve } of gates.slice(0, 3)) resolve()
       await tab.click('[data-act=run]')
-      await tab.page.waitForFunction(() => document.querySelector('progress')?.value === 7)
+      await tab.page.waitForFunction(() => document.querySelector('progress')?.value === 3)
       await tab.click('[data-act=stop]')
       await tab.page.getByText('stopped').waitFor()
-      await expect.poll(() => proxy.crossed.filter(({ isCut }) => isCut)).toHaveLength(1)
+      await expect.poll(() => proxy.crossed.filter(({ isCut }) => isCut)).toEqual([call()])
+      expect(call()).not.toBe(before)
       await tab.check()
     })
 

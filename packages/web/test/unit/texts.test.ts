@@ -136,6 +136,26 @@ describe('a sentence of the host', () => {
     )
     expect(missing).toEqual([])
   })
+
+  test('is translated if it says why a resource is attached or left out', () => {
+    const reasons = [
+      'its server marks it for a model',
+      'its server marks it for a model, priority 1',
+      'its server marks it for a model, changed 2026-01-01',
+      'its server marks it for a model, priority 1, changed 2026-01-01',
+      'it needs about 120 tokens, and 8 of 8000 are left',
+      '64 others were read already',
+      'it could not be read',
+      'the conversation has too many attachments',
+      'its server does not mark it for a model',
+      'its priority is below 0.5',
+      'its server marks it for the user only',
+      'its server has the label private; /attach includes it',
+      'automatic attachments are off in this conversation',
+      'you removed it',
+    ]
+    expect(reasons.filter((reason) => translate(reason) === undefined)).toEqual([])
+  })
 })
 
 describe('an untrusted text', () => {

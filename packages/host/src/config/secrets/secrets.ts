@@ -32,6 +32,8 @@ interface SecretsDeps {
   /** Asks the user for a value; undefined if none is given. The value must not be logged or shown. */
   ask: (server: string, input: ConfigInput, signal: AbortSignal) => Promise<string | undefined>
   servers: () => Iterable<[string, ServerConfig]>
+  /** Called after `set` stored a value. */
+  stored: (name: string) => void
 }
 
 /** The secrets of one host. `resolve` expands a configuration for starting its server. */
@@ -76,6 +78,7 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
     async set(name, value) {
       redactor.add(value, name, name)
       await store.set(name, value)
+      deps.stored(name)
     },
     async remove(name) {
       const wasSetting = settings.get(settingsPlace, name) !== undefined

@@ -9,6 +9,7 @@ import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
+  AttachedCopy,
   BrokeredCall,
   CatalogTool,
   ConversationCall,
@@ -67,6 +68,8 @@ export interface SayOptions {
   onWait?: ModelRequest['onWait']
   /** Ends the turn; running calls are cancelled. */
   signal?: AbortSignal
+  /** Attached resources, whose content precedes the message. */
+  attached?: readonly AttachedCopy[]
 }
 
 /** The outcome of one turn. */
@@ -440,7 +443,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 }, calls: 0 }
         const words = typeof said === 'string' ? [userText(said)] : said
         reportLateResult()
-        transcript.begin(model.id, offer.update(model), words)
+        transcript.begin(model.id, offer.update(model), words, say.attached)
         try {
           return await turn(say, tally)
         } catch (error) {

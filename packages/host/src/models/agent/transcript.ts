@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
 import { oneLine } from '../../shared/text.ts'
 import type {
+  AttachedCopy,
   ConversationCall,
   ConversationEntry,
   ConversationStore,
@@ -82,18 +83,25 @@ export class Transcript {
     return this.#filled
   }
 
-  /** Starts a turn of the user. */
-  begin(model: string, context: string | undefined, messages: readonly SamplingMessage[]): void {
+  /** Starts a turn of the user. `attached`: resources that precede the messages. */
+  begin(
+    model: string,
+    context: string | undefined,
+    messages: readonly SamplingMessage[],
+    attached: readonly AttachedCopy[] = [],
+  ): void {
     const message = (by: 'person' | 'host', one: SamplingMessage): ConversationEntry => ({
       kind: 'message',
       by,
       message: one,
     })
     const words = messages.findLast((one) => one.role === 'user' && wordsOf(one).trim() !== '')
-    const title = this.#title === '' && words !== undefined ? shortened(wordsOf(words)) : ''
+    const about = words === undefined ? (attached[0]?.title ?? '') : wordsOf(words)
+    const title = this.#title === '' ? shortened(about) : ''
     this.#add(
       { kind: 'turn', model },
       ...(context === undefined ? [] : [message('host', userText(context))]),
+      ...attached.flatMap(attachedEntry),
       ...messages.map((one) => message('person', one)),
       ...(title === '' ? [] : [{ kind: 'title' as const, title }]),
     )
@@ -210,6 +218,22 @@ function openCalls(messages: readonly SamplingMessage[]): ToolUseContent[] {
   return blocksOf(last.content)
     .filter((block) => block.type === 'tool_use')
     .filter((use) => !answered.has(use.id))
+}
+
+/** The content of a resource as one message, however many parts it has; none if it is empty. */
+function attachedEntry({ messages, because, ...copy }: AttachedCopy): ConversationEntry[] {
+  const { server, uri, title, at, tokens } = copy
+  const blocks = messages.flatMap(({ content }) => blocksOf(content))
+  const [first] = blocks
+  if (first === undefined) return []
+  return [
+    {
+      kind: 'message',
+      by: because === undefined ? 'person' : 'host',
+      message: { role: 'user', content: blocks.length === 1 ? first : blocks },
+      attached: { server, uri, title, at, tokens, ...(because !== undefined && { because }) },
+    },
+  ]
 }
 
 function userText(text: string): SamplingMessage {

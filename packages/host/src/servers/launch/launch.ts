@@ -47,6 +47,8 @@ interface LaunchDeps {
   servers: () => Iterable<[string, ServerConfig]>
   redactor: SecretRedactor
   onWarning: (server: string, message: string, fixes: readonly Fix[]) => void
+  /** A secret was stored by `Secrets.set`. */
+  onSecret: (name: string) => void
 }
 
 /** The steps before a server starts: consent, expansion of variables, registration of secrets for redaction. */
@@ -77,6 +79,7 @@ export class Launch {
       servers,
       redactor,
       onWarning,
+      onSecret,
     } = deps
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
@@ -85,7 +88,10 @@ export class Launch {
     this.#store = options.secrets ?? memorySecrets()
     const ask: Parameters<typeof createSecrets>[0]['ask'] = (...asked) =>
       askInput(questions, recorder, ...asked)
-    const secrets = createSecrets({ store: this.#store, settings, redactor, env, home, ask, servers })
+    const secrets = createSecrets({
+      ...{ store: this.#store, settings, redactor, env, home, ask, servers },
+      stored: onSecret,
+    })
     this.secrets = secrets
     this.#resolve = secrets.resolve
     this.#answer = secrets.answer

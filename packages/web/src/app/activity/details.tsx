@@ -10,8 +10,11 @@ import { Contents } from '../inspect/contents.tsx'
 import { Exchange, Payload } from '../inspect/messages.tsx'
 import { CopyButton } from '../inspect/result.tsx'
 import { isRecord } from '../inspect/schema.ts'
-import { ChangeTable, readArguments } from '../questions/arguments.tsx'
+import { ChangeTable, readArguments, Unreadable } from '../questions/arguments.tsx'
+import { useUnreadable } from '../questions/json-text.ts'
+import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
+import { Author } from '../text/author.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
@@ -177,7 +180,7 @@ export function Details({
                     <Foreign text={foreign(one.summary)} inline most={120} />
                   </span>
                   <span className={style.status} data-tone={toneOf(one)}>
-                    {one.status}
+                    {one.status !== null && outcome(one.status)}
                   </span>
                 </button>
               </li>
@@ -241,15 +244,17 @@ function Decided({ payload }: { payload: unknown }): ReactNode {
   const decision = isRecord(payload) && isRecord(payload['decision']) ? payload['decision'] : undefined
   const verdict = (['allow', 'ask', 'deny'] as const).find((one) => one === decision?.['verdict'])
   if (decision === undefined || verdict === undefined) return null
+  const rule = String(decision['rule'])
+  const kind = ruleKind(rule)
   return (
     <>
       <dt>{t('inspect.why')}</dt>
       <dd>
-        {t(`verdict.${verdict}`)} · <Foreign text={foreign(String(decision['rule']))} inline most={120} />
-        {typeof decision['author'] === 'string' && (
+        {t(`verdict.${verdict}`)} · {t('why.rule', { kind, rule })}
+        {kind === 'rule' && typeof decision['author'] === 'string' && (
           <>
             {' · '}
-            <Foreign text={foreign(decision['author'])} inline most={200} />
+            <Author text={foreign(decision['author'])} />
           </>
         )}
       </dd>
@@ -292,6 +297,7 @@ function Repeat({
     if (run.result?.replay !== undefined) setReplay(run.result.replay)
   })
   const read = text === undefined ? undefined : readArguments(text)
+  const [unreadable, report] = useUnreadable()
   const error = act.error ?? load.error
   return (
     <section className={style.repeat} aria-label={t('activity.again')}>
@@ -320,13 +326,15 @@ function Repeat({
               schema={isRecord(entry.tool.inputSchema) ? entry.tool.inputSchema : {}}
               text={text}
               onChange={setText}
+              report={report}
             />
           )}
+          <Unreadable fields={unreadable} />
           <div className={style.acts}>
             <Button
               small
               look="primary"
-              isOff={act.isRunning || read === undefined || 'problem' in read}
+              isOff={act.isRunning || read === undefined || 'problem' in read || unreadable.length > 0}
               onClick={() => {
                 if (read !== undefined && 'value' in read) void act.run(read.value)
               }}

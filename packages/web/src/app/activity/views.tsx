@@ -367,7 +367,7 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
             <caption>{t('stats.models')}</caption>
             <thead>
               <tr>
-                <th scope="col">{t('activity.kind.model')}</th>
+                <th scope="col">{t('stats.model')}</th>
                 <th scope="col">{t('stats.count')}</th>
                 <th scope="col">{t('stats.input')}</th>
                 <th scope="col">{t('stats.output')}</th>

@@ -142,7 +142,9 @@ function Conversation({ id }: { id: string }): ReactNode {
         attached={attached?.copies ?? noCopies}
         onDialog={setDialog}
         onEditLast={() => {
-          const last = entries.findLast(({ entry }) => entry.kind === 'message' && entry.by === 'person')
+          const last = entries.findLast(
+            ({ entry }) => entry.kind === 'message' && entry.by === 'person' && entry.attached === undefined,
+          )
           if (last !== undefined) void edit(last.place, textOf(blocksOf(last)))
         }}
       />

@@ -1,13 +1,13 @@
 import type { ConversationRow } from '@jackfield/host/client'
-import { Copy, Pencil } from 'lucide-react'
+import { Copy, FileText, Pencil } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { useHost } from '../data/host.tsx'
-import { useText } from '../i18n/i18n.ts'
+import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain, type Wire } from '../text/foreign-type.ts'
+import { Foreign, HostText } from '../text/foreign.tsx'
+import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Button } from '../ui/ui.tsx'
 import { Call, type CallRow, isToolUse } from './call.tsx'
@@ -18,7 +18,7 @@ const Markdown = loaded(() => import('../text/markdown.tsx'), Foreign)
 type Row = Wire<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
 
-/** Characters of a text of the person, such as an attached resource, before the person asks for all. */
+/** Characters of a text of the person or of an attached resource before the person asks for all. */
 const mostSaid = 600
 
 /** What calls of a message show besides the message. */
@@ -57,6 +57,18 @@ export const Entry = memo(
       )
     if (entry.kind !== 'message') return null
     const blocks = blocksOf(row)
+    if (entry.attached !== undefined)
+      return (
+        <article className={style.entry} data-by={entry.by} data-attached>
+          {author !== undefined && <h3 className={style.who}>{author}</h3>}
+          <AttachedEntry attached={entry.attached} by={entry.by}>
+            {blocks.map((block, n) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+              <Block key={n} block={block} by={entry.by} conversation={conversation} facts={facts} />
+            ))}
+          </AttachedEntry>
+        </article>
+      )
     return (
       <article className={style.entry} data-by={entry.by}>
         {author !== undefined && <h3 className={style.who}>{author}</h3>}
@@ -85,6 +97,48 @@ export const Entry = memo(
     )
   },
 )
+
+/** A resource that went to the model: what it is, how large, who attached it and why; its content opens. */
+function AttachedEntry({
+  attached: { server, uri, title, tokens, because },
+  by,
+  children,
+}: {
+  attached: NonNullable<Extract<EntryRow['entry'], { kind: 'message' }>['attached']>
+  by: 'person' | 'model' | 'host'
+  children: ReactNode
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  return (
+    <details className={style.attachment}>
+      <summary>
+        <FileText size={16} strokeWidth={1.5} aria-hidden="true" />
+        <span className={style.attachedTitle}>
+          <Foreign text={title} most={80} inline />
+        </span>
+        <small>
+          {server} · {t('library.tokens', { count: compact(tokens) })}
+        </small>
+        <small className={style.attachedWhy}>
+          {because === undefined ? (
+            t(by === 'host' ? 'chat.attachedByHost' : 'chat.attachedByYou')
+          ) : (
+            <>
+              {t('chat.attachedByHost')}: <HostText text={because} most={160} inline />
+            </>
+          )}
+        </small>
+      </summary>
+      <div className={style.attachedContent}>
+        <Link href={routes.resource.to(server, plainText(uri))}>
+          <Foreign text={uri} most={200} inline />
+        </Link>
+        {children}
+      </div>
+    </details>
+  )
+}
 
 function PersonActs({
   conversation,

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { readArguments } from '../questions/arguments.tsx'
+import type { ReportUnreadable } from '../questions/json-text.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { loaded } from '../ui/loaded.tsx'
@@ -38,10 +39,12 @@ export function Arguments({
   schema,
   text,
   onChange,
+  report,
 }: {
   schema: Schema
   text: string
   onChange: (text: string) => void
+  report: ReportUnreadable
 }): ReactNode {
   const t = useText()
   const read = readArguments(text)
@@ -74,6 +77,7 @@ export function Arguments({
           schema={schema}
           value={read.value}
           issues={wrong}
+          report={report}
           onChange={(value) => onChange(JSON.stringify(value, null, 2))}
         />
       ) : (

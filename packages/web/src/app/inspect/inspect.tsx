@@ -53,10 +53,7 @@ export default function Inspect(): ReactNode {
           </div>
           <nav className={style.kinds} aria-label={t('inspect.offers')}>
             {inspectKinds.map((one) => {
-              const isHere =
-                one === 'server'
-                  ? kind === 'server' || kind === undefined
-                  : kind !== undefined && one === kind
+              const isHere = one === (kind ?? listed)
               return (
                 <Link
                   key={one}
@@ -101,7 +98,7 @@ function Detail({
 }): ReactNode {
   const t = useText()
   if (kind === undefined || kind === 'server') return <ServerPage server={server} />
-  if (item === undefined) return <p className={style.nothing}>{t('inspect.choose')}</p>
+  if (item === undefined) return <p className={style.nothing}>{t(`inspect.choose.${kind}`)}</p>
   switch (kind) {
     case 'tools':
       return <ToolPage server={server} name={item} />

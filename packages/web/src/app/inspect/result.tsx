@@ -7,7 +7,9 @@ import { AppView } from '../apps/app-view.tsx'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ChangeTable } from '../questions/arguments.tsx'
+import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
+import { Author } from '../text/author.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { ExactJson, Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, wire } from '../text/foreign-type.ts'
@@ -359,15 +361,7 @@ function Why({
   const decision = run?.result?.call?.decision ?? own?.decision
   if (decision === undefined || row.state === 'running')
     return <p className={style.quiet}>{t('inspect.waiting')}</p>
-  const sentence = (rule: string): string =>
-    t('why.rule', {
-      kind: rule.startsWith('remembered:')
-        ? 'remembered'
-        : ['default', 'typed', 'label', 'quarantine', 'repeat'].includes(rule)
-          ? rule
-          : 'rule',
-      rule,
-    })
+  const sentence = (rule: string): string => t('why.rule', { kind: ruleKind(rule), rule })
   return (
     <div className={style.why}>
       <dl className={style.facts}>
@@ -378,7 +372,7 @@ function Why({
           {decision.author !== undefined && (
             <>
               {' · '}
-              <Foreign text={foreign(decision.author)} inline />
+              <Author text={foreign(decision.author)} />
             </>
           )}
           {decision.at !== undefined && ` · ${dateTime(decision.at)}`}
@@ -423,7 +417,7 @@ function Why({
             <Foreign text={foreign(rule.id)} inline />{' '}
             {rule.author !== undefined && (
               <span className={style.quiet}>
-                <Foreign text={foreign(rule.author)} inline />
+                <Author text={foreign(rule.author)} />
               </span>
             )}
           </summary>

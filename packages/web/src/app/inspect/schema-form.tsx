@@ -1,8 +1,9 @@
 import { makeVisible } from '@jackfield/host/browser'
 import type { Issue } from '@jackfield/sdk/schema'
 import { Plus, X } from 'lucide-react'
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useId } from 'react'
 import { useText } from '../i18n/i18n.ts'
+import { type ReportUnreadable, useJsonText } from '../questions/json-text.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { Button, Field, uiStyle } from '../ui/ui.tsx'
@@ -17,6 +18,7 @@ interface Common {
   readonly root: Schema
   readonly issues: readonly Issue[]
   readonly depth: number
+  readonly report: ReportUnreadable
 }
 
 /** A form of an object by its JSON Schema, nested objects and lists included. What it cannot show is edited as JSON. */
@@ -25,12 +27,14 @@ export function SchemaForm({
   value,
   issues,
   onChange,
+  report,
 }: {
   schema: Schema
   value: Readonly<Record<string, unknown>>
   /** What is wrong with the value, by place. */
   issues: readonly Issue[]
   onChange: (value: Record<string, unknown>) => void
+  report: ReportUnreadable
 }): ReactNode {
   return (
     <div className={style.form}>
@@ -39,7 +43,7 @@ export function SchemaForm({
         value={value}
         pointer=""
         onChange={onChange}
-        common={{ root: schema, issues, depth: 0 }}
+        common={{ root: schema, issues, depth: 0, report }}
       />
     </div>
   )
@@ -209,6 +213,7 @@ function Leaf({
   schema,
   isRequired,
   value,
+  pointer,
   common,
   onChange,
   label,
@@ -217,7 +222,6 @@ function Leaf({
 }: MemberProps & { label: ReactNode; hint: ReactNode; problem: ReactNode }): ReactNode {
   const t = useText()
   const view = viewOf(schema, common.root)
-  const [typed, setTyped] = useState<string>()
   const { choices, kind } = view
   const placeholder =
     view.fallback === undefined
@@ -270,27 +274,49 @@ function Leaf({
         )}
       </Field>
     )
-  const isNumber = kind === 'number' || kind === 'integer'
-  const text = typed ?? (value === undefined ? '' : JSON.stringify(value))
-  const read = parsed(text)
-  const isWrong = text !== '' && (read === undefined || (isNumber && typeof read.value !== 'number'))
+  return (
+    <JsonLeaf
+      {...shown}
+      field={pointer}
+      value={value}
+      isNumber={kind === 'number' || kind === 'integer'}
+      placeholder={placeholder}
+      report={common.report}
+      onChange={onChange}
+    />
+  )
+}
+
+/** A field whose text is JSON, or a number. */
+function JsonLeaf({
+  label,
+  hint,
+  problem,
+  placeholder,
+  ...field
+}: Parameters<typeof useJsonText>[0] & {
+  label: ReactNode
+  hint: ReactNode
+  problem: ReactNode
+  placeholder: string | undefined
+}): ReactNode {
+  const t = useText()
+  const { text, isUnreadable, onInput, onBlur } = useJsonText(field)
+  const { isNumber } = field
   const control = {
     autoComplete: 'off',
     spellCheck: false,
     placeholder,
     value: text,
-    onChange: ({ target }: { target: { value: string } }) => {
-      setTyped(target.value)
-      const next = parsed(target.value)
-      if (target.value === '') onChange(undefined)
-      else if (next !== undefined && (!isNumber || typeof next.value === 'number')) onChange(next.value)
-    },
-    onBlur: () => {
-      if (!isWrong) setTyped(undefined)
-    },
+    onChange: ({ target }: { target: { value: string } }) => onInput(target.value),
+    onBlur,
   }
   return (
-    <Field {...shown} problem={isWrong ? t(isNumber ? 'form.notNumber' : 'form.notJson') : shown.problem}>
+    <Field
+      label={label}
+      hint={hint}
+      problem={isUnreadable ? t(isNumber ? 'form.notNumber' : 'form.notJson') : problem}
+    >
       {(ids) =>
         isNumber ? (
           <input {...ids} {...control} className={`${uiStyle.input} ${uiStyle.mono}`} inputMode="decimal" />
@@ -309,12 +335,4 @@ function Leaf({
 
 function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
-}
-
-function parsed(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return undefined
-  }
 }

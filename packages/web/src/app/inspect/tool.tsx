@@ -4,7 +4,8 @@ import { BookOpen, Repeat2, ShieldAlert, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { readArguments } from '../questions/arguments.tsx'
+import { readArguments, Unreadable } from '../questions/arguments.tsx'
+import { useUnreadable } from '../questions/json-text.ts'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes, useAddress } from '../routes.ts'
 import { Foreign, HostText, JsonTree } from '../text/foreign.tsx'
@@ -104,11 +105,15 @@ function Tool({
   const [text, setText] = useState(() => JSON.stringify(first, null, 2))
   const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })
   const run = useRun(`${server}/tools/${name}`)
+  const [unreadable, report] = useUnreadable()
+  /** Counts how often the form was emptied, so that it is then built anew. */
+  const [cleared, setCleared] = useState(0)
   const read = readArguments(text)
   const meta = options.meta.trim() === '' ? undefined : readArguments(options.meta)
   const seconds = options.seconds.trim() === '' ? undefined : Number(options.seconds.replace(',', '.'))
   const isWrong =
     'problem' in read ||
+    unreadable.length > 0 ||
     (meta !== undefined && 'problem' in meta) ||
     (seconds !== undefined && !(seconds > 0 && seconds < 2_000_000))
   const level = logLevels.find((one) => one === options.level)
@@ -123,6 +128,10 @@ function Tool({
       ...(level !== undefined && { logLevel: level }),
     }
     run.start(request)
+  }
+  const clear = (): void => {
+    setText(JSON.stringify(defaultsOf(schema), null, 2))
+    setCleared(cleared + 1)
   }
   const faults = faultsOf(entry)
   const isFromLast = linked === undefined && last !== undefined
@@ -162,7 +171,7 @@ function Tool({
                   ? t('inspect.fromLink')
                   : t('inspect.fromLast', { age: age(Date.now() - Date.parse(last?.at ?? '')) })}
               </span>
-              <Button small look="quiet" onClick={() => setText(JSON.stringify(defaultsOf(schema), null, 2))}>
+              <Button small look="quiet" onClick={clear}>
                 {t('inspect.clear')}
               </Button>
             </div>
@@ -171,7 +180,8 @@ function Tool({
       }
       form={
         <>
-          <Arguments schema={schema} text={text} onChange={setText} />
+          <Arguments key={cleared} schema={schema} text={text} onChange={setText} report={report} />
+          <Unreadable fields={unreadable} />
           <Fold title={t('inspect.options')}>
             <div className={style.optionRow}>
               <Field

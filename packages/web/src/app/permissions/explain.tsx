@@ -1,6 +1,7 @@
 import { type ReactNode, useId, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { Author } from '../text/author.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -60,7 +61,7 @@ export function Explain(): ReactNode {
               />
             )}
           </Field>
-          <Field label={t('permissions.callers')}>
+          <Field label={t('permissions.calledBy')}>
             {(ids) => (
               <select
                 {...ids}
@@ -129,7 +130,7 @@ function Explanation({
           <>
             <dt>{t('permissions.author')}</dt>
             <dd>
-              <Foreign text={decision.author} most={200} inline />
+              <Author text={decision.author} />
             </dd>
           </>
         )}

@@ -5,6 +5,7 @@ import { ChangeReview, Place, useChange } from '../config/change.tsx'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { Author } from '../text/author.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -119,7 +120,7 @@ function Rules(): ReactNode {
                     </span>
                     <span className={style.placeCell}>
                       {place === undefined ? (
-                        <Foreign text={rule.author ?? foreign('')} most={120} inline />
+                        <Author text={rule.author ?? foreign('')} />
                       ) : (
                         <Place file={place.file} line={place.line} />
                       )}

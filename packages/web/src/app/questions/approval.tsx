@@ -1,17 +1,20 @@
 import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
-import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Author } from '../text/author.tsx'
 import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'
 import { changedPlaces, leavesOf } from '../text/pieces.ts'
 import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
-import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments } from './arguments.tsx'
+import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments, Unreadable } from './arguments.tsx'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
+import { useUnreadable } from './json-text.ts'
 import { lastCallOf } from './last-call.ts'
 import style from './questions.module.css'
+import { ruleKind } from './rule-kind.ts'
 
 type View = 'whole' | 'changed' | 'exact'
 type Panel = 'edit' | 'deny' | 'respond' | 'remember' | undefined
@@ -31,6 +34,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   const { tool } = plain<CatalogTool>(question.tool)
   const { decision, findings, labels, origin, problem, remember } = question
   const read = readArguments(edited)
+  const [unreadable, report] = useUnreadable()
   const isEdited = edited !== original
   const args = 'value' in read ? read.value : question.arguments
   const log = useRead('activity.list', { server: question.cause.server, kind: 'call', limit: 200 })
@@ -53,11 +57,11 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
       origin={origin !== undefined && <Foreign text={origin} most={200} inline />}
       facts={
         <span>
-          {rich(t, 'approval.rule', { rule: decision.rule })}
-          {decision.author !== undefined && (
+          {t('approval.rule', { kind: ruleKind(decision.rule), rule: decision.rule })}
+          {ruleKind(decision.rule) === 'rule' && decision.author !== undefined && (
             <>
               {' · '}
-              <Foreign text={decision.author} most={120} inline />
+              <Author text={decision.author} />
             </>
           )}
         </span>
@@ -104,7 +108,12 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
               {t('act.allowFor')}
             </Button>
           )}
-          <DecisionButton look="primary" isOff={'problem' in read} onDecide={() => allow()} data-act="allow">
+          <DecisionButton
+            look="primary"
+            isOff={'problem' in read || unreadable.length > 0}
+            onDecide={() => allow()}
+            data-act="allow"
+          >
             {t(unread ? 'act.allowUnread' : isEdited ? 'act.allowEdited' : 'act.allowOnce')} <Key>Ctrl ⏎</Key>
           </DecisionButton>
         </>
@@ -114,7 +123,13 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
           <div className={style.panel}>
             {panel === 'edit' && (
               <>
-                <ArgumentEditor schema={tool.inputSchema} text={edited} onChange={setEdited} />
+                <ArgumentEditor
+                  schema={tool.inputSchema}
+                  text={edited}
+                  onChange={setEdited}
+                  report={report}
+                />
+                <Unreadable fields={unreadable} />
                 {isEdited && (
                   <div className={style.row}>
                     <Button

@@ -1,10 +1,11 @@
 import { makeVisible } from '@jackfield/host/browser'
 import { type ReactNode, useId, useState } from 'react'
-import { useText } from '../i18n/i18n.ts'
+import { rich, useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, Value } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { leavesOf, type PlaceChange } from '../text/pieces.ts'
-import { Field, uiStyle, Views } from '../ui/ui.tsx'
+import { Field, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { type ReportUnreadable, useJsonText } from './json-text.ts'
 import style from './questions.module.css'
 
 /** Arguments by place, what acts on the world first. Long values scroll in their own row. */
@@ -105,10 +106,12 @@ export function ArgumentEditor({
   schema,
   text,
   onChange,
+  report,
 }: {
   schema: unknown
   text: string
   onChange: (text: string) => void
+  report: ReportUnreadable
 }): ReactNode {
   const t = useText()
   const properties = propertiesOf(schema)
@@ -137,6 +140,7 @@ export function ArgumentEditor({
               key={property.name}
               property={property}
               value={read.value[property.name]}
+              report={report}
               onChange={(value) => {
                 const { [property.name]: _, ...others } = read.value
                 onChange(
@@ -184,10 +188,12 @@ function PropertyField({
   property: { name, schema, required },
   value,
   onChange,
+  report,
 }: {
   property: Property
   value: unknown
   onChange: (value: unknown) => void
+  report: ReportUnreadable
 }): ReactNode {
   const t = useText()
   const { type, description, enum: choices } = schema
@@ -199,7 +205,7 @@ function PropertyField({
   )
   const hint =
     typeof description === 'string' ? <Foreign text={foreign(description)} most={400} /> : undefined
-  const [typed, setTyped] = useState<string>()
+  const isNumber = type === 'number' || type === 'integer'
   if (Array.isArray(choices) && choices.every((one) => typeof one === 'string'))
     return (
       <Field label={label} hint={hint}>
@@ -253,15 +259,42 @@ function PropertyField({
         )}
       </Field>
     )
-  const isNumber = type === 'number' || type === 'integer'
-  const text = typed ?? (value === undefined ? '' : JSON.stringify(value))
-  const parsed = parse(text)
-  const isWrong = text !== '' && (parsed === undefined || (isNumber && typeof parsed.value !== 'number'))
+  return (
+    <JsonValueField
+      {...{ label, hint, value, required, onChange, report }}
+      field={`/${name}`}
+      isNumber={isNumber}
+    />
+  )
+}
+
+/** A field whose text is JSON, or a number. */
+function JsonValueField({
+  label,
+  hint,
+  required,
+  field,
+  value,
+  isNumber,
+  onChange,
+  report,
+}: {
+  label: ReactNode
+  hint: ReactNode
+  required: boolean
+  field: string
+  value: unknown
+  isNumber: boolean
+  onChange: (value: unknown) => void
+  report: ReportUnreadable
+}): ReactNode {
+  const t = useText()
+  const { text, isUnreadable, onInput } = useJsonText({ field, value, isNumber, onChange, report })
   return (
     <Field
       label={label}
       hint={hint}
-      problem={isWrong ? t(isNumber ? 'form.notNumber' : 'form.notJson') : undefined}
+      problem={isUnreadable ? t(isNumber ? 'form.notNumber' : 'form.notJson') : undefined}
     >
       {(ids) => (
         <input
@@ -271,22 +304,21 @@ function PropertyField({
           autoComplete="off"
           inputMode={isNumber ? 'decimal' : undefined}
           value={text}
-          onChange={({ target }) => {
-            setTyped(target.value)
-            const next = parse(target.value)
-            if (target.value === '') onChange(undefined)
-            else if (next !== undefined && (!isNumber || typeof next.value === 'number')) onChange(next.value)
-          }}
+          onChange={({ target }) => onInput(target.value)}
         />
       )}
     </Field>
   )
 }
 
-function parse(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return undefined
-  }
+/** Which fields bar sending, since their text is no value of their kind. */
+export function Unreadable({ fields }: { fields: readonly string[] }): ReactNode {
+  const t = useText()
+  if (fields.length === 0) return null
+  const names = <Foreign text={foreign(fields.join(', '))} most={200} inline />
+  return (
+    <Note tone="warn" live>
+      {rich(t, 'editor.unreadable', { fields: names })}
+    </Note>
+  )
 }

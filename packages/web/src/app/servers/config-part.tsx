@@ -39,11 +39,9 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
           ))}
         </ol>
       ) : (
-        <ol className={style.argv}>
-          <li>
-            <Foreign text={row.origin} />
-          </li>
-        </ol>
+        <div className={style.command}>
+          <Foreign text={row.origin} />
+        </div>
       )}
       {others.length > 0 && (
         <ul className={style.items}>

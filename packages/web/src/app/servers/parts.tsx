@@ -22,6 +22,8 @@ export function TrustPart({ server }: { server: string }): ReactNode {
   if (trust === undefined) return null
   const listed = trust.items.filter((item) => item.listed)
   const pinned = listed.filter(({ state }) => state === 'pinned')
+  // Nothing is known of a server that never answered.
+  if (trust.items.length === 0 && trust.findings.length === 0) return null
   const out = trust.items.flatMap((item, at) => (item.state === 'pinned' ? [] : [{ item, at }]))
   return (
     <section className={style.part} aria-label={t('servers.trust')}>

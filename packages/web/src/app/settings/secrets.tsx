@@ -1,10 +1,14 @@
-import { type ReactNode, useCallback, useState } from 'react'
-import { useAct, useHost, useRead } from '../data/host.tsx'
-import { useText } from '../i18n/i18n.ts'
+import type { Fix, MissingInput } from '@jackfield/host/browser'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { Link } from 'wouter'
+import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { rich, useText } from '../i18n/i18n.ts'
+import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { Foreign, HostText } from '../text/foreign.tsx'
+import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
+import { StateLamp } from '../ui/state-lamp.tsx'
 import { Button, Field, uiStyle } from '../ui/ui.tsx'
 import style from './settings.module.css'
 
@@ -14,7 +18,8 @@ export function Secrets(): ReactNode {
   const { client, queries } = useHost()
   const data = useRead('secrets.list', {}).data
   const missing = useRead('secrets.missing', {}).data
-  const [edited, setEdited] = useState<string>()
+  const { query } = useAddress()
+  const [edited, setEdited] = useState(() => query.get('name') ?? undefined)
   const [removing, setRemoving] = useState<string>()
   const changed = useCallback(() => queries.invalidateQueries({ queryKey: ['secrets'] }), [queries])
   const remove = useAct(
@@ -27,27 +32,29 @@ export function Secrets(): ReactNode {
       [client, changed],
     ),
   )
+  const servers = useTopic('servers')
   const names = new Set(data?.secrets.map(({ name }) => plainText(name)))
-  const wanted = (missing ?? []).filter(({ secret }) => !names.has(plainText(secret)))
+  const wanted = missingOf(servers, missing ?? []).filter(({ name }) => !names.has(name))
   return (
     <>
       <p className={screen.muted}>
-        {t('settings.secretsMean')} {data !== undefined && <Foreign text={data.kind} inline />}
+        {t('settings.secretsMean')} {data !== undefined && <HostText text={data.kind} inline />}
       </p>
       {remove.error !== undefined && <ErrorNote error={remove.error} />}
       {data?.secrets.length === 0 && wanted.length === 0 && (
         <p className={screen.muted}>{t('settings.noSecrets')}</p>
       )}
       <ul className={screen.rows} aria-label={t('settings.secrets')}>
-        {wanted.map(({ server, secret, input }) => (
+        {wanted.map(({ name, usedBy, description }) => (
           <SecretRow
-            key={plainText(secret)}
-            name={plainText(secret)}
-            usedBy={[server]}
+            key={name}
+            name={name}
+            usedBy={usedBy}
+            servers={servers}
             note={t('secrets.missing')}
-            {...(input.description !== undefined && { description: plainText(input.description) })}
-            isEdited={edited === plainText(secret)}
-            onEdit={(isOpen) => setEdited(isOpen ? plainText(secret) : undefined)}
+            {...(description !== undefined && { description })}
+            isEdited={edited === name}
+            onEdit={(isOpen) => setEdited(isOpen ? name : undefined)}
             onSaved={changed}
           />
         ))}
@@ -56,6 +63,7 @@ export function Secrets(): ReactNode {
             key={plainText(name)}
             name={plainText(name)}
             usedBy={usedBy.map(plainText)}
+            servers={servers}
             isEdited={edited === plainText(name)}
             onEdit={(isOpen) => setEdited(isOpen ? plainText(name) : undefined)}
             onSaved={changed}
@@ -69,9 +77,38 @@ export function Secrets(): ReactNode {
   )
 }
 
+type Servers = ReturnType<typeof useTopic<'servers'>>
+
+/** The values that servers lack, by name: inputs of their files, and secrets for want of which they failed. */
+function missingOf(
+  servers: Servers,
+  inputs: Wire<readonly MissingInput[]>,
+): { name: string; usedBy: readonly string[]; description?: string }[] {
+  const needed = [...(servers ?? [])].flatMap(([server, { connection }]) =>
+    connection.state === 'failed'
+      ? plain<readonly Fix[]>(connection.fixes).flatMap((fix) =>
+          fix.action === 'set-secret' ? [{ name: fix.name, server, description: undefined }] : [],
+        )
+      : [],
+  )
+  const asked = inputs.map(({ server, secret, input: { description } }) => ({
+    ...{ name: plainText(secret), server },
+    description: description === undefined ? undefined : plainText(description),
+  }))
+  return [...Map.groupBy([...asked, ...needed], ({ name }) => name)].map(([name, uses]) => {
+    const description = uses.find((use) => use.description !== undefined)?.description
+    return {
+      name,
+      usedBy: [...new Set(uses.map(({ server }) => server))],
+      ...(description !== undefined && { description }),
+    }
+  })
+}
+
 function SecretRow({
   name,
   usedBy,
+  servers,
   note,
   description,
   isEdited,
@@ -82,6 +119,7 @@ function SecretRow({
 }: {
   name: string
   usedBy: readonly string[]
+  servers: Servers
   note?: string
   description?: string
   isEdited: boolean
@@ -91,6 +129,14 @@ function SecretRow({
   onRemove?: (isSure: boolean) => void
 }): ReactNode {
   const t = useText()
+  /** The servers that ran when the value was replaced here, and since when: they have the earlier one. */
+  const [before, setBefore] = useState<ReadonlyMap<string, number>>(new Map())
+  const running = usedBy.flatMap((server) => {
+    const connection = servers?.get(server)?.connection
+    const isUp = connection?.state === 'ready' || connection?.state === 'degraded'
+    return isUp ? [[server, connection.sinceMs] as const] : []
+  })
+  const outdated = running.flatMap(([server, sinceMs]) => (before.get(server) === sinceMs ? [server] : []))
   return (
     <li className={screen.row}>
       <span className={`${screen.grow} ${style.secret}`}>
@@ -99,7 +145,9 @@ function SecretRow({
         </span>
         <span className={screen.muted}>
           {note !== undefined && <strong>{note} </strong>}
-          {usedBy.length === 0 ? t('secrets.unused') : t('secrets.usedBy', { servers: usedBy.join(', ') })}
+          {usedBy.length === 0
+            ? t('secrets.unused')
+            : rich(t, 'secrets.usedBy', { servers: <Users names={usedBy} servers={servers} /> })}
           {description !== undefined && (
             <>
               {' · '}
@@ -124,12 +172,59 @@ function SecretRow({
             name={name}
             onDone={async () => {
               onEdit(false)
+              setBefore(new Map(running))
               await onSaved()
             }}
           />
         </div>
       )}
+      {outdated.length > 0 && (
+        <div className={`${style.whole} ${style.acts}`} role="status">
+          <span className={screen.muted}>{t('secrets.earlier')}</span>
+          {outdated.map((server) => (
+            <RestartButton key={server} server={server} />
+          ))}
+        </div>
+      )}
     </li>
+  )
+}
+
+/** The servers that use a secret, with their states. */
+function Users({ names, servers }: { names: readonly string[]; servers: Servers }): ReactNode {
+  return (
+    <span className={style.users}>
+      {names.map((name) => {
+        const state = servers?.get(name)?.connection.state
+        return (
+          <span key={name} className={style.user}>
+            <Link href={routes.server.to(name)}>
+              <bdi>{name}</bdi>
+            </Link>
+            {state !== undefined && <StateLamp state={state} />}
+          </span>
+        )
+      })}
+    </span>
+  )
+}
+
+function RestartButton({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const act = useAct(
+    useCallback(
+      () => client.call('runs.start', { request: { kind: 'reconnect', server } }),
+      [client, server],
+    ),
+  )
+  return (
+    <>
+      <Button small isOff={act.isRunning} onClick={() => act.run()} data-act="restart">
+        {t('secrets.restart', { server })}
+      </Button>
+      {act.error !== undefined && <ErrorNote error={act.error} />}
+    </>
   )
 }
 
@@ -138,6 +233,12 @@ function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<voi
   const t = useText()
   const { client } = useHost()
   const [value, setValue] = useState('')
+  const form = useRef<HTMLFormElement>(null)
+  const [isNamed] = useState(name !== '')
+  // The form of a known secret is opened to enter its value.
+  useEffect(() => {
+    if (isNamed) form.current?.querySelector('input')?.focus()
+  }, [isNamed])
   const save = useAct(
     useCallback(async () => {
       await client.call('secrets.set', { name, value })
@@ -147,6 +248,7 @@ function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<voi
   )
   return (
     <form
+      ref={form}
       className={style.inline}
       onSubmit={(event) => {
         event.preventDefault()

@@ -63,7 +63,7 @@ function placeOf(fix: Fix): string | undefined {
     case 'uninstall':
       return routes.setting.to('servers')
     case 'set-secret':
-      return routes.setting.to('secrets')
+      return routes.secret.to(fix.name)
     case 'open-folder':
     case 'include-folders':
       return routes.setting.to('folders')
