@@ -212,7 +212,10 @@ describe('install', () => {
     const other = createHash('sha256').update('other').digest('hex')
     const refused = await install({ fileSha256: other })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`the registry gives ${other}`) })
-    expect(await install({})).toMatchObject({ code: 2, stderr: expect.stringContaining('hash is missing') })
+    expect(await install({})).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the hash of its bundle is missing'),
+    })
     expect(await at.jackfield(['install', `${url}/packed.mcpb`, '--yes', '--no-start'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('a bundle without a known checksum'),

@@ -189,7 +189,7 @@ describe('a summary', () => {
   test('of an empty conversation is an error', async () => {
     const talk = createConversation({ host: fakeHost({}), model: scriptedModel() })
     await expect(talk.summarize()).rejects.toThrow('There are no messages')
-    expect(() => talk.compact(' ')).toThrow('needs words')
+    expect(() => talk.compact(' ')).toThrow('is empty')
   })
 })
 
