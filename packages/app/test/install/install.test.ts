@@ -85,7 +85,7 @@ describe('a server of the registry', () => {
     expect((await at.jackfield(['secret', 'list'])).stdout).not.toContain('weather.WEATHER_TOKEN')
     expect(await at.jackfield(['uninstall', 'weather'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('has no server "weather". It names none.'),
+      stderr: expect.stringContaining('has no server "weather". It has none.'),
     })
   })
 
