@@ -479,8 +479,9 @@ class LiveHost implements Host {
   }
 
   #definitionsOf(server: string): ServerDefinitions | undefined {
-    if (!this.#servers.has(server)) return undefined
-    const { identity, items } = this.trust.server(server)
+    const connection = this.#servers.get(server)
+    if (connection === undefined) return undefined
+    const { identity, items } = this.trust.states(connection)
     if (items.length === 0 || items.some(({ state }) => state === 'quarantined')) return undefined
     const pinned = items.filter(({ what, state }) => what === 'tool' && state === 'pinned')
     const tools = this.#catalog.tools().filter((entry) => entry.server === server)

@@ -66,16 +66,22 @@ export class ActiveRequests {
    * abandoned call may still run at the server. Otherwise the cause stays unknown.
    */
   find(server: string, asked: AskContext['cause'], within = true): RequestOrigin {
-    const open = [...(this.#open.get(server) ?? [])]
-    const given = asked?.params['arguments']
-    const exact = given === undefined ? undefined : open.find((request) => request.arguments === given)
+    const exact = this.#exact(server, asked?.params['arguments'])
     if (exact !== undefined) return originOf(exact)
+    const open = [...(this.#open.get(server) ?? [])]
     const possible = within && open.length > 0 ? [...open, ...this.#stillRunning(server)] : []
     const matching = asked === undefined ? possible : open.filter((request) => matches(request, asked))
     const request = matching.length === 1 ? matching[0] : undefined
     const cause = request ?? sameForAll(matching)
     if (cause === undefined) return { cause: { server, ...commonCause(matching) }, row: null }
     return { ...originOf(cause), row: request?.row ?? null }
+  }
+
+  /** The request with these arguments themselves, not with equal ones. */
+  #exact(server: string, args: unknown): ActiveRequest | undefined {
+    if (args === undefined) return undefined
+    for (const request of this.#open.get(server) ?? []) if (request.arguments === args) return request
+    return undefined
   }
 
   #stillRunning(server: string): ActiveRequest[] {

@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import type { Redaction } from '../servers/launch/launch.ts'
+import { linkSignals } from '../shared/signals.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
@@ -7,8 +8,6 @@ import type { HostEvent } from '../types/index.ts'
 export class Running {
   readonly #work = new Set<Promise<unknown>>()
   readonly #ended = new AbortController()
-  /** Those of work with a signal of its own. They cost a call less than listeners of the host's signal. */
-  readonly #stops = new Set<AbortController>()
 
   /** Aborted when the host closes. */
   get signal(): AbortSignal {
@@ -23,26 +22,14 @@ export class Running {
   /** Runs work that the host's close waits for. It receives a signal: the host's, combined with `signal`. */
   async track<T>(work: (until: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.refuseWhenClosed()
-    if (signal === undefined) return await this.#kept(work(this.signal))
-    const stop = new AbortController()
-    const abort = (): void => stop.abort(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort)
-    this.#stops.add(stop)
-    try {
-      return await this.#kept(work(stop.signal))
-    } finally {
-      this.#stops.delete(stop)
-      signal.removeEventListener('abort', abort)
-    }
-  }
-
-  async #kept<T>(running: Promise<T>): Promise<T> {
+    const linked = linkSignals(this.signal, signal)
+    const running = work(linked.signal)
     this.#work.add(running)
     try {
       return await running
     } finally {
       this.#work.delete(running)
+      linked.release()
     }
   }
 
@@ -54,7 +41,6 @@ export class Running {
 
   end(): void {
     this.#ended.abort(new McpError('CANCELLED', 'The host was closed'))
-    for (const stop of this.#stops) stop.abort(this.signal.reason)
   }
 
   /** Waits for all work to end, up to this time. */

@@ -168,6 +168,36 @@ describe('the store file', () => {
     two.close()
   })
 
+  it('of the current version is opened while another program writes to it', () => {
+    const file = join(folder, 'store.db')
+    const first = openStore(file)
+    const id = first.activity.begin(start)
+    first.close()
+    const raw = new DatabaseSync(file)
+    raw.exec('BEGIN IMMEDIATE')
+    const store = openStore(file)
+    expect(store.activity.list().map((row) => row.id)).toEqual([id])
+    raw.close()
+    store.close()
+  })
+
+  it('has the labels that a conversation saw in any program, each once', async () => {
+    const file = join(folder, 'store.db')
+    const [one, two] = [openStore(file), openStore(file)]
+    const seen = (label: string) => ({ label, server: 's' })
+    expect([one, two].map((store) => store.labels.of('c'))).toEqual([[], []])
+    for (let time = 0; time < 2; time++) one.labels.add('c', seen('private'))
+    expect(one.labels.of('c')).toEqual([seen('private')])
+    await new Promise(setImmediate)
+    two.labels.add('c', seen('mail'))
+    await new Promise(setImmediate)
+    for (const store of [one, two]) {
+      expect(store.labels.of('c')).toEqual([seen('mail'), seen('private')])
+      expect(store.labels.of('d')).toEqual([])
+      store.close()
+    }
+  })
+
   it('gets the rows of a program that was killed, once', () => {
     const file = join(folder, 'store.db')
     const killed = openStore(file)

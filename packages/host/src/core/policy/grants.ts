@@ -66,16 +66,13 @@ export function createGrants(
   const all = (): StoredGrant[] =>
     [...store.list(), ...passing.values()].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return {
-    find: ({ key, arguments: args, conversation, base, definitions }) =>
-      [
-        ...store.find(key),
-        ...[...passing.values()].filter(
-          (grant) =>
-            canonical(grant.key) === canonical(key) ||
-            (definitions !== undefined &&
-              canonical(grant.key) === canonical(readOnlyKey(key.identity, definitions))),
-        ),
-      ]
+    find({ key, arguments: args, conversation, base, definitions }) {
+      const readOnly = definitions === undefined ? undefined : readOnlyKey(key.identity, definitions)
+      const fitting = [...store.find(key)]
+      for (const grant of passing.values())
+        if (isSame(grant.key, key) || (readOnly !== undefined && isSame(grant.key, readOnly)))
+          fitting.push(grant)
+      return fitting
         .filter(({ scope, within }) => {
           if (scope === 'conversation') return within === (conversation ?? '')
           return scope === 'always' || within === workspace
@@ -83,7 +80,8 @@ export function createGrants(
         .filter((grant) =>
           testsHold(grant.arguments, args, grant.verdict === 'allow' ? 'every' : 'any', base),
         )
-        .map(shown),
+        .map(shown)
+    },
     add({ key: own, conversation, definitions }, verdict, remember, label) {
       const { scope, arguments: tests = [] } = remember
       const key =
@@ -120,6 +118,10 @@ const readOnlyTools = '*'
 /** A regular tool with this name has a definition fingerprint in its key, which never equals a server's. */
 function readOnlyKey(identity: string, definitions: string): GrantKey {
   return { identity, tool: readOnlyTools, definition: `server:${definitions}` }
+}
+
+function isSame(one: GrantKey, other: GrantKey): boolean {
+  return one.identity === other.identity && one.tool === other.tool && one.definition === other.definition
 }
 
 function idOf({ key, scope, within, arguments: tests }: StoredGrant): string {

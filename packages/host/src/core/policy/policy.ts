@@ -123,8 +123,9 @@ export function createPolicy(options: {
     decide(subject, typed = false) {
       const flowing = labels.flowing(subject.conversation, subject.server)
       const matched = about('call', ruleSubject(subject, flowing))
-      const definitions = definitionsFor(subject)
-      const fitting = grants.find(grantSubject(subject, definitions))
+      // Few calls need the definitions, which takes longer than all the rest.
+      const covering = grants.coversReadOnly(subject.identity) ? definitionsFor(subject) : undefined
+      const fitting = grants.find(grantSubject(subject, covering))
       const holdBack =
         subject.tool.annotations?.openWorldHint !== false &&
         flowing.some((label) => !isSettled(label, matched))
@@ -137,7 +138,7 @@ export function createPolicy(options: {
         labels: flowing,
         readOnlyTools:
           remember.includes('conversation') && subject.conversation !== undefined
-            ? (definitions?.readOnlyTools ?? [])
+            ? (definitionsFor(subject)?.readOnlyTools ?? [])
             : [],
       })
       if (decision.verdict === 'deny') return ruling(decision)
@@ -243,6 +244,7 @@ export function createLabels(table: LabelTable): Labels {
     },
     flowing(conversation, server) {
       const seen = conversation === undefined ? outside : table.of(conversation)
+      if (seen.length === 0) return []
       return [...new Set(seen.filter((one) => one.server !== server).map(({ label }) => label))].sort()
     },
   }

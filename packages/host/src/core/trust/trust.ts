@@ -7,7 +7,14 @@ import type { ServerConnection } from '../../servers/connections/connection.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { DefinitionChange, HostEvent, ServerTrust, TrustItem, TrustService } from '../../types/index.ts'
+import type {
+  DefinitionChange,
+  HostEvent,
+  ServerTrust,
+  TrustedItem,
+  TrustItem,
+  TrustService,
+} from '../../types/index.ts'
 import type { QuestionQueue } from '../inbox/question-queue.ts'
 import { ChangeReview, changesOf, listed, stateOf } from './changes.ts'
 import {
@@ -195,6 +202,13 @@ export class Trust implements TrustService {
     ]
   }
 
+  /** What a call needs of `server`, without the search for changes and attacks, which takes milliseconds. */
+  states(connection: ServerConnection): { identity: string; items: ItemState[] } {
+    const identity = this.#identity(connection)
+    const items = [...this.#ledger.rows(identity).values()].toSorted(inOrder).map(stateItem)
+    return this.#deps.redactor.value({ identity, items })
+  }
+
   server(given: string): ServerTrust {
     const { name: server, identity, configured, since } = this.#find(given)
     const rows = this.#ledger.rows(identity)
@@ -207,13 +221,9 @@ export class Trust implements TrustService {
       ...(since !== undefined && { since }),
       findings: configured ? serverFindings(server, this.#deps.servers().keys()) : [],
       items: [...rows.values()].toSorted(inOrder).map((row) => {
-        const { what, name, agreed, seen, listed } = row
-        const state = stateOf(row)
+        const { what, name, seen, listed } = row
         return {
-          what,
-          name,
-          state,
-          since: (state === 'pinned' ? agreed : seen)?.at ?? seen.at,
+          ...stateItem(row),
           listed,
           changes: changesOf(row, rows.values()),
           findings: scanDefinition({ what, name, ...seen }, neighbours),
@@ -436,6 +446,14 @@ export class Trust implements TrustService {
 }
 
 const order: readonly Part[] = ['instructions', 'tool', 'prompt', 'template', 'resource']
+
+type ItemState = Pick<TrustedItem, 'what' | 'name' | 'state' | 'since'>
+
+function stateItem(row: TrustRow): ItemState {
+  const { what, name, agreed, seen } = row
+  const state = stateOf(row)
+  return { what, name, state, since: (state === 'pinned' ? agreed : seen)?.at ?? seen.at }
+}
 
 function inOrder(one: TrustRow, other: TrustRow): number {
   return order.indexOf(one.what) - order.indexOf(other.what) || (one.name < other.name ? -1 : 1)

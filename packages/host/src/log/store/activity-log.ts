@@ -439,9 +439,12 @@ export function createRecorder(
     open: (start) => opened(begin(start)),
     async openSoon(start) {
       const row = whole(start)
-      const id = await log.beginSoon(row).catch((error: unknown) => {
+      let id: number
+      try {
+        id = await log.beginSoon(row)
+      } catch (error) {
         throw cannotRecord(row.summary, error)
-      })
+      }
       return opened(id)
     },
     note(start, outcome, durationMs = null) {

@@ -108,22 +108,42 @@ export interface SeenLabel {
 /** The labels of data that each conversation saw, so that a resumed one still has them. */
 export interface LabelTable {
   add(conversation: string, seen: SeenLabel): void
-  of(conversation: string): SeenLabel[]
+  of(conversation: string): readonly SeenLabel[]
 }
 
-export function createLabelTable(database: DatabaseSync): LabelTable {
+/** Conversations whose labels are cached. */
+const maxCached = 256
+
+/** `version` changes when another program wrote to the store. */
+export function createLabelTable(database: DatabaseSync, version: () => number): LabelTable {
   const add = database.prepare(
     'INSERT INTO labels_seen (conversation, label, server) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
-  const of = database.prepare(
+  const select = database.prepare(
     'SELECT label, server FROM labels_seen WHERE conversation = ? ORDER BY label, server',
   )
+  /** The labels of each conversation, cached until the next write: every call asks for them. */
+  const known = new Map<string, SeenLabel[]>()
+  let knownVersion: number | undefined
+  const of = (conversation: string): SeenLabel[] => {
+    const now = version()
+    if (now !== knownVersion || known.size >= maxCached) known.clear()
+    knownVersion = now
+    const cached = known.get(conversation)
+    if (cached !== undefined) return cached
+    const seen = select
+      .all(conversation)
+      .map((row) => ({ label: String(row['label']), server: String(row['server']) }))
+    known.set(conversation, seen)
+    return seen
+  }
   return {
     add(conversation, { label, server }) {
+      if (of(conversation).some((seen) => seen.label === label && seen.server === server)) return
+      known.delete(conversation)
       add.run(conversation, label, server)
     },
-    of: (conversation) =>
-      of.all(conversation).map((row) => ({ label: String(row['label']), server: String(row['server']) })),
+    of,
   }
 }
 

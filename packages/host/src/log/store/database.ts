@@ -198,7 +198,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** A number that changes when another connection wrote to the store. It is read once per turn of the event loop. */
+/** A number that changes when another connection wrote to the store. It is read once per synchronous run. */
 export function createStoreVersion(database: DatabaseSync): () => number {
   const read = database.prepare('PRAGMA data_version')
   let version: number | undefined
@@ -208,7 +208,7 @@ export function createStoreVersion(database: DatabaseSync): () => number {
   return () => {
     if (version === undefined) {
       version = Number(read.get()?.['data_version'])
-      setImmediate(forget)
+      queueMicrotask(forget)
     }
     return version
   }
@@ -283,25 +283,23 @@ function restrictToOwner(file: string): void {
  * made.
  */
 function readRoots(database: DatabaseSync): void {
-  const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`
   // Without those of a full-text index, whose module SQLite may lack.
-  const tables = database
-    .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
+  const tables = "pragma_table_list t WHERE t.schema = 'main' AND t.type = 'table'"
+  const roots = database
+    .prepare(
+      `SELECT t.name AS tab, NULL AS ind, NULL AS col FROM ${tables}
+       UNION ALL SELECT t.name, i.name, c.name FROM pragma_index_list(t.name) i, pragma_index_info(i.name) c, ${tables}
+         AND i.partial = 0 AND c.seqno = 0 AND c.name IS NOT NULL`,
+    )
     .all()
-  for (const { name } of tables) {
-    database.prepare(`SELECT 1 FROM ${quoted(name)} NOT INDEXED LIMIT 1`).get()
-    for (const index of database.prepare(`PRAGMA index_list(${quoted(name)})`).all()) {
-      if (index['partial'] !== 0) continue
-      const [first] = database.prepare(`PRAGMA index_info(${quoted(index['name'])})`).all()
-      if (typeof first?.['name'] !== 'string') continue
-      const column = quoted(first['name'])
-      database
-        .prepare(
-          `SELECT ${column} FROM ${quoted(name)} INDEXED BY ${quoted(index['name'])} ORDER BY ${column} LIMIT 1`,
-        )
-        .get()
-    }
-  }
+  const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`
+  const reads = roots.map(({ tab, ind, col }) =>
+    ind === null
+      ? `(SELECT 1 FROM ${quoted(tab)} NOT INDEXED LIMIT 1)`
+      : `(SELECT ${quoted(col)} FROM ${quoted(tab)} INDEXED BY ${quoted(ind)} ORDER BY ${quoted(col)} LIMIT 1)`,
+  )
+  // One statement: preparing one for each root would take most of the time.
+  database.prepare(`SELECT ${reads.join(', ')}`).get()
 }
 
 /** Returns whether the store is new: it had no schema before. */

@@ -124,8 +124,8 @@ export class LogWriter {
   }
 
   /** Resolves when the rows added in this turn are written, with one write for all of them. Rejects as `write` throws. */
-  async written(): Promise<void> {
-    await this.#unwritten?.done.promise
+  written(): Promise<void> {
+    return this.#unwritten?.done.promise ?? Promise.resolve()
   }
 
   #writeAll(): void {

@@ -95,7 +95,7 @@ export function openStore(file: string, log: LogSettings = {}): Store {
     activity: createActivityLog(database, writer),
     apps: createAppTable(database),
     grants: createGrantTable(database, version),
-    labels: createLabelTable(database),
+    labels: createLabelTable(database, version),
     sampling: createSamplingTable(database),
     inbox: createInboxTable(database, writer, version),
     suspendedCalls: createSuspendedCallTable(database, writer),
