@@ -8,7 +8,7 @@ import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { type Ended, everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
 import { serveEverything } from './served-everything.ts'
 
-const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const asking = programFile(new URL('./asking-server.ts', import.meta.url))
 
 /** A server that lists a tool, and answers neither calls nor requests for prompts. */
@@ -218,7 +218,7 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
     const cwd = folder({})
     const says = join(cwd, 'says.json')
     const env = { SAYS: says, LOG: join(cwd, 'log') }
-    const shop = { command: process.execPath, args: [saying], env }
+    const shop = { command: process.execPath, args: [definitionServer], env }
     writeFileSync(join(cwd, 'c.json'), JSON.stringify({ mcpServers: { shop } }))
     const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: 'object' } })
     const use = ['--config', 'c.json', '--store', join(cwd, 's.db')]

@@ -11,7 +11,7 @@ import { serveEverything } from './served-everything.ts'
 async function shown(...words: string[]): Promise<string> {
   const run = inProcess(words, { home: tempFolder(), piped: true })
   expect({ words, code: await run.ended }).toEqual({ words, code: 0 })
-  return run.said()
+  return run.output()
 }
 
 const commandsIn = (help: string): string[] =>
@@ -75,7 +75,7 @@ test('examples without network, terminal or id run', { timeout: 240_000 }, async
   for (const line of Object.values(examples).flatMap(({ runnable }) => runnable)) {
     const run = inProcess(wordsOf(line), { home: folder, piped: true })
     const code = await run.ended
-    if (code !== 0) failed.push({ line, code, said: run.said() })
+    if (code !== 0) failed.push({ line, code, output: run.output() })
   }
   expect(failed).toEqual([])
 })

@@ -73,7 +73,7 @@ export interface Running {
   child: ChildProcess
   ended: Promise<Ended>
   /** What stdout and stderr hold by now. */
-  said(): string
+  output(): string
   /** Resolves when stdout or stderr holds the text. */
   says(text: string): Promise<void>
 }
@@ -139,7 +139,7 @@ export function begin(args: string[], options: ProcessOptions = {}): Running {
   return {
     child,
     ended,
-    said: () => stdout + stderr,
+    output: () => stdout + stderr,
     says: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

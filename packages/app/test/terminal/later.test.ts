@@ -160,7 +160,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     await first.says('--cancel')
     first.child.kill('SIGKILL')
     await first.ended
-    const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.said()) ?? []
+    const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.output()) ?? []
     const second = open('respond', id, '--store', store, ...shop)
     await second.until('was restarted since it asked. If it rejects the answer')
     await second.until('Refund it?')
