@@ -95,7 +95,7 @@ export async function readTarget(
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
   const { name, tool } = await splitName(given, options, io)
-  const target = await configured(tool === undefined ? serverIn(name) : name, name, options, io)
+  const target = await configured({ name, given, isSplit: tool !== undefined }, options, io)
   return { target, rest: tool === undefined ? rest : [tool, ...rest] }
 }
 
@@ -194,9 +194,26 @@ export function problemLine({ file, line, path, message }: LayeredConfig['proble
   return oneLine(`${at}: ${path === '' ? '' : `${path} `}${message}`)
 }
 
-/** `missing`: what the error calls the server when the name is unknown. */
-async function configured(missing: string, name: string, options: TargetOptions, io: Io): Promise<Target> {
+/** What is wrong with a word that looks like an address; undefined for a name. */
+function addressProblem(given: string): string | undefined {
+  const scheme = /^([a-z][\w+.-]*):\/\//i.exec(given)?.[1]
+  if (scheme !== undefined)
+    return `The scheme "${oneLine(scheme)}" of ${oneLine(given)} is not supported. Servers are reached over http:// or https://.`
+  const [, host] = /^(\[[\da-f:]+\]|[\w.-]+)(?::\d+(?:\/\S*)?|\/\S*)$/i.exec(given) ?? []
+  if (host === undefined || URL.parse(`http://${given}`) === null) return undefined
+  const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/i.test(host)
+  return `"${oneLine(given)}" has no scheme. Write ${isLocal ? 'http' : 'https'}://${oneLine(given)}`
+}
+
+/** `given`: the typed word; `isSplit`: it was `server.tool`, and a server has that name. */
+async function configured(
+  { name, given, isSplit }: { name: string; given: string; isSplit: boolean },
+  options: TargetOptions,
+  io: Io,
+): Promise<Target> {
   const config = await readLayers(options, io)
+  const address = Object.hasOwn(config.servers, name) ? undefined : addressProblem(given)
+  if (address !== undefined) throw usageError(address)
   if (config.files.length === 0) {
     throw usageError(
       `"${name}" is not a URL, and there is no config file that could name a server. Write .mcp.json, use --config FILE, or give a command after --.\n${serverHints}`,
@@ -216,7 +233,9 @@ async function configured(missing: string, name: string, options: TargetOptions,
   if (broken !== undefined) throw usageError(problemLine(broken))
   const known = Object.keys(config.servers)
   const has = known.length === 0 ? 'It names none.' : `It names: ${known.join(', ')}.`
-  throw usageError(`${config.files.map(({ file }) => file).join(', ')} has no server "${missing}". ${has}`)
+  throw usageError(
+    `${config.files.map(({ file }) => file).join(', ')} has no server "${isSplit ? name : serverIn(name)}". ${has}`,
+  )
 }
 
 function urlTarget(text: string, headers: string[]): Target {

@@ -12,7 +12,7 @@ import { argumentsFrom } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
-import { type ConfigChoice, readLayers } from '../cli/target.ts'
+import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
 import { storeHost } from '../daemon/service.ts'
 import { ago } from '../output/ago.ts'
 import { aboutGrant, aboutRule, verdictText } from '../output/rules.ts'
@@ -30,12 +30,17 @@ export interface PolicyOptions extends ConfigChoice {
 export async function rules(options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
   const config = await readLayers(options, io)
   const defaultVerdict = config.defaultVerdict ?? 'ask'
+  const isAboutPolicy = ({ path }: { path: string }): boolean =>
+    /^jackfield\.(?:rules|defaultVerdict)\b/.test(path)
+  // A file that could not be read may have rules too.
+  for (const problem of config.problems)
+    if (problem.path === '' || isAboutPolicy(problem)) output.note(`! ${problemLine(problem)}`)
   output.result({ rules: config.rules, defaultVerdict }, () => {
     const { palette, columns } = output
     const count = `${config.rules.length} ${config.rules.length === 1 ? 'rule' : 'rules'}`
     const rest = `Calls that match no rule: ${verdictText(defaultVerdict)}.`
     if (config.rules.length === 0) {
-      return `There are no rules. ${rest} Write rules under "jackfield" in the config: { "verdict": "allow", "tool": "read_*" }.`
+      return `There are no rules. ${rest} Write rules into your own configuration, ~/.config/jackfield/config.json:\n  "jackfield": { "rules": [{ "verdict": "allow", "tool": "read_*" }] }`
     }
     const rows = config.rules.map((rule) => [
       oneLine(rule.id),

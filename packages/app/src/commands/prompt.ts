@@ -29,6 +29,15 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
   const missing = (entry.prompt.arguments ?? []).filter(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),
   )
+  const declared = (entry.prompt.arguments ?? []).map((argument) => argument.name)
+  const unknown = Object.keys(args).filter((key) => !declared.includes(key))
+  if (unknown.length > 0) {
+    const has =
+      declared.length === 0 ? 'It has none' : `It has: ${declared.map((key) => oneLine(key)).join(', ')}`
+    throw usageError(
+      `${oneLine(name)} has no argument ${unknown.map((key) => `"${oneLine(key)}"`).join(', ')}. ${has}.`,
+    )
+  }
   if (missing.length > 0) {
     const lines = missing.map(
       (argument) =>

@@ -162,6 +162,11 @@ describe.concurrent('reading, prompts and completion', () => {
     expect(stdout).toBe("user: What's weather in Oslo?\n")
     const missing = await run(onServed('prompt', 'args-prompt'))
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('Missing argument:\n  city') })
+    const unknown = await run(onServed('prompt', 'args-prompt', 'cty=Oslo'))
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no argument "cty".*It has: city/),
+    })
   })
 
   test('completion uses the arguments given before, for prompts and templates', async () => {

@@ -229,6 +229,12 @@ test('server.tool resolves to a server with that prefix only if it is unambiguou
   const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
   const none = await run(['call', 'nosuch.echo', 'hi', ...config])
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('has no server "nosuch".') })
+  const local = await run(['tools', '127.0.0.1:3000/mcp', ...config])
+  expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining('Write http://127.0.0.1:3000/mcp') })
+  const remote = await run(['tools', 'example.com/mcp'])
+  expect(remote).toMatchObject({ code: 2, stderr: expect.stringContaining('Write https://example.com/mcp') })
+  const files = await run(['tools', 'ftp://example.com/mcp', ...config])
+  expect(files).toMatchObject({ code: 2, stderr: expect.stringContaining('The scheme "ftp"') })
   const encoded = await run(['call', 'everything.echo', 'aGVsbG8=', ...config])
   expect(encoded).toMatchObject({ code: 0, stdout: 'Echo: aGVsbG8=\n' })
   expect((await run(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')

@@ -39,6 +39,20 @@ test('the rules are shown with their sources', async () => {
   expect(stdout).toContain('3 rules; deny before ask before allow. Calls that match no rule: ? ask.')
   const bare = await run(['policy', '--config', jsonFile({ mcpServers: {} })])
   expect(bare.stdout).toContain('There are no rules.')
+  const [, advice = ''] = /\n {2}("jackfield": .*)/.exec(bare.stdout) ?? []
+  const written = await run(['policy', '--config', jsonFile(JSON.parse(`{ "mcpServers": {}, ${advice} }`))])
+  expect(written).toMatchObject({ stdout: expect.stringContaining('✓ allow'), stderr: '' })
+})
+
+test('a rule of the working folder that allows calls is reported as one without effect', async () => {
+  const cwd = tempFolder()
+  const rules = [{ verdict: 'allow', tool: 'read_*' }]
+  writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: {}, jackfield: { rules } }))
+  const { stdout, stderr } = await run(['policy'], { cwd })
+  expect(stdout).toContain('There are no rules.')
+  expect(stderr).toMatch(
+    /jackfield\.rules a rule that allows calls in a file of the working folder has no effect/,
+  )
 })
 
 test('a decision is explained, and nothing is called', async () => {
