@@ -16,12 +16,16 @@ export function addDaemonCommands(
     .description('Show or stop the host process that runs servers for the commands of a folder')
   const status = daemon
     .command('status', { isDefault: true })
-    .description('Show the host process of this folder')
+    .description(
+      'Show the host processes of this folder; with options such as --config, the one with these options',
+    )
     .option('--all', 'the host processes of all folders')
   refuseUnknownWords(daemon, status)
   const stop = daemon
     .command('stop')
-    .description('Stop the host process of this folder')
+    .description(
+      'Stop the host processes of this folder; with options such as --config, the one with these options',
+    )
     .option('--all', 'the host processes of all folders')
     .option('--now', 'without waiting for running calls')
   for (const [command, work] of [

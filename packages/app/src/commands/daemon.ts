@@ -4,7 +4,7 @@ import type { HostStatus } from '@jackfield/host/client'
 import { ExitCode } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { dataFolder } from '../cli/store.ts'
-import { type DaemonAddress, daemonAddress, type HostChoice } from '../daemon/address.ts'
+import { type DaemonAddress, daemonAddress, type HostChoice, readRecord } from '../daemon/address.ts'
 import { withRunningHost } from '../daemon/attach.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -19,16 +19,16 @@ export interface DaemonOptions extends HostChoice {
   now?: boolean
 }
 
-/** `jackfield daemon status`: shows the host process of this folder, or all of them. */
+/** `jackfield daemon status`: shows the host processes of this folder, or all of them. */
 export async function daemonStatus(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
   const running: HostStatus[] = []
-  for (const address of addresses(options, io)) {
+  for (const address of chosenAddresses(options, io)) {
     const status = await withRunningHost(address, clientName, (call) => call('host.status', {}))
     if (status !== undefined) running.push(status)
   }
   output.result({ hosts: running }, () => {
     if (running.length === 0)
-      return `No host process runs${options.all === true ? '' : ' for this folder'}. The first command that needs a server starts one.`
+      return `No host process runs${options.all === true ? '' : ` for this folder${withThese(options)}`}. The first command that needs a server starts one.`
     const rows = running.map(({ pid, workspace, since, clients, servers, runs, openQuestions }) => [
       `${pid}`,
       oneLine(workspace ?? ''),
@@ -43,11 +43,11 @@ export async function daemonStatus(options: DaemonOptions, io: Io, output: Outpu
   return ExitCode.done
 }
 
-/** `jackfield daemon stop`: stops the host process of this folder, or all of them, when they are idle. */
+/** `jackfield daemon stop`: stops the host processes of this folder, or all of them, when they are idle. */
 export async function daemonStop(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
   const stopped: number[] = []
   const busy: number[] = []
-  for (const address of addresses(options, io)) {
+  for (const address of chosenAddresses(options, io)) {
     const done = await withRunningHost(address, clientName, async (call) => {
       const { pid, runs } = await call('host.status', {})
       const ended = options.now === true || runs === 0
@@ -57,7 +57,7 @@ export async function daemonStop(options: DaemonOptions, io: Io, output: Output)
     if (done !== undefined) (done.ended ? stopped : busy).push(done.pid)
   }
   output.result({ stopped, busy }, () => {
-    if (stopped.length + busy.length === 0) return 'No host process was running.'
+    if (stopped.length + busy.length === 0) return `No host process was running${withThese(options)}.`
     return [
       ...stopped.map((pid) => `The host process ${pid} ends.`),
       ...busy.map(
@@ -68,14 +68,28 @@ export async function daemonStop(options: DaemonOptions, io: Io, output: Output)
   return ExitCode.done
 }
 
-function addresses(options: DaemonOptions, io: Io): DaemonAddress[] {
+/** The options that select one host process of the folder: each set of them has its own. */
+function isSelective({ store, config, profile, discover, startWhatThisFolderNames }: HostChoice): boolean {
+  return [store, config, profile, discover, startWhatThisFolderNames].some((option) => option !== undefined)
+}
+
+function withThese(options: DaemonOptions): string {
+  return options.all !== true && isSelective(options) ? ' with these options' : ''
+}
+
+/**
+ * The host process that the options select; without options, every one of this folder, whatever options it was started with.
+ * With `all`, those of every folder.
+ */
+function chosenAddresses(options: DaemonOptions, io: Io): DaemonAddress[] {
   const own = daemonAddress(options, io)
-  if (options.all !== true) return [own]
+  if (options.all !== true && isSelective(options)) return [own]
   const folder = join(dataFolder(io), 'hosts')
-  return readdirSync(folder).flatMap((name) => {
+  const known = readdirSync(folder).flatMap((name) => {
     const [, key] = /^([0-9a-f]{16})\.json$/.exec(name) ?? []
     if (key === undefined) return []
     const at = (path: string): string => path.replaceAll(own.key, key)
     return [{ key, socket: at(own.socket), file: at(own.file), lock: at(own.lock), log: at(own.log) }]
   })
+  return options.all === true ? known : known.filter((address) => readRecord(address)?.workspace === io.cwd)
 }

@@ -94,7 +94,12 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     expect((await run(...tools)).stdout).toBe(first.stdout)
     expect(await hosts()).toEqual([pid])
     if (onLinux) expect(childrenOf(pid ?? 0)).toEqual(children)
-    expect((await run('daemon', 'stop', mine)).stdout).toContain(`The host process ${pid} ends.`)
+    expect((await run('daemon', 'stop', '--discover')).stdout).toBe(
+      'No host process was running with these options.\n',
+    )
+    // It was started with an option, and without options it is still the one of this folder.
+    expect((await run('daemon', 'status')).stdout).toMatch(new RegExp(`^${pid} `, 'm'))
+    expect((await run('daemon', 'stop')).stdout).toContain(`The host process ${pid} ends.`)
     await until(() => !isRunning(pid ?? 0), 'the end of the host process')
     await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
   })
