@@ -60,6 +60,8 @@ export interface Session extends AsyncDisposable {
   readonly client: HostClient
   /** The host's name for the server. */
   readonly server: string
+  /** It is a program that this command or the host process started, not a URL. */
+  readonly isProgram: boolean
   readonly catalog: Catalog
   readonly trust: ServerTrust
   /** The user at the terminal, if questions are asked there. */
@@ -215,6 +217,7 @@ async function connected(
     return {
       client,
       server: name,
+      isProgram: 'command' in target.server,
       catalog,
       trust,
       person,

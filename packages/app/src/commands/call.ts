@@ -90,7 +90,10 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     })
     .finally(() => io.signal.removeEventListener('abort', closeHost))
   if (suspended === true)
-    throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
+    throw new CliError(
+      ExitCode.interrupted,
+      `Interrupted. The question stays in the inbox.${endedServer(session.server, session.isProgram)}`,
+    )
   if (io.signal.aborted && park !== undefined && error !== undefined)
     throw new CliError(
       ExitCode.interrupted,
@@ -115,6 +118,12 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (options.saveMedia !== undefined)
     await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)
   return result.isError === true ? ExitCode.toolError : ExitCode.done
+}
+
+/** A stdio server ends with this command, so its call may be impossible to continue. */
+function endedServer(server: string, isProgram: boolean): string {
+  if (!isProgram) return ''
+  return ` ${oneLine(server)} ended with this command: unless it keeps the keys of its states ("keys"), it rejects a later answer, and the call has to be made again.`
 }
 
 const askable: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import {
   type BrokeredCall,
+  type Failure,
   type Host,
   type HostAnswers,
   type HostQuestion,
@@ -66,7 +67,7 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
 }
 
 /**
- * Warns before a form is filled in that its server may reject the answer: a stdio server ended with the program that asked, and
+ * Warns before an answer is sent that its server may reject it: a stdio server ended with the program that asked, and
  * accepts the answer only if it kept the key of its sealed states.
  */
 function noteRestart({ question }: InboxItem, { server }: Target, output: Output): void {
@@ -75,7 +76,7 @@ function noteRestart({ question }: InboxItem, { server }: Target, output: Output
   const { server: name, tool } = question.cause
   const call = tool === undefined ? 'the call' : `the call of ${oneLine(tool)}`
   output.note(
-    `! ${oneLine(name)} was restarted since it asked. If it rejects the answer, ${call} can be repeated with the values you enter here.`,
+    `! ${oneLine(name)} was restarted since it asked. If it rejects the answer, ${call} can be repeated with the values of this answer.`,
   )
 }
 
@@ -103,8 +104,7 @@ async function continueCall(
     if (item.state === 'open') {
       const refusal = host.inbox.refusal(item.id)
       if (refusal !== undefined) throw new CliError(ExitCode.toolError, refusal)
-      if (person !== undefined && answerFrom(item.question, options) === undefined)
-        noteRestart(item, target, output)
+      noteRestart(item, target, output)
       const answer = await answerTo(item.question, context)
       // The user saw the question and deferred it again.
       if (answer === undefined) return ExitCode.done
@@ -114,7 +114,8 @@ async function continueCall(
     if (call !== undefined) {
       const done = await call
       const isLost = host.inbox.get(item.id)?.state === 'lost'
-      return finished(isLost ? withCommand(done, item, context) : done, context)
+      if (isLost && done.error !== undefined) throw rejected(done.error, item, context)
+      return finished(done, context)
     }
     const cause = JSON.stringify(item.question.cause)
     const rest = host.inbox.list().filter(({ question }) => JSON.stringify(question.cause) === cause)
@@ -135,15 +136,13 @@ function withoutApproval({ show: { approval: _, ...show }, ...surface }: Surface
   return { ...surface, show }
 }
 
-/** A failed call with the command that repeats it. */
-function withCommand(
-  done: BrokeredCall,
+/** The error for an answer that the server no longer accepts, with the command that makes the call again. */
+function rejected(
+  { message, code }: Failure,
   { question }: InboxItem,
   context: CommandContext<RespondOptions>,
-): BrokeredCall {
-  const { error } = done
-  const { tool, arguments: given = {} } = question.cause
-  if (error === undefined || tool === undefined) return done
+): CliError {
+  const { tool = '', arguments: given = {} } = question.cause
   const { command, options } = context
   const words = [
     ...['jackfield', 'call'],
@@ -154,8 +153,8 @@ function withCommand(
     ...(options.store === undefined ? [] : ['--store', options.store]),
     ...(command === undefined ? [] : ['--', ...command]),
   ]
-  const message = `${error.message}\n  ${words.map((word) => shellWord(oneLine(word))).join(' ')}`
-  return { ...done, error: { ...error, message } }
+  const again = words.map((word) => shellWord(oneLine(word))).join(' ')
+  return new CliError(ExitCode.protocol, `${message}\n  ${again}`, { code })
 }
 
 function finished({ result, error, suspended }: BrokeredCall, { output }: CommandContext): ExitCode {

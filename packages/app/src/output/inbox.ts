@@ -110,8 +110,12 @@ export function inboxTable(
   const open = items.filter(({ state }) => state === 'open')
   const suspended = open.filter(({ waits }) => !waits).length
   const counts = `${count(open.length, 'question')} open: ${open.length - suspended} with a program that waits, ${suspended} suspended.`
+  const mayBeRejected =
+    suspended === 0
+      ? ''
+      : ' A server that ended with the program that asked may reject the answer; the call is then made again.'
   const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
-  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, options)}\n${options.palette.dim(counts + next)}`
+  return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, options)}\n${options.palette.dim(counts + next + mayBeRejected)}`
 }
 
 function count(number: number, word: string): string {

@@ -148,7 +148,10 @@ describe('a call of a restarted server that rejects its earlier state', () => {
     const refused = await run(['respond', id, '--accept', 'ok=true', ...options])
     const { stderr } = refused
     expect(refused).toMatchObject({ code: 4, stdout: '' })
-    expect(stderr).toContain('shop no longer accepts the answer: ')
+    expect(stderr).toContain('! shop was restarted since it asked. If it rejects the answer')
+    expect(stderr.match(/no longer accepts the answer/g)).toHaveLength(1)
+    expect(stderr).toContain('shop no longer accepts the answer: it was restarted since it asked')
+    expect(stderr).not.toMatch(/requestState|-32602/)
     expect(stderr).toContain('The call was not made again automatically: no person can be asked here')
     expect(stderr).toContain('Call refund again; the values you entered are filled in.')
     const command = `jackfield call shop refund ${options.join(' ')}`
@@ -170,7 +173,9 @@ describe('an interrupted call', () => {
     call.child.kill('SIGINT')
     const { code, stderr } = await call.ended
     expect(code).toBe(130)
-    expect(stderr).toContain('The question stays in the inbox')
+    expect(stderr).toContain('The question stays in the inbox. booking ended with this command')
+    const listed = await run(['inbox', '--store', store])
+    expect(listed.stdout).toContain('may reject the answer; the call is then made again')
     const only = ['--store', store]
     const nowhere = await run(['respond', call.id, '--accept', 'seat=1B', ...only])
     expect(nowhere.code).toBe(2)
@@ -197,7 +202,9 @@ describe.each([
     call.child.kill(signal)
     const { code, stdout, stderr } = await call.ended
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
-    expect(stderr).toContain('{"error":{"message":"Interrupted. The question stays in the inbox."}}\n')
+    expect(stderr).toContain(
+      '{"error":{"message":"Interrupted. The question stays in the inbox. booking ended',
+    )
     expect(await questions()).toMatchObject([{ state: 'suspended', waits: false, resumable: true }])
     const { rows } = await recorded(['--store', store], tempFolder())
     expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['suspended'])

@@ -221,8 +221,9 @@ export class Broker {
     { server, tool, ...call }: ResumedCall,
     row: number,
     signal: AbortSignal,
+    onAsking: () => void,
   ): Promise<string | undefined> {
-    const { catalog, policy } = this.#deps
+    const { catalog, policy, questions } = this.#deps
     const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool)
     if (entry === undefined) return `${server} has no tool ${tool} any more`
     const connection = catalog.server(server)
@@ -234,6 +235,7 @@ export class Broker {
     if (readOnlyHint === true || idempotentHint === true || destructiveHint === false) return undefined
     const decision: Decision = { verdict: 'ask', rule: 'repeat', author: 'Jackfield' }
     const request = { entry, subject, origin: serverOrigin(connection.config), row }
+    if (questions.canAsk('approval')) onAsking()
     const answer = await approval(
       { ...request, ruling: { ...ruling, decision, remember: [] } },
       this.#deps,

@@ -28,11 +28,15 @@ export interface ResumeDeps {
   emit(event: HostEvent): void
   /** Why a tool is disabled; undefined if it is enabled. */
   usable(server: string, tool: string): string | undefined
-  /** Why a call may not be repeated; undefined if it is idempotent or the user agrees. `row` is that of the call. */
+  /**
+   * Why a call may not be repeated; undefined if it is idempotent or the user agrees. `row` is that of the call; `onAsking` is called
+   * before the user is asked.
+   */
   refusalToRepeat(
     call: SuspendedCall['request'],
     row: number,
     signal: AbortSignal,
+    onAsking: () => void,
   ): Promise<string | undefined>
   /** Reuses the answers of a round for equal questions. */
   reuseAnswers(call: number, round: number): void
@@ -152,10 +156,15 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
       if (!isRefusal(error, store.suspendedCalls.get(call), suspended)) throw error
       const rows = store.inbox.ofRound(call, round)
       rememberAnswers(rows, rememberedAnswers(suspended.identity, store.forms))
-      const message = `${oneLine(server)} no longer accepts the answer to ${oneLine(tool)}: ${reasonOf(error)}. The call has to be made again; the entered values are kept for it.`
-      emit({ type: 'warning', server, message })
-      notRepeated = await deps.refusalToRepeat(request, row.id, signal)
+      const message = `${oneLine(server)} no longer accepts the answer to ${oneLine(tool)}: ${whyRefused(error)}. The call has to be made again; the entered values are kept for it.`
+      let isAnnounced = false
+      const announce = (): void => {
+        if (!isAnnounced) emit({ type: 'warning', server, message })
+        isAnnounced = true
+      }
+      notRepeated = await deps.refusalToRepeat(request, row.id, signal, announce)
       if (notRepeated !== undefined) throw error
+      announce()
       deps.reuseAnswers(call, round)
       return await client.call(tool, args, options)
     })
@@ -199,6 +208,13 @@ function isRefusal(error: unknown, now: SuspendedCall | undefined, before: Suspe
   )
 }
 
+/** Why a server rejected an answer, in its words unless they are about the state of the protocol. */
+function whyRefused(error: unknown): string {
+  return error instanceof RpcError && !/requestState/i.test(error.message)
+    ? oneLine(error.message).replace(/\.+$/, '')
+    : 'it was restarted since it asked, or the answer came too late'
+}
+
 /** Stores the user's input as initial values for a repeated call. */
 function rememberAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
   for (const { question, answer } of rows) {
@@ -234,7 +250,7 @@ function ending(
     }
     const again =
       notRepeated === undefined ? '' : ` The call was not made again automatically: ${notRepeated}.`
-    const message = `${server} no longer accepts the answer: ${reason}.${again} Call ${tool} again; the values you entered are filled in.`
+    const message = `${server} no longer accepts the answer: ${whyRefused(error)}.${again} Call ${tool} again; the values you entered are filled in.`
     const shown = { ...failure, message }
     return {
       outcome: 'expired',
