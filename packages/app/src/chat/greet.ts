@@ -13,7 +13,7 @@ export function greet({ info }: ConversationView, servers: number, surface: Chat
   const { palette } = surface
   const model = info.isLanguageModel
     ? oneLine(info.model)
-    : 'No language model is configured, so the offline planner answers: it plans trips by fixed rules. To use a model, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST.'
+    : 'No language model is configured, so the offline planner answers: it plans trips by fixed rules. To use a model, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST or OPENAI_COMPATIBLE_BASE_URL.'
   surface.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, surface.columns(), 0, 2)}\n`)
   if (surface.live !== undefined && servers > 0) {
     surface.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)

@@ -319,8 +319,8 @@ function writeEvent(
 ): void {
   if (event.type === 'log') {
     const { level, logger, data } = event
-    const from = logger === undefined ? '' : ` ${oneLine(logger)}`
-    const line = `[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`
+    const from = logger === undefined ? '' : ` ${oneLine(logger)}:`
+    const line = `[${level}]${from} ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`
     if (level === 'warning') warnings.show(event.server, line)
     else output.note(line)
   }

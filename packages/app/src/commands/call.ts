@@ -9,6 +9,7 @@ import {
 } from '../cli/arguments.ts'
 import { namedWords, splitCall } from '../cli/call-words.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import type { Output } from '../cli/io.ts'
 import { progressLine } from '../cli/progress.ts'
 import { finished, type Session } from '../cli/session.ts'
 import { errorOf } from '../daemon/faults.ts'
@@ -28,13 +29,21 @@ export interface CallOptions extends ServerOptions, ContentOptions {
 
 /** `jackfield call <target> <tool> [--args JSON | value … | key=value …]`, or `jackfield call '<tool>(key: value, …)'`. */
 export async function call(context: CommandContext<CallOptions>): Promise<ExitCode> {
-  const { options, io, output } = context
+  const { options, io } = context
+  const line = progressLine(io.stderr)
+  // Messages replace the progress on its line, and the next report draws it again.
+  const output: Output = {
+    ...context.output,
+    note(text, fixes) {
+      line.clear()
+      context.output.note(text, fixes)
+    },
+  }
   if (options.park === true && options.answers !== undefined) {
     throw usageError(
       '--answers answers questions from a file, --park leaves them in the inbox. Give only one of them.',
     )
   }
-  const line = progressLine(io.stderr)
   let isAsking = false
   const onAsking = (begins: boolean): void => {
     isAsking = begins
@@ -42,7 +51,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   }
   const park = options.park === true ? deferringSurface(output, options) : undefined
   const { session, rest } = await connectTo(
-    context,
+    { ...context, output },
     ['tools'],
     park === undefined ? { onAsking } : { own: true, surface: park },
   )
@@ -110,6 +119,9 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     output.note(`! ${how}`)
   }
   if (error !== undefined) throw errorOf(error)
+  const isLogged = result.isError === true && JSON.stringify(result.content).includes("the server's own log")
+  if (isLogged && context.command !== undefined && options.verbose !== true)
+    output.note('! The log of a server after -- is its stderr: -v shows it.')
   if (options.output === 'raw') printRaw(rawResult(result), io, output)
   else
     output.result(result, () =>

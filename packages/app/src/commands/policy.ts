@@ -97,7 +97,7 @@ function explanation(what: string, explained: PolicyExplanation, { palette }: Ou
   if (labels.length > 0) facts.push(['labels', labels.map((one) => oneLine(one)).join(', ')])
   if (result !== undefined)
     facts.push(['result', `${verdictText(result.verdict)} by rule ${oneLine(result.rule)}`])
-  facts.push(['rules', matched.length === 0 ? 'none matches' : `${matched.length} match`])
+  facts.push(['rules', matched.length === 0 ? 'no rule matches' : `${matched.length} match`])
   for (const rule of matched) {
     facts.push(['', `${verdictText(rule.verdict)}  ${oneLine(rule.id)}: ${aboutRule(rule)}`])
   }

@@ -137,7 +137,7 @@ export async function serveHere(
     if (link === undefined) throw usageError(error instanceof Error ? error.message : String(error))
     throw new CliError(
       ExitCode.usage,
-      `The web app of this folder is served by another process: ${link}\nEnd that one first to serve it from this one.`,
+      `The web app of this folder is served by another process: ${link}\nEnd that one first, to serve it from this one: jackfield daemon stop, or Ctrl+C where jackfield web --no-daemon runs.`,
     )
   })
   // Start failures of servers are shown on the page.
@@ -176,7 +176,9 @@ async function show(
     'The link logs one browser in. It is valid once, for 60 s; run jackfield web again for another one.',
   )
   if (!isStarted && port !== undefined && new URL(link).port !== String(port))
-    output.note(`! The web app of this folder runs already; --port ${port} was not used.`)
+    output.note(
+      `! The web app of this folder runs already; --port ${port} was not used. To use it, first: jackfield daemon stop`,
+    )
   output.note(
     isStarted
       ? 'Ctrl+C ends it.'

@@ -26,8 +26,8 @@ test('a command shows a repeated warning once, and at its end how often it occur
   expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: 'gone' })
   const lines = stderr.trim().split('\n')
   expect(lines.filter((line) => line.includes('disk'))).toEqual([
-    '[warning]: The disk is full',
-    '[warning]: The disk is full (repeated 2 times)',
+    '[warning] The disk is full',
+    '[warning] The disk is full (repeated 2 times)',
   ])
   expect(lines.at(-1)).toContain('repeated 2 times')
   expect(lines.filter((line) => line.includes('Step'))).toHaveLength(3)

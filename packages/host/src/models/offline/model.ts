@@ -61,7 +61,7 @@ function isResult(message: ModelRequest['messages'][number] | undefined): boolea
 /** What the planner can do, with an example for the current date. */
 function help(isAble: boolean, today: Date): string {
   const model =
-    'For anything else, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST, and a language model answers.'
+    'For anything else, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST or OPENAI_COMPATIBLE_BASE_URL, and a language model answers.'
   if (!isAble)
     return `I cannot answer this: I can only plan trips, by rules, with the tools of a travel server, and there are none here. Add one to the configuration to plan trips. ${model}`
   return [

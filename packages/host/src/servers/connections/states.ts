@@ -24,6 +24,11 @@ export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isComing({ state }) || state === 'asleep'
 }
 
+const stateText: Readonly<Partial<Record<ConnectionState['state'], string>>> = {
+  'needs-sign-in': 'a sign-in is needed',
+  'needs-approval': 'your consent is needed',
+}
+
 /** The error of a request to a server that is not connected: its state, why, and what the user can do. */
 export function notConnected(
   code: 'UNAUTHORIZED' | 'CONNECTION_CLOSED',
@@ -31,7 +36,11 @@ export function notConnected(
   state: ConnectionState,
 ): FixableError {
   const why = 'reason' in state ? ` (${state.reason})` : ''
-  return new FixableError(code, `${what}: ${state.state}${why}`, 'fixes' in state ? state.fixes : [])
+  return new FixableError(
+    code,
+    `${what}: ${stateText[state.state] ?? state.state}${why}`,
+    'fixes' in state ? state.fixes : [],
+  )
 }
 
 const finalCodes: ReadonlySet<McpErrorCode> = new Set([
