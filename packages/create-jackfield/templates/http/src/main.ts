@@ -21,7 +21,10 @@ const handler =
   ISSUER === undefined
     ? createHandler({ resource, issuer: developmentIssuer, verify: developmentToken, ...keys })
     : createHandler({ resource, issuer: ISSUER, verify: jwt({ issuer: ISSUER }), ...keys })
-const { url, close } = await handler.listen({ port: Number(PORT), host: HOST })
+const { url, close } = await handler.listen({ port: Number(PORT), host: HOST }).catch((error: Error) => {
+  console.error(`${error.message}. The variables HOST and PORT set the address.`)
+  process.exit(1)
+})
 console.log(`Serving ${url}`)
 if (ISSUER === undefined) {
   console.log(`No ISSUER is set: the only valid token is ${token}. Call a tool with:
