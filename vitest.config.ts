@@ -13,7 +13,8 @@ const alone = [
   'packages/host/test/inbox/interleavings.test.ts',
   'packages/sdk/test/links/stdio.test.ts',
   'servers/*/test/torture/**/*.test.ts',
-  'test/torture/{limits,order,processes}/**/*.test.ts',
+  'test/torture/{order,processes}/**/*.test.ts',
+  'test/torture/limits/{bounds,default-sizes,default-times,floods,junk,slow,stored-events}.test.ts',
   'test/torture/recovery/gateway.test.ts',
 ]
 

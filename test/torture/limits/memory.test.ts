@@ -139,7 +139,7 @@ campaign(
         while (!over || times.length < victimCalls) {
           times.push(await callTime(port, other))
           // The processor is the attack's.
-          await setTimeout(5)
+          await setTimeout(25)
         }
         await done
         expect(server.exitCode, `${name}: the server is alive`).toBeNull()

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHostClient, type HostClient, type InboxRow, streamChannel } from '@jackfield/host/client'
 import { describe, expect } from 'vitest'
-import { builtProgram } from '../../setup/built-program.ts'
+import { builtProgram, startOptions } from '../../setup/built-program.ts'
 import { programFile } from '../../setup/program-file.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -47,11 +47,12 @@ function home(): Home {
   )
   const data = join(folder, 'data')
   const hosts = join(data, 'jackfield', 'hosts')
-  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_DATA_HOME: data, XDG_CONFIG_HOME: folder }
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: folder, XDG_DATA_HOME: data, XDG_CONFIG_HOME: folder }
   return {
     folder,
     async start() {
-      const args = [program, 'daemon', 'serve', '--start-what-this-folder-names']
+      const args = [...startOptions, program, 'daemon', 'serve', '--start-what-this-folder-names']
       const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
       let output = ''
       for (const stream of [child.stdout, child.stderr])

@@ -5,21 +5,21 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { createTravelServer } from '@jackfield/server-travel'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { begin, everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
+import { serveEverything } from '../cli/served-everything.ts'
 
 let shared: { url: string; close(): Promise<void> }
 
+const demo = await serveEverything(afterAll)
 beforeAll(async () => {
   shared = await serveHttp(createTravelServer({ database: ':memory:' }), { keys: ['k'.repeat(32)] }).listen()
 })
 afterAll(() => shared.close())
 
-const server = ([command, ...args]: string[]): object => ({ command, args })
-
-/** A configuration of these servers, or of both. The tests share one travel server. */
+/** A configuration of these servers, or of both. The tests share them. */
 function config(more: Record<string, unknown> = {}, only?: 'travel' | 'demo'): string {
   const mcpServers = {
     ...(only !== 'demo' && { travel: { url: shared.url } }),
-    ...(only !== 'travel' && { demo: server(everything) }),
+    ...(only !== 'travel' && { demo: { url: demo } }),
   }
   return jsonFile({ mcpServers, ...more })
 }
@@ -93,8 +93,9 @@ describe('a conversation from a pipe', () => {
   })
 
   test('has commands that show state', async () => {
+    const [command, ...args] = everything
     const { code, stdout, stderr } = await run(
-      ['chat', '--config', config()],
+      ['chat', '--config', config({ mcpServers: { travel: { url: shared.url }, demo: { command, args } } })],
       say(
         '/servers',
         '/tools flight',

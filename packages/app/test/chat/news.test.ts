@@ -28,53 +28,53 @@ function listening() {
     attached: [],
     connecting: [],
   }
-  const told: string[] = []
+  const printed: string[] = []
   const source = {
     tools: async () => now.tools,
     connecting: async () => new Set(now.connecting),
     attached: async () => now.attached,
   }
-  const news = createNews(source, (text) => told.push(text))
+  const news = createNews(source, (text) => printed.push(text))
   const catalog = async (): Promise<void> => {
     news.catalogChanged()
     await vi.advanceTimersByTimeAsync(1_000)
   }
-  return { now, told, news, catalog }
+  return { now, printed, news, catalog }
 }
 
 describe('events beside the conversation', () => {
   test('names new, removed and changed tools, once', async () => {
-    const { now, told, catalog } = listening()
+    const { now, printed, catalog } = listening()
     now.tools = [tool('sell'), tool('look')]
     await catalog()
     now.tools = [tool('sell', 'Sells'), tool('look')]
     await catalog()
     await catalog()
-    expect(told).toEqual([
+    expect(printed).toEqual([
       'Tools: new: sell, look; gone: buy. /tools lists them.',
       'Tools: changed: sell. /tools lists them.',
     ])
   })
 
   test('reports no tools of a server that is reconnecting', async () => {
-    const { now, told, catalog } = listening()
+    const { now, printed, catalog } = listening()
     await catalog()
     Object.assign(now, { tools: [], connecting: ['shop'] })
     await catalog()
     Object.assign(now, { tools: [tool('buy'), tool('sell')], connecting: [] })
     await catalog()
-    expect(told).toEqual(['Tools: new: sell. /tools lists them.'])
+    expect(printed).toEqual(['Tools: new: sell. /tools lists them.'])
   })
 
   test('shows a warning of the host about a server, once', async () => {
-    const { told, news } = listening()
+    const { printed, news } = listening()
     for (let n = 0; n < 2; n++)
       await news.add({ type: 'warning', server: 'shop', message: 'Your answer cannot be recorded\u001b[2J' })
-    expect(told).toEqual(['shop: Your answer cannot be recorded'])
+    expect(printed).toEqual(['shop: Your answer cannot be recorded'])
   })
 
   test('shows a repeated warning of a server once, and at the end how often it occurred', async () => {
-    const { told, news } = listening()
+    const { printed, news } = listening()
     const warn = (server: string, data: string, level = 'warning'): Promise<void> =>
       news.add({ type: 'log', server, level, data })
     for (let n = 0; n < 3; n++) await warn('shop', 'Stock is low')
@@ -82,14 +82,14 @@ describe('events beside the conversation', () => {
     for (let n = 0; n < 2; n++) await warn('shop', 'Cannot sell', 'error')
     const shown = ['shop [warning] Stock is low', 'depot [warning] Stock is low']
     const errors = ['shop [error] Cannot sell', 'shop [error] Cannot sell']
-    expect(told).toEqual([...shown, ...errors])
+    expect(printed).toEqual([...shown, ...errors])
     news.end()
-    expect(told.at(-1)).toBe('shop [warning] Stock is low (repeated 2 times)')
-    expect(told).toHaveLength(5)
+    expect(printed.at(-1)).toBe('shop [warning] Stock is low (repeated 2 times)')
+    expect(printed).toHaveLength(5)
   })
 
   test('does not report tools that disappear only for a moment, and counts large numbers', async () => {
-    const { now, told, news, catalog } = listening()
+    const { now, printed, news, catalog } = listening()
     const before = now.tools
     now.tools = []
     for (let n = 0; n < 3; n++) {
@@ -100,24 +100,24 @@ describe('events beside the conversation', () => {
     await catalog()
     now.tools = [...before, ...Array.from({ length: 50 }, (_, n) => tool(`t${n}`))]
     await catalog()
-    expect(told).toEqual(['Tools: new: t0, t1, t2, t3, t4, t5 and 44 more. /tools lists them.'])
+    expect(printed).toEqual(['Tools: new: t0, t1, t2, t3, t4, t5 and 44 more. /tools lists them.'])
   })
 
   test('names an attached resource that changed once for each attachment', async () => {
-    const { now, told, news } = listening()
+    const { now, printed, news } = listening()
     const changed = (): Promise<void> => news.attachedChanged()
     now.attached = [copy()]
     await changed()
     await news.add({ type: 'resource-updated', server: 'shop', uri: 'shop://stock' })
-    expect(told).toEqual([])
+    expect(printed).toEqual([])
     now.attached = [copy({ stale: true })]
     await changed()
     await changed()
-    expect(told).toEqual([
+    expect(printed).toEqual([
       '! Stock (shop://stock) changed since it was attached. /attach again shows the difference and attaches the current version.',
     ])
     now.attached = [copy({ stale: true, at: '2027-01-02T00:00:00Z' })]
     await changed()
-    expect(told).toHaveLength(2)
+    expect(printed).toHaveLength(2)
   })
 })

@@ -11,7 +11,7 @@ function terminal() {
     seen += chunk
   })
   const interrupts: (() => void)[] = []
-  const floor = createTerminalLock()
+  const lock = createTerminalLock()
   let left = 0
   const surface = terminalChatSurface(
     {
@@ -27,7 +27,7 @@ function terminal() {
         return () => interrupts.splice(interrupts.indexOf(listener), 1)
       },
     },
-    floor,
+    lock,
     {
       exit: () => {
         left += 1
@@ -35,7 +35,7 @@ function terminal() {
     },
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
-  return { surface, floor, interrupts, stdin, seen: () => seen, left: () => left, tick }
+  return { surface, lock, interrupts, stdin, seen: () => seen, left: () => left, tick }
 }
 
 describe('Ctrl+C between two lines', () => {
@@ -86,14 +86,14 @@ describe('a line typed at a terminal', () => {
   })
 
   test('is not requested while a second question follows immediately', async () => {
-    const { surface, floor, stdin, seen, tick } = terminal()
-    floor.asking(true)
+    const { surface, lock, stdin, seen, tick } = terminal()
+    lock.asking(true)
     const line = surface.readLine('› ')
-    floor.asking(false)
-    floor.asking(true)
+    lock.asking(false)
+    lock.asking(true)
     await tick()
     expect(seen()).not.toContain('›')
-    floor.asking(false)
+    lock.asking(false)
     await tick()
     expect(seen()).toContain('›')
     stdin.write('hello\r')
@@ -101,26 +101,26 @@ describe('a line typed at a terminal', () => {
   })
 
   test('is hidden for a question and restored afterwards', async () => {
-    const { surface, floor, stdin, tick } = terminal()
+    const { surface, lock, stdin, tick } = terminal()
     const line = surface.readLine('› ')
     await tick()
     stdin.write('hel')
     await tick()
-    floor.asking(true)
+    lock.asking(true)
     await tick()
-    floor.asking(false)
+    lock.asking(false)
     await tick()
     stdin.write('lo\r')
     expect(await line).toBe('hello')
   })
 
   test('waits until no question has the lock', async () => {
-    const { surface, floor, stdin, seen, tick } = terminal()
-    floor.asking(true)
+    const { surface, lock, stdin, seen, tick } = terminal()
+    lock.asking(true)
     const line = surface.readLine('PROMPT ')
     await tick()
     expect(seen()).not.toContain('PROMPT')
-    floor.asking(false)
+    lock.asking(false)
     await tick()
     expect(seen()).toContain('PROMPT')
     stdin.write('ok\r')

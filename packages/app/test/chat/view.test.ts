@@ -50,11 +50,11 @@ test('a call with a deferred question is one line that fits and says how to answ
 
 test('a program receives the events of a deferred call and of its result', () => {
   const events: ChatEvent[] = []
-  const { surface: told } = surface({ emit: (event) => events.push(event) })
-  const view = turnView(told, 'test', () => 0, new AbortController().signal)
+  const { surface: recorded } = surface({ emit: (event) => events.push(event) })
+  const view = turnView(recorded, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
-  writeLateResult(ended, told)
+  writeLateResult(ended, recorded)
   expect(events.slice(1)).toEqual([
     { type: 'later', id: '1', name: 'shop__buy', question: id },
     { type: 'result', id: '1', name: 'shop__buy', outcome: 'ok', content: ended.result.content, activity: 4 },

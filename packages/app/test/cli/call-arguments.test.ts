@@ -28,8 +28,8 @@ function call(words: string[], piped = true): InProcess {
 
 async function sent(words: string[]): Promise<unknown> {
   const run = call(words)
-  expect({ code: await run.ended, said: run.said() }).toMatchObject({ code: 0 })
-  return JSON.parse(run.said())
+  expect({ code: await run.ended, output: run.output() }).toMatchObject({ code: 0 })
+  return JSON.parse(run.output())
 }
 
 describe('arguments of a call', () => {
@@ -61,14 +61,14 @@ describe('arguments of a call', () => {
     ] as const) {
       const run = call([...words])
       expect({ words, code: await run.ended }).toEqual({ words, code: 2 })
-      expect(run.said()).toContain(why)
+      expect(run.output()).toContain(why)
     }
   })
 
   test('that are required and missing are named when no user can be asked', async () => {
     const run = call(['sums.add', '1'])
     expect(await run.ended).toBe(2)
-    expect(run.said()).toContain('Missing argument:\n  b')
+    expect(run.output()).toContain('Missing argument:\n  b')
   })
 
   test('that are required and missing are requested in a form on a terminal', async () => {
@@ -91,6 +91,6 @@ describe('arguments of a call', () => {
     await run.until('Call')
     run.press('escape')
     expect(await run.ended).toBe(1)
-    expect(run.said()).toContain('add was not called: cancelled.')
+    expect(run.output()).toContain('add was not called: cancelled.')
   })
 })

@@ -1,7 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { begin, everything, filesystem, onEverything, run, tempFolder, travel } from './jackfield.ts'
+import { serveEverything } from './served-everything.ts'
+
+const served = await serveEverything(afterAll)
+const onServed = (command: string, ...words: string[]): string[] => [command, served, ...words]
 
 test('the help of chat names the variables of every provider', async () => {
   const { stdout } = await run(['chat', '--help'])
@@ -33,19 +37,19 @@ describe.concurrent('listing', () => {
   })
 
   test('--json is exactly one JSON document', async () => {
-    const tools = await run(onEverything('tools', '--json'))
+    const tools = await run(onServed('tools', '--json'))
     expect(JSON.parse(tools.stdout).tools.map((tool: { name: string }) => tool.name)).toContain('echo')
-    const resources = await run(onEverything('resources', '--json'))
+    const resources = await run(onServed('resources', '--json'))
     expect(Object.keys(JSON.parse(resources.stdout))).toEqual(['resources', 'resourceTemplates'])
-    const prompts = await run(onEverything('prompts', '--json'))
+    const prompts = await run(onServed('prompts', '--json'))
     expect(JSON.parse(prompts.stdout).prompts[0]).toMatchObject({ name: 'simple-prompt' })
   })
 
   test('resources and prompts are tables too', async () => {
-    const resources = await run(onEverything('resources'))
+    const resources = await run(onServed('resources'))
     expect(resources.stdout).toMatch(/^RESOURCE +TYPE +SIZE +DESCRIPTION\ndemo:\/\/resource\/static/)
     expect(resources.stdout).toContain('demo://resource/dynamic/text/{resourceId}')
-    const prompts = await run(onEverything('prompts'))
+    const prompts = await run(onServed('prompts'))
     expect(prompts.stdout).toMatch(/args-prompt +city \[state\]/)
   })
 
@@ -77,13 +81,13 @@ describe.concurrent('listing', () => {
 
 describe.concurrent('calling', () => {
   test('parses arguments by the schema and prints text', async () => {
-    const sum = await run(onEverything('call', 'get-sum', 'a=2', 'b=0.5'))
+    const sum = await run(onServed('call', 'get-sum', 'a=2', 'b=0.5'))
     expect(sum).toEqual({ code: 0, stdout: 'The sum of 2 and 0.5 is 2.5.\n', stderr: '' })
   })
 
   test('shows images as their kind and size, and structured content once', async () => {
-    expect((await run(onEverything('call', 'get-tiny-image'))).stdout).toMatch(/\[image\/png, \d+\.\d kB\]/)
-    const weather = await run(onEverything('call', 'get-structured-content', 'location=New York'))
+    expect((await run(onServed('call', 'get-tiny-image'))).stdout).toMatch(/\[image\/png, \d+\.\d kB\]/)
+    const weather = await run(onServed('call', 'get-structured-content', 'location=New York'))
     expect(JSON.parse(weather.stdout)).toMatchObject({ conditions: expect.any(String) })
   })
 
@@ -129,14 +133,14 @@ describe.concurrent('calling', () => {
   })
 
   test("--args is sent unchecked, so that the server's validation can be tested", async () => {
-    const { code, stdout } = await run(onEverything('call', 'get-sum', '--args', '{"a":2}'))
+    const { code, stdout } = await run(onServed('call', 'get-sum', '--args', '{"a":2}'))
     expect(code).toBe(1)
     expect(stdout).toContain('Invalid arguments for tool get-sum')
   })
 
   test('a long call is awaited, and its progress is not printed to a pipe', async () => {
     const { code, stdout, stderr } = await run(
-      onEverything('call', 'trigger-long-running-operation', 'duration=1', 'steps=4'),
+      onServed('call', 'trigger-long-running-operation', 'duration=1', 'steps=4'),
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('Long running operation completed')
@@ -145,30 +149,30 @@ describe.concurrent('calling', () => {
 
 describe.concurrent('reading, prompts and completion', () => {
   test('a text resource is printed as text, and bytes can be written to a file', async () => {
-    const text = await run(onEverything('read', 'demo://resource/static/document/features.md'))
+    const text = await run(onServed('read', 'demo://resource/static/document/features.md'))
     expect(text.stdout).toMatch(/^# /)
     const file = join(tempFolder(), 'out.bin')
-    const blob = await run(onEverything('read', 'demo://resource/dynamic/blob/1', '-o', file))
+    const blob = await run(onServed('read', 'demo://resource/dynamic/blob/1', '-o', file))
     expect(blob).toMatchObject({ code: 0, stdout: '' })
     expect(readFileSync(file, 'utf8')).toContain('Resource 1')
   })
 
   test('a prompt is printed with roles', async () => {
-    const { stdout } = await run(onEverything('prompt', 'args-prompt', 'city=Oslo'))
+    const { stdout } = await run(onServed('prompt', 'args-prompt', 'city=Oslo'))
     expect(stdout).toBe("user: What's weather in Oslo?\n")
-    const missing = await run(onEverything('prompt', 'args-prompt'))
+    const missing = await run(onServed('prompt', 'args-prompt'))
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('Missing argument:\n  city') })
   })
 
   test('completion uses the arguments given before, for prompts and templates', async () => {
-    const all = await run(onEverything('complete', 'completable-prompt', 'department', 'E'))
+    const all = await run(onServed('complete', 'completable-prompt', 'department', 'E'))
     expect(all.stdout).toBe('Engineering\n')
     const chosen = await run(
-      onEverything('complete', 'completable-prompt', 'name', '', 'department=Engineering', '--json'),
+      onServed('complete', 'completable-prompt', 'name', '', 'department=Engineering', '--json'),
     )
     expect(JSON.parse(chosen.stdout).completion.values).toEqual(['Alice', 'Bob', 'Charlie'])
     const template = await run(
-      onEverything('complete', 'demo://resource/dynamic/text/{resourceId}', 'resourceId', '1'),
+      onServed('complete', 'demo://resource/dynamic/text/{resourceId}', 'resourceId', '1'),
     )
     expect(template).toMatchObject({ code: 0, stdout: '1\n' })
   })
@@ -189,7 +193,7 @@ describe.concurrent('usage errors', () => {
   })
 
   test('an unknown argument is sent, with a warning', async () => {
-    const { code, stdout, stderr } = await run(onEverything('call', 'echo', 'message=hi', 'mesage=ho'))
+    const { code, stdout, stderr } = await run(onServed('call', 'echo', 'message=hi', 'mesage=ho'))
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Echo: hi\n' })
     expect(stderr).toContain('! echo has no argument "mesage" in its schema. It is sent anyway.')
   })
@@ -252,6 +256,6 @@ test('an HTTP server is used by its URL, and watched for changes', async () => {
 })
 
 test('server output reaches the terminal without escape sequences', async () => {
-  const { stdout } = await run(onEverything('call', 'echo', 'message=a\u001b[31mred\u001b]0;title\u0007b'))
+  const { stdout } = await run(onServed('call', 'echo', 'message=a\u001b[31mred\u001b]0;title\u0007b'))
   expect(stdout).toBe('Echo: aredb\n')
 })

@@ -29,7 +29,7 @@ function program(result: object, home: string): string[] {
 async function draw(options: string[], { home = tempFolder(), result = mixed as object, piped = true } = {}) {
   const run = inProcess(['call', 'art', 'draw', ...options, ...program(result, home)], { home, piped })
   const code = await run.ended
-  return { code, said: run.said(), home }
+  return { code, output: run.output(), home }
 }
 
 describe('--save-media', () => {
@@ -39,8 +39,8 @@ describe('--save-media', () => {
     writeFileSync(join(home, 'out/draw.png'), 'mine')
     writeFileSync(join(home, 'elsewhere'), 'untouched')
     symlinkSync(join(home, 'elsewhere'), join(home, 'out/draw.wav'))
-    const { code, said } = await draw(['--save-media', 'out'], { home })
-    expect({ code, said }).toMatchObject({ code: 0 })
+    const { code, output } = await draw(['--save-media', 'out'], { home })
+    expect({ code, output }).toMatchObject({ code: 0 })
     expect(readdirSync(join(home, 'out')).toSorted()).toEqual([
       'draw-2.png',
       'draw-2.wav',
@@ -51,7 +51,7 @@ describe('--save-media', () => {
     expect(readFileSync(join(home, 'out/draw-2.png')).toString('base64')).toBe(pixel)
     expect(readFileSync(join(home, 'out/draw.png'), 'utf8')).toBe('mine')
     expect(readFileSync(join(home, 'elsewhere'), 'utf8')).toBe('untouched')
-    expect(said).toContain(`8 B written to ${join(home, 'out/draw-2.png')}`)
+    expect(output).toContain(`8 B written to ${join(home, 'out/draw-2.png')}`)
   })
 
   test('writes nothing if there is too much data, or it is not base64', async () => {
@@ -59,12 +59,12 @@ describe('--save-media', () => {
     const image = { type: 'image', mimeType: 'image/png', data: pixel }
     const many = await draw(['--save-media', 'out'], { result: { content: Array(101).fill(image) } })
     expect(many.code).toBe(1)
-    expect(many.said).toContain('Nothing was saved: the result has 101 files')
+    expect(many.output).toContain('Nothing was saved: the result has 101 files')
     const wrong = await draw(['--save-media', 'out'], {
       result: { content: [image, { ...image, data: '!!' }] },
     })
     expect(wrong.code).toBe(4)
-    expect(wrong.said).toContain('is not valid base64')
+    expect(wrong.output).toContain('is not valid base64')
     expect(readdirSync(many.home)).not.toContain('out')
     expect(readdirSync(wrong.home)).not.toContain('out')
   })
@@ -72,17 +72,17 @@ describe('--save-media', () => {
   test('a folder that cannot be created is a usage error', async () => {
     const home = tempFolder()
     writeFileSync(join(home, 'out'), '')
-    const { code, said } = await draw(['--save-media', 'out'], { home })
+    const { code, output } = await draw(['--save-media', 'out'], { home })
     expect(code).toBe(2)
-    expect(said).toContain('--save-media: cannot write in')
+    expect(output).toContain('--save-media: cannot write in')
   })
 })
 
 describe('--output', () => {
   test('json is the same as --json', async () => {
-    const { said } = await draw(['--output', 'json'])
-    expect(JSON.parse(said)).toEqual(mixed)
-    expect(said).toBe((await draw(['--json'])).said)
+    const { output } = await draw(['--output', 'json'])
+    expect(JSON.parse(output)).toEqual(mixed)
+    expect(output).toBe((await draw(['--json'])).output)
   })
 
   test('json also makes failures JSON', async () => {
@@ -92,15 +92,15 @@ describe('--output', () => {
       piped: true,
     })
     expect(await run.ended).toBe(4)
-    expect(JSON.parse(run.said()).error.message).toContain('no tool "paint"')
+    expect(JSON.parse(run.output()).error.message).toContain('no tool "paint"')
   })
 
   test('markdown has links, fences and headings that content cannot break', async () => {
-    const { said } = await draw(['--output', 'markdown'])
-    expect(said).toContain('A chart\n\n*image, image/png, 8 B*\n\n')
-    expect(said).toContain('### note://a/notes.txt\n\n````\na ``` b\n````')
-    expect(said).toContain('[More \\[here\\]](<https://example.org/a>)')
-    expect(said).toContain('```json\n{\n  "height": 1\n}\n```')
+    const { output } = await draw(['--output', 'markdown'])
+    expect(output).toContain('A chart\n\n*image, image/png, 8 B*\n\n')
+    expect(output).toContain('### note://a/notes.txt\n\n````\na ``` b\n````')
+    expect(output).toContain('[More \\[here\\]](<https://example.org/a>)')
+    expect(output).toContain('```json\n{\n  "height": 1\n}\n```')
   })
 
   test('raw prints text unchanged in a pipe, and sanitized on a terminal', async () => {
@@ -110,8 +110,8 @@ describe('--output', () => {
         { type: 'text', text: 'two' },
       ],
     }
-    expect((await draw(['--output', 'raw'], { result })).said).toBe('red\u0007\n\ntwo')
-    expect((await draw(['--output', 'raw'], { result, piped: false })).said).toBe('red\n\ntwo\n')
+    expect((await draw(['--output', 'raw'], { result })).output).toBe('red\u0007\n\ntwo')
+    expect((await draw(['--output', 'raw'], { result, piped: false })).output).toBe('red\n\ntwo\n')
   })
 
   test('an unknown format, or one together with --json, is a usage error', async () => {
@@ -152,23 +152,23 @@ describe.each([
   async function shown(options: string[], home = tempFolder()) {
     const run = inProcess([...words, ...options, '--', ...gallery], { home, piped: true })
     const code = await run.ended
-    return { code, said: run.said(), home }
+    return { code, output: run.output(), home }
   }
 
   test('--output raw prints the text unchanged and the bytes of media', async () => {
-    const { code, said } = await shown(['--output', 'raw'])
+    const { code, output } = await shown(['--output', 'raw'])
     expect(code).toBe(0)
-    expect(said.startsWith(text)).toBe(true)
-    expect(said).toContain('PNG')
-    expect(said).not.toContain(pixel)
+    expect(output.startsWith(text)).toBe(true)
+    expect(output).toContain('PNG')
+    expect(output).not.toContain(pixel)
   })
 
   test('--save-media writes the media to a new file and prints its name', async () => {
-    const { code, said, home } = await shown(['--save-media', 'out'])
+    const { code, output, home } = await shown(['--save-media', 'out'])
     expect(code).toBe(0)
     expect(readdirSync(join(home, 'out'))).toEqual([file])
     expect(readFileSync(join(home, 'out', file)).toString('base64')).toBe(pixel)
-    expect(said).toContain(`8 B written to ${join(home, 'out', file)}`)
+    expect(output).toContain(`8 B written to ${join(home, 'out', file)}`)
   })
 
   test('--output raw together with --json is a usage error', async () => {

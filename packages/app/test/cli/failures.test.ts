@@ -2,12 +2,13 @@ import { EventEmitter, once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { type Ended, everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
+import { serveEverything } from './served-everything.ts'
 
-const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const asking = programFile(new URL('./asking-server.ts', import.meta.url))
 
 /** A server that lists a tool, and answers neither calls nor requests for prompts. */
@@ -48,6 +49,8 @@ function folder(files: Record<string, unknown>): string {
 
 const [command, ...args] = everything
 const demo = { command, args }
+/** The same over HTTP, for tests that start no server. */
+const shared = { url: await serveEverything(afterAll) }
 const named = (name: string) => ({ ...demo, env: { NAME: name } })
 
 describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
@@ -145,7 +148,7 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
     ['prompt', 'demo', 'nosuch'],
     ['complete', 'demo', 'nosuch', 'x', 'y'],
   ])('%s %s %s is 4, since the server has no such item', async (...words) => {
-    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    const cwd = folder({ 'c.json': { mcpServers: { demo: shared } } })
     expect((await run([...words, '--config', 'c.json'], { cwd })).code).toBe(4)
   })
 
@@ -158,7 +161,7 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
     ['trust', 'nope'],
     ['config', 'explain', 'nope'],
   ])('%s %s %s is 2, since no such server is configured', async (...words) => {
-    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    const cwd = folder({ 'c.json': { mcpServers: { demo: shared } } })
     const given = words.filter((word) => word !== undefined)
     expect((await run([...given, '--config', 'c.json'], { cwd })).code).toBe(2)
   })
@@ -193,7 +196,7 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
   })
 
   test('server.tool and server__tool name a tool in every command with a server and a tool', async () => {
-    const cwd = folder({ 'c.json': { mcpServers: { demo } } })
+    const cwd = folder({ 'c.json': { mcpServers: { demo: shared } } })
     const use = ['--config', 'c.json']
     for (const name of ['demo.echo', 'demo__echo']) {
       expect((await run(['call', name, 'message=hi', ...use], { cwd })).stdout).toContain('Echo: hi')
@@ -215,7 +218,7 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
     const cwd = folder({})
     const says = join(cwd, 'says.json')
     const env = { SAYS: says, LOG: join(cwd, 'log') }
-    const shop = { command: process.execPath, args: [saying], env }
+    const shop = { command: process.execPath, args: [definitionServer], env }
     writeFileSync(join(cwd, 'c.json'), JSON.stringify({ mcpServers: { shop } }))
     const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: 'object' } })
     const use = ['--config', 'c.json', '--store', join(cwd, 's.db')]

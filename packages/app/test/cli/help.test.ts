@@ -5,18 +5,19 @@ import { createTravelServer } from '@jackfield/server-travel'
 import { expect, onTestFinished, test } from 'vitest'
 import { examples } from '../../src/cli/examples.ts'
 import { inProcess } from '../terminal/in-process.ts'
-import { everything, filesystem, tempFolder } from './jackfield.ts'
+import { filesystem, tempFolder } from './jackfield.ts'
+import { serveEverything } from './served-everything.ts'
 
 async function shown(...words: string[]): Promise<string> {
   const run = inProcess(words, { home: tempFolder(), piped: true })
   expect({ words, code: await run.ended }).toEqual({ words, code: 0 })
-  return run.said()
+  return run.output()
 }
 
 const commandsIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)].flatMap(([, name]) => name ?? [])
 
-/** A home folder that configures three servers, one of them by its URL. */
+/** A home folder that configures three servers, two of them by their URLs. */
 async function home(): Promise<string> {
   const travel = await serveHttp(createTravelServer({ database: ':memory:' }), {
     keys: ['k'.repeat(32)],
@@ -25,7 +26,7 @@ async function home(): Promise<string> {
   const folder = tempFolder()
   const entry = ([command, ...args]: string[]): object => ({ command, args })
   const mcpServers = {
-    everything: entry(everything),
+    everything: { url: await serveEverything(onTestFinished) },
     travel: { url: travel.url },
     files: entry(filesystem(folder)),
   }
@@ -74,7 +75,7 @@ test('examples without network, terminal or id run', { timeout: 240_000 }, async
   for (const line of Object.values(examples).flatMap(({ runnable }) => runnable)) {
     const run = inProcess(wordsOf(line), { home: folder, piped: true })
     const code = await run.ended
-    if (code !== 0) failed.push({ line, code, said: run.said() })
+    if (code !== 0) failed.push({ line, code, output: run.output() })
   }
   expect(failed).toEqual([])
 })

@@ -2,8 +2,9 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHost, type InboxItem, memorySecrets } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
+import { builtProgram } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
+import { begin, jsonFile, recorded, run, tempFolder } from './jackfield.ts'
 
 const server = programFile(new URL('asking-server.ts', import.meta.url))
 const shop = programFile(new URL('sdk-asking-server.ts', import.meta.url))
@@ -55,8 +56,9 @@ describe('a deferred question of jackfield start', () => {
     const home = join(tempFolder(), '.jackfield')
     mkdirSync(home)
     const store = join(home, 'host.db')
-    const [command, ...args] = travel(join(home, 'travel.db'))
-    const config = jsonFile({ mcpServers: { travel: { command, args } } })
+    // As jackfield start configures it, which is how it is restarted.
+    const args = [builtProgram('travel'), '--db', join(home, 'travel.db')]
+    const config = jsonFile({ mcpServers: { travel: { command: process.execPath, args } } })
     const trip = {
       destination: 'Barcelona',
       departure: '2027-06-15',

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import type { Activity } from '@jackfield/host'
 import { expect } from 'vitest'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
-import { installedProgram } from '../../../../test/setup/program-file.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
+import { bundledProgram, installedProgram } from '../../../../test/setup/program-file.ts'
 import { run as runCommand } from '../../src/cli/program.ts'
 
 const bin = builtProgram('jackfield')
@@ -25,7 +25,7 @@ export const filesystem = (folder: string): string[] => [
 ]
 export const travel = (database = ':memory:'): string[] => [
   process.execPath,
-  builtProgram('travel'),
+  bundledProgram('travel'),
   '--db',
   database,
 ]
@@ -73,7 +73,7 @@ export interface Running {
   child: ChildProcess
   ended: Promise<Ended>
   /** What stdout and stderr hold by now. */
-  said(): string
+  output(): string
   /** Resolves when stdout or stderr holds the text. */
   says(text: string): Promise<void>
 }
@@ -109,7 +109,7 @@ function surroundings({ cwd, env }: RunOptions): { cwd: string; env: NodeJS.Proc
 
 /** Starts the built program as a process of its own, without a terminal and without keys. */
 export function begin(args: string[], options: ProcessOptions = {}): Running {
-  const words = [process.execPath, ...(options.node ?? []), bin, ...args]
+  const words = [process.execPath, ...startOptions, ...(options.node ?? []), bin, ...args]
   const { fileBytes } = options
   const limited =
     fileBytes === undefined
@@ -139,7 +139,7 @@ export function begin(args: string[], options: ProcessOptions = {}): Running {
   return {
     child,
     ended,
-    said: () => stdout + stderr,
+    output: () => stdout + stderr,
     says: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

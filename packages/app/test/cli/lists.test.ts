@@ -35,7 +35,7 @@ async function shown(words: string[], options: { columns?: number; piped?: boole
   const home = tempFolder()
   const run = inProcess([...words, ...configured(home)], { home, ...options })
   expect(await run.ended).toBe(0)
-  return run.said()
+  return run.output()
 }
 
 test('tools are listed as signatures with the first sentence of their description', async () => {

@@ -41,12 +41,12 @@ test('a user logs in once, every later command uses it, and a logout ends it', {
   expect(servers.stdout).toContain('Sign in to shop: jackfield login shop')
 
   const login = begin(['login', 'shop', '--no-browser', ...config], { env })
-  let said = ''
+  let output = ''
   login.child.stderr?.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   await login.says('code_challenge_method=S256')
-  await visit(/http:\S+\/authorize\S+/.exec(said)?.[0] ?? '')
+  await visit(/http:\S+\/authorize\S+/.exec(output)?.[0] ?? '')
   expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
 
   const looked = await run(['doctor', 'shop', ...config], { env })

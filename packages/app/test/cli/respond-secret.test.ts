@@ -14,7 +14,7 @@ it('sends a password for a form only with the explicit option', async () => {
   const options = ['--config', config, '--store', join(tempFolder(), 'store.db')]
   const call = begin(['call', 'prying', 'ask', '--park', ...options])
   await call.says('--cancel')
-  const id = /jackfield respond (\w+)/.exec(call.said())?.[1] ?? ''
+  const id = /jackfield respond (\w+)/.exec(call.output())?.[1] ?? ''
   const values = ['--accept', 'user=ann', 'password=hunter-22']
 
   const refused = await run(['respond', id, ...values, ...options])

@@ -8,7 +8,7 @@ const models = [
   { id: 'ollama/llama3.2', cost: { input: 0, output: 0 }, speed: 0.8, intelligence: 0.2 },
 ]
 
-function world(sampling: object, named: unknown[] = ['offline']) {
+function setup(sampling: object, named: unknown[] = ['offline']) {
   const config = jsonFile({
     mcpServers: { everything: { command, args } },
     jackfield: { rules: [{ id: 'all', verdict: 'allow' }], models: named, sampling },
@@ -20,7 +20,7 @@ function world(sampling: object, named: unknown[] = ['offline']) {
 
 describe('jackfield sampling', () => {
   test('ranks models by hints and priorities, with reasons', async () => {
-    const { options } = world({}, models)
+    const { options } = setup({}, models)
     const preferences = ['--hint', 'gpt', 'llama', '--speed', '1']
     const { stdout, code } = await run(['sampling', 'rank', ...preferences, ...options.slice(0, 2)], {
       env: { OLLAMA_HOST: '127.0.0.1' },
@@ -33,7 +33,7 @@ describe('jackfield sampling', () => {
   })
 
   test('lets the configuration answer for an absent user, within limits that apply across runs', async () => {
-    const { options, json } = world({
+    const { options, json } = setup({
       limits: { requestsPerMinute: 2 },
       servers: { everything: { approve: ['request', 'result'] } },
     })

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { type Ended, jsonFile, recorded, run, runProcess, tempFolder } from './jackfield.ts'
 
-const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
 const changed = { ...buy, description: 'Buys everything in the shop.' }
 
@@ -22,7 +22,7 @@ async function shop(): Promise<{
   const [says, log, config, store] = ['says.json', 'ran.log', 'config.json', 'store.db'].map((name) =>
     join(cwd, name),
   ) as [string, string, string, string]
-  const server = { command: process.execPath, args: [saying], env: { SAYS: says, LOG: log } }
+  const server = { command: process.execPath, args: [definitionServer], env: { SAYS: says, LOG: log } }
   writeFileSync(config, JSON.stringify({ mcpServers: { shop: server } }))
   const jackfield = (words: string[]) => run([...words, '--config', config], { cwd })
   const limited = (words: string[], fileBytes: number) =>

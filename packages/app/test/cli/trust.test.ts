@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { run, tempFolder } from './jackfield.ts'
 
-const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
 const look = { name: 'look', description: 'Shows all items.', inputSchema: { type: 'object' } }
 
@@ -19,7 +19,11 @@ function shop(): {
   const cwd = tempFolder()
   const file = join(cwd, 'says.json')
   const config = join(cwd, 'config.json')
-  const server = { command: process.execPath, args: [saying], env: { SAYS: file, LOG: join(cwd, 'ran.log') } }
+  const server = {
+    command: process.execPath,
+    args: [definitionServer],
+    env: { SAYS: file, LOG: join(cwd, 'ran.log') },
+  }
   writeFileSync(config, JSON.stringify({ mcpServers: { shop: server } }))
   const store = join(cwd, 'store.db')
   return {
@@ -32,7 +36,7 @@ function shop(): {
           ...words,
           '--store',
           store,
-          ...['--', 'env', `SAYS=${file}`, `LOG=${join(cwd, 'ran.log')}`, process.execPath, saying],
+          ...['--', 'env', `SAYS=${file}`, `LOG=${join(cwd, 'ran.log')}`, process.execPath, definitionServer],
         ],
         { cwd },
       ),

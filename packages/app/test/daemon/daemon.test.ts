@@ -202,13 +202,13 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
       const [socket = ''] = names.filter((name) => name.endsWith('.sock'))
       expect(existsSync(join(folder, socket))).toBe(true)
       const stranger = connect(join(folder, socket))
-      let said = ''
-      stranger.on('data', (chunk) => (said += chunk))
+      let output = ''
+      stranger.on('data', (chunk) => (output += chunk))
       stranger.write(
         `${JSON.stringify({ hello: { client: 'a-stranger-without-token', name: 'x', build: '' } })}\n`,
       )
       await new Promise((resolve) => stranger.once('close', resolve))
-      expect(said).toBe('')
+      expect(output).toBe('')
     },
   )
 })

@@ -65,5 +65,5 @@ test('tasks of a folder are listed, awaited and cancelled by other commands than
   await untilTask('cancelled', 1)
   const unknown = await run('tasks', 'result', '99', mine)
   expect(unknown.code).toBe(2)
-  expect(unknown.stderr).toContain('jackfield tasks lists those')
+  expect(unknown.stderr).toContain('jackfield tasks lists all tasks')
 })

@@ -60,7 +60,7 @@ it('accepts only the users of a file over HTTP', async () => {
   const running = begin(['gateway', '--http', '127.0.0.1:0', '--users', users, '--config', config()])
   await running.says('Users: ann')
   onTestFinished(() => void running.child.kill())
-  const [url = ''] = /http:\S+\/mcp/.exec(running.said()) ?? []
+  const [url = ''] = /http:\S+\/mcp/.exec(running.output()) ?? []
   const authorization = 'Bearer ann-has-a-long-token'
   const client = await connect(http(url, { headers: { authorization } }))
   expect((await client.tools()).map(({ name }) => name)).toContain('trips__searchFlights')

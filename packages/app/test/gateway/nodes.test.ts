@@ -46,7 +46,7 @@ async function nodes(backplane: string): Promise<[GatewayNode, GatewayNode]> {
     })
     onTestFinished(() => void running.child.kill('SIGKILL'))
     await running.says('Users: ann')
-    return { port: Number(/:(\d+)\/mcp/.exec(running.said())?.[1]), running }
+    return { port: Number(/:(\d+)\/mcp/.exec(running.output())?.[1]), running }
   }
   return Promise.all([start(), start()])
 }
@@ -146,7 +146,7 @@ describe.skipIf(!hasHaproxy || !isInstalled)('a gateway on two nodes over Postgr
     const booked = { content: [{ text: '{"action":"accept","content":{"seat":"7a"}}' }] }
     for (let call = 0; call < 4; call++) expect(await book()).toMatchObject(booked)
     // A node opens the servers of a user at their first request.
-    const [user, ...others] = both.filter(({ running }) => running.said().includes('1 tools of 1 servers'))
+    const [user, ...others] = both.filter(({ running }) => running.output().includes('1 tools of 1 servers'))
     expect(others).toEqual([])
     const ended = once(user?.running.child ?? process, 'exit')
     user?.running.child.kill('SIGTERM')

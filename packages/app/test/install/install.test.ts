@@ -85,7 +85,7 @@ describe('a server of the registry', () => {
     expect((await at.jackfield(['secret', 'list'])).stdout).not.toContain('weather.WEATHER_TOKEN')
     expect(await at.jackfield(['uninstall', 'weather'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('has no server "weather". It names none.'),
+      stderr: expect.stringContaining('has no server "weather". It has none.'),
     })
   })
 
@@ -212,7 +212,10 @@ describe('install', () => {
     const other = createHash('sha256').update('other').digest('hex')
     const refused = await install({ fileSha256: other })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`the registry gives ${other}`) })
-    expect(await install({})).toMatchObject({ code: 2, stderr: expect.stringContaining('hash is missing') })
+    expect(await install({})).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the hash of its bundle is missing'),
+    })
     expect(await at.jackfield(['install', `${url}/packed.mcpb`, '--yes', '--no-start'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('a bundle without a known checksum'),

@@ -39,8 +39,8 @@ describe('a fix on a terminal', () => {
         .filter((word) => word !== 'shop' && word !== 'api' && word !== 'kind')
       const help = inProcess([...words, '--help'], { home: '/', piped: true })
       expect(await help.ended).toBe(0)
-      expect(help.said()).toContain(`Usage: jackfield ${words[0]}`)
-      for (const word of words) expect(help.said()).toMatch(new RegExp(`\\b${word}\\b`))
+      expect(help.output()).toContain(`Usage: jackfield ${words[0]}`)
+      for (const word of words) expect(help.output()).toMatch(new RegExp(`\\b${word}\\b`))
     }
   })
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { picture } from '../../src/start/picture.ts'
 import { createTranscript } from '../../src/start/transcript.ts'
 
-function told(columns?: number): { printed: string; svg: string } {
+function recorded(columns?: number): { printed: string; svg: string } {
   let printed = ''
   const write = (text: string): void => {
     printed += text
@@ -16,7 +16,7 @@ function told(columns?: number): { printed: string; svg: string } {
 }
 
 test('a transcript names each speaker once and wraps the text', () => {
-  const lines = told().printed.split('\n')
+  const lines = recorded().printed.split('\n')
   expect(lines[0]).toBe('1. Begin')
   expect(lines[1]).toMatch(/^Person {6}Fly <me> & "you" far far/)
   expect(lines[2]).toMatch(/^ {12}far/)
@@ -29,14 +29,14 @@ test.each([
   [10, 32],
   [200, 96],
 ])('a transcript on a terminal of %i columns uses at most %i of them', (columns, most) => {
-  const lines = told(columns).printed.split('\n')
+  const lines = recorded(columns).printed.split('\n')
   const widest = Math.max(...lines.map((line) => line.length))
   expect(widest).toBeLessThanOrEqual(most)
   expect(widest).toBeGreaterThan(most - 12)
 })
 
 test('a picture is well-formed, contains every word, and is self-contained', () => {
-  const { svg } = told()
+  const { svg } = recorded()
   expect(svg.match(/<text/g)?.length).toBe(svg.match(/<\/text>/g)?.length)
   expect(svg).toContain('Fly &lt;me&gt; &amp; &quot;you&quot; far')
   expect(svg).toContain('>Booked.</text>')

@@ -60,10 +60,10 @@ describe('an answers file', () => {
   })
 
   test('does not answer a question without a matching entry, and never refuses for the user', async () => {
-    const told: string[] = []
+    const reported: string[] = []
     const surface = answersSurface(
       { elicitation: [{ match: 'a', action: 'accept', content: { n: 'x' } }] },
-      (message) => told.push(message),
+      (message) => reported.push(message),
     )
     await expect(surface.show.elicitation?.(elicitation(form('zzz')), never)).rejects.toThrow(
       'no matching entry',
@@ -71,7 +71,7 @@ describe('an answers file', () => {
     await expect(surface.show.elicitation?.(elicitation(form('a')), never)).rejects.toThrow(
       'does not fit the form',
     )
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'travel asked "zzz": the answers file has no matching entry.',
       expect.stringContaining('travel asked "a": the answer does not fit the form: "n" must be a number'),
     ])

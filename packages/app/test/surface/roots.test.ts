@@ -38,22 +38,22 @@ const question: Extract<HostQuestion, { kind: 'roots' }> = {
 }
 
 function answering(choice: string | typeof cancelled, chosen: string[] | typeof cancelled = cancelled) {
-  const said: string[] = []
+  const printed: string[] = []
   const prompter: Prompter = {
-    say: (lines) => said.push(...lines),
+    say: (lines) => printed.push(...lines),
     text: async () => cancelled,
     select: async ({ options }) => options.find(({ value }) => value === choice)?.value ?? cancelled,
     multiselect: async () => chosen,
     copy: () => {},
   }
-  return { said, prompter }
+  return { printed, prompter }
 }
 
 describe('the roots question', () => {
   it('shows what the server would see, with every character, and warnings', async () => {
-    const { said, prompter } = answering('allow')
+    const { printed, prompter } = answering('allow')
     expect(await askRoots(question, prompter, palette)).toEqual({ verdict: 'allow' })
-    const text = said.join('\n')
+    const text = printed.join('\n')
     expect(text).toMatch(/files requests the folders/)
     expect(text).toMatch(/\/srv\/one {2}\(one\)/)
     expect(text).toMatch(/1 folder, 20 files: src\//)

@@ -9,7 +9,7 @@ import { run, tempFolder } from '../cli/jackfield.ts'
 import { type InProcess, inProcess } from './in-process.ts'
 import { missing, type Person, person, prompt } from './person.ts'
 
-const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 
 const definition = (description: string) => ({
   instructions: description,
@@ -112,7 +112,7 @@ describe('an answer given in a command is applied before the command ends', { ti
     const ann = person()
     const says = (description: string): string => ann.write('says.json', definition(description))
     const env = { SAYS: says('Buys one item.'), LOG: ann.write('calls.log', '') }
-    const shop = { command: process.execPath, args: [saying], env }
+    const shop = { command: process.execPath, args: [definitionServer], env }
     ann.write('.config/jackfield/config.json', { mcpServers: { shop } })
     write(ann.home, 'program.js', program)
     write(ann.home, 'saved.json', saved)
@@ -154,7 +154,9 @@ describe('an answer given in a command is applied before the command ends', { ti
   test.each(connecting)('%s: the start of a server of this folder', async (name, words) => {
     const home = tempFolder()
     const env = { SAYS: write(home, 'says.json', definition('Buys one item.')), LOG: join(home, 'calls.log') }
-    write(home, '.mcp.json', { mcpServers: { shop: { command: process.execPath, args: [saying], env } } })
+    write(home, '.mcp.json', {
+      mcpServers: { shop: { command: process.execPath, args: [definitionServer], env } },
+    })
     write(home, 'program.js', program)
     write(home, 'saved.json', saved)
     const store = join(home, 'store.db')

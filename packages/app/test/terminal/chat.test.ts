@@ -8,7 +8,7 @@ import {
   type TerminalOptions,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
 import { everything, travel } from '../cli/jackfield.ts'
 import { prompt, say } from './person.ts'
 
@@ -41,7 +41,11 @@ function home(settings: Record<string, unknown> = {}) {
     const script = write(`script-${scripts}.json`, { contextTokens: 1_000, turns })
     const command = ['chat', '--config', config, '--model', `script:${script}`, ...args]
     const env = { HOME: folder, XDG_DATA_HOME: folder }
-    const terminal = openTerminal([process.execPath, bin, ...command], { cwd: folder, env, ...options })
+    const terminal = openTerminal([process.execPath, ...startOptions, bin, ...command], {
+      cwd: folder,
+      env,
+      ...options,
+    })
     onTestFinished(() => terminal.close())
     return terminal
   }
@@ -78,7 +82,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     const { write, folder } = home()
     const [command = '', ...args] = travel()
     write('.mcp.json', { mcpServers: { local: { command, args } } })
-    const terminal = openTerminal([process.execPath, bin, 'chat', '--model', 'offline'], {
+    const terminal = openTerminal([process.execPath, ...startOptions, bin, 'chat', '--model', 'offline'], {
       cwd: folder,
       env: { HOME: folder, XDG_DATA_HOME: folder },
     })

@@ -8,7 +8,7 @@ import {
   type TerminalOptions,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 
 const bin = builtProgram('jackfield')
@@ -20,7 +20,7 @@ if (missing !== undefined) process.stderr.write(`Forms are not tested in a termi
 function asked(params: object, options: TerminalOptions = {}): Terminal & { folder: string } {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-forms-'))
   const command = ['call', 'ask', '--', process.execPath, server, JSON.stringify(params)]
-  const terminal = openTerminal([process.execPath, bin, ...command], {
+  const terminal = openTerminal([process.execPath, ...startOptions, bin, ...command], {
     cwd: folder,
     ...options,
     env: { HOME: folder, XDG_DATA_HOME: folder, NO_COLOR: '1', ...options.env },

@@ -7,7 +7,7 @@ const keys = { enter: '\r', down: '\u001b[B', escape: '\u001b', 'ctrl+c': '\u000
 /** A command line that runs in this process, with streams that act as a terminal. */
 export interface InProcess {
   /** Everything it wrote, without control sequences. */
-  said(): string
+  output(): string
   /** Resolves when what it wrote since the last `until` shows this. Rejects when the command ends without it. */
   until(shown: string | RegExp): Promise<void>
   type(text: string): void
@@ -32,17 +32,17 @@ export function inProcess(words: readonly string[], options: InProcessOptions): 
   const stop = new AbortController()
   const listeners: (() => void)[] = []
   const waiting = new Set<() => void>()
-  let said = ''
+  let output = ''
   let from = 0
   const screen = (): PassThrough & { isTTY: boolean; columns: number; rows: number } => {
     const stream = Object.assign(new PassThrough(), { isTTY: !piped, columns, rows: 50 })
     stream.on('data', (chunk) => {
-      said += chunk
+      output += chunk
       for (const look of waiting) look()
     })
     return stream
   }
-  const text = (): string => stripVTControlCharacters(said)
+  const text = (): string => stripVTControlCharacters(output)
   const interrupt = (): void => {
     const listener = listeners.at(-1)
     if (listener !== undefined) listener()
@@ -76,7 +76,7 @@ export function inProcess(words: readonly string[], options: InProcessOptions): 
     for (const look of waiting) look()
   })
   return {
-    said: text,
+    output: text,
     until: (shown) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

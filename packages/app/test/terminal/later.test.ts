@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { begin } from '../cli/jackfield.ts'
 
@@ -26,7 +26,7 @@ function home(era: 'session' | 'stateless', where: 'home' | 'folder' = 'home', j
   const env = { HOME: folder, XDG_DATA_HOME: folder, NO_COLOR: '1' }
   function open(...words: string[]): Terminal {
     const given = where === 'home' && words[0] !== 'inbox' ? [...words, '--config', config] : words
-    const terminal = openTerminal([process.execPath, bin, ...given], { cwd: folder, env })
+    const terminal = openTerminal([process.execPath, ...startOptions, bin, ...given], { cwd: folder, env })
     onTestFinished(() => terminal.close())
     return terminal
   }
@@ -160,7 +160,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     await first.says('--cancel')
     first.child.kill('SIGKILL')
     await first.ended
-    const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.said()) ?? []
+    const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.output()) ?? []
     const second = open('respond', id, '--store', store, ...shop)
     await second.until('was restarted since it asked. If it rejects the answer')
     await second.until('Refund it?')

@@ -8,7 +8,7 @@ import {
   type Terminal,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { prompt, say } from './person.ts'
 
@@ -33,7 +33,7 @@ function home() {
     const model = `script:${write('script.json', { turns })}`
     const words = [bin, 'chat', '--config', config, '--model', model]
     const env = { HOME: folder, XDG_DATA_HOME: folder, NO_COLOR: '1' }
-    const terminal = openTerminal([process.execPath, ...words], { cwd: folder, env })
+    const terminal = openTerminal([process.execPath, ...startOptions, ...words], { cwd: folder, env })
     onTestFinished(() => terminal.close())
     return terminal
   }

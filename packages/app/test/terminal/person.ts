@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
-import { builtProgram } from '../../../../test/setup/built-program.ts'
+import { builtProgram, startOptions } from '../../../../test/setup/built-program.ts'
 import { type Ended, run, tempFolder } from '../cli/jackfield.ts'
 
 const bin = builtProgram('jackfield')
@@ -36,15 +36,12 @@ export function person(): Person {
   const home = tempFolder()
   const programs = join(home, 'programs')
   mkdirSync(programs)
-  const { NODE_COMPILE_CACHE } = process.env
   const env = {
     HOME: home,
     PATH: [programs, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
     XDG_DATA_HOME: join(home, 'data'),
     JACKFIELD_KEY_FILE: join(home, 'key'),
     NO_COLOR: '1',
-    // A process starts in a fifth less of the CPU time with its code compiled.
-    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   }
   const self: Person = {
     home,
@@ -65,7 +62,7 @@ export function person(): Person {
     },
     noted: () => (self.has('noted') ? self.read('noted').trim() : ''),
     terminal(words, more = {}, cols = 100) {
-      const terminal = openTerminal([process.execPath, bin, ...words], {
+      const terminal = openTerminal([process.execPath, ...startOptions, bin, ...words], {
         cwd: home,
         env: { ...env, ...more },
         rows: 50,

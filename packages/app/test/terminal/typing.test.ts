@@ -134,7 +134,7 @@ describe.skipIf(missing !== undefined)('typing in a conversation', { timeout: 60
     await terminal.until(/you › \/trip\.plan-vacation$/m)
     expect(terminal.screen().join('\n')).not.toContain('Tab:')
     terminal.press('ctrl+c')
-    await terminal.until(/leaves\)\nyou › *$/m)
+    await terminal.until(/\/quit\)\nyou › *$/m)
     terminal.type('Hello\r')
     const request = await provider.next()
     expect(request.last).toBe('Hello')

@@ -61,9 +61,9 @@ describe('jackfield web for several people', () => {
     ])
     onTestFinished(() => void running.child.kill('SIGKILL'))
     await running.says('It listens at')
-    const printed: unknown = JSON.parse(running.said().split('\n')[0] ?? '')
+    const printed: unknown = JSON.parse(running.output().split('\n')[0] ?? '')
     expect(printed).toEqual({ url: origin, listen: expect.any(Number) })
-    const port = Number(/127\.0\.0\.1:(\d+)/.exec(running.said())?.[1])
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(running.output())?.[1])
     const clients = []
     for (const account of ['ann', 'bob']) {
       issuer.account = account

@@ -94,7 +94,7 @@ function travelRow(client: HostClient): Promise<ServerRow> {
 /** The link that a command printed as its only line on stdout. */
 async function linkOf(running: Running, last: RegExp | string = 'Ctrl+C ends'): Promise<string> {
   await running.says(String(last))
-  const [line = ''] = running.said().split('\n')
+  const [line = ''] = running.output().split('\n')
   const printed: { url: string } = JSON.parse(line)
   expect(Object.keys(printed)).toEqual(['url'])
   return printed.url
@@ -146,7 +146,7 @@ describe('several jackfield web of one folder', () => {
     const link = await linkOf(first)
     const second = begin(...words, String(await freePort()))
     const other = await linkOf(second, 'Ctrl+C ends this command')
-    expect(second.said()).toContain('was not used')
+    expect(second.output()).toContain('was not used')
     expect(other.split('#')[0]).toBe(link.split('#')[0])
     expect(other).not.toBe(link)
     const browser = await logIn(other)

@@ -23,7 +23,7 @@ function said(words: string): ConversationEntry {
   }
 }
 
-function deskOf(): ConversationStore {
+function conversationsOf(): ConversationStore {
   return createConversationStore({ store: openStore(':memory:'), redact: (value) => value })
 }
 
@@ -129,28 +129,28 @@ describe('a fork', () => {
 
   test('keeps labels only of data seen before it', () => {
     const store = openStore(':memory:')
-    const desk = createConversationStore({ store, redact: (value) => value })
-    desk.append('a', 0, [said('secret things')])
+    const conversations = createConversationStore({ store, redact: (value) => value })
+    conversations.append('a', 0, [said('secret things')])
     store.labels.add('a', { label: 'private', server: 'mail' })
-    expect(store.labels.of(desk.fork('a'))).toEqual([{ label: 'private', server: 'mail' }])
+    expect(store.labels.of(conversations.fork('a'))).toEqual([{ label: 'private', server: 'mail' }])
   })
 
   test('of forks reads the same as its full history, wherever they branch', () => {
     const step = fc.record({ from: fc.nat(), at: fc.nat(), adds: fc.array(fc.string(), { maxLength: 3 }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-        const desk = deskOf()
-        desk.append('root', 0, [said('first')])
+        const conversations = conversationsOf()
+        conversations.append('root', 0, [said('first')])
         const expected = new Map([['root', [said('first')]]])
         for (const { from, at, adds } of steps) {
           const [id = '', history = []] = [...expected][from % expected.size] ?? []
           const cut = at % (history.length + 1)
-          const fork = desk.fork(id, cut)
+          const fork = conversations.fork(id, cut)
           const entries = adds.map(said)
-          if (entries.length > 0) desk.append(fork, cut, entries)
+          if (entries.length > 0) conversations.append(fork, cut, entries)
           expected.set(fork, [...history.slice(0, cut), ...entries])
         }
-        for (const [id, history] of expected) expect(desk.entries(id)).toEqual(history)
+        for (const [id, history] of expected) expect(conversations.entries(id)).toEqual(history)
       }),
       { numRuns: 60 },
     )
@@ -188,20 +188,20 @@ describe('a summary', () => {
 
   test('of an empty conversation is an error', async () => {
     const talk = createConversation({ host: fakeHost({}), model: scriptedModel() })
-    await expect(talk.summarize()).rejects.toThrow('Nothing was said')
-    expect(() => talk.compact(' ')).toThrow('needs words')
+    await expect(talk.summarize()).rejects.toThrow('There are no messages')
+    expect(() => talk.compact(' ')).toThrow('is empty')
   })
 })
 
 describe('stored conversations', () => {
   test('are found by a unique id prefix', () => {
-    const desk = deskOf()
-    desk.append('abc1', 0, [said('x')])
-    desk.append('abc2', 0, [said('y')])
-    expect(desk.find('abc1').id).toBe('abc1')
-    expect(() => desk.find('abc')).toThrow('Several conversations')
-    expect(() => desk.find('x')).toThrow('no conversation "x"')
-    expect(() => desk.find('')).toThrow('no conversation')
+    const conversations = conversationsOf()
+    conversations.append('abc1', 0, [said('x')])
+    conversations.append('abc2', 0, [said('y')])
+    expect(conversations.find('abc1').id).toBe('abc1')
+    expect(() => conversations.find('abc')).toThrow('Several conversations')
+    expect(() => conversations.find('x')).toThrow('no conversation "x"')
+    expect(() => conversations.find('')).toThrow('no conversation')
   })
 
   test('cannot be changed', () => {
@@ -216,24 +216,28 @@ describe('stored conversations', () => {
     const table = createConversationTable(openDatabase(':memory:'), bounds)
     let now = 0
     const store = { conversations: table, labels: openStore(':memory:').labels }
-    const desk = createConversationStore({ store, redact: (value) => value, now: () => (now += 1_000) })
-    desk.append('trunk', 0, [said('x')])
-    const fork = desk.fork('trunk')
-    desk.append('b', 0, [said('x')])
-    desk.append('c', 0, [said('x')])
-    expect(desk.list().map(({ id }) => id)).toEqual(['c', 'b', 'trunk'])
-    expect(() => desk.find(fork)).toThrow()
-    desk.append('large', 0, [said('x'.repeat(9_950))])
-    expect(desk.list().map(({ id }) => id)).toEqual(['large'])
+    const conversations = createConversationStore({
+      store,
+      redact: (value) => value,
+      now: () => (now += 1_000),
+    })
+    conversations.append('trunk', 0, [said('x')])
+    const fork = conversations.fork('trunk')
+    conversations.append('b', 0, [said('x')])
+    conversations.append('c', 0, [said('x')])
+    expect(conversations.list().map(({ id }) => id)).toEqual(['c', 'b', 'trunk'])
+    expect(() => conversations.find(fork)).toThrow()
+    conversations.append('large', 0, [said('x'.repeat(9_950))])
+    expect(conversations.list().map(({ id }) => id)).toEqual(['large'])
   })
 
   test('contain no secret of the host, and mark what was too large', () => {
     const store = openStore(':memory:')
     const hide = (text: string): string => text.replaceAll('hunter2', '[secret]')
     const redact = <T>(value: T): T => JSON.parse(hide(JSON.stringify(value)))
-    const desk = createConversationStore({ store, redact })
-    desk.append('a', 0, [said('the password is hunter2'), said('y'.repeat(9_000_000))])
-    const kept = JSON.stringify(desk.entries('a'))
+    const conversations = createConversationStore({ store, redact })
+    conversations.append('a', 0, [said('the password is hunter2'), said('y'.repeat(9_000_000))])
+    const kept = JSON.stringify(conversations.entries('a'))
     expect(kept).not.toContain('hunter2')
     expect(kept).toContain('8000000 more characters were not kept')
   })

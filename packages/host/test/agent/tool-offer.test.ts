@@ -106,8 +106,8 @@ describe('with five hundred tools', () => {
       says('ok'),
     )
     await createConversation({ host, model }).say('Go')
-    const said = resultText(model.requests[1]?.messages.at(-1)).split('\n')
-    expect(said).toMatchObject([
+    const notice = resultText(model.requests[1]?.messages.at(-1)).split('\n')
+    expect(notice).toMatchObject([
       expect.stringContaining('needs "query"'),
       expect.stringContaining('no tools of a server "nobody". Servers are: github, gitlab'),
       expect.stringContaining('No match'),

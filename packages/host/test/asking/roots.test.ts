@@ -19,17 +19,17 @@ async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions
   return started({ servers: { s: { url: server.url } }, rules, ...options })
 }
 
-const told = async (host: Watched): Promise<unknown> => returned(await host.call('s__roots', {}, cli))
+const rootsOf = async (host: Watched): Promise<unknown> => returned(await host.call('s__roots', {}, cli))
 
 describe.each(['session', 'stateless'] as const)('folders that cannot be read (%s)', (era) => {
   it('are not listed to a server, and the activity names them', async () => {
     const here = folder()
     const gone = join(here, 'gone')
     const host = await hostIn(era, { surface: agreeing(), roots: [rootOf(here), rootOf(gone)] })
-    expect(await told(host)).toEqual({ answer: expect.objectContaining({ roots: [rootOf(here)] }) })
+    expect(await rootsOf(host)).toEqual({ answer: expect.objectContaining({ roots: [rootOf(here)] }) })
     expect(host.activity({ kind: 'roots' })).toMatchObject([{ detail: { missing: [rootOf(gone).uri] } }])
     mkdirSync(gone)
-    expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here), rootOf(gone)] } })
+    expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here), rootOf(gone)] } })
   })
 })
 
@@ -48,21 +48,21 @@ describe('a folder that goes away', () => {
       },
     })
     const changes = (): number => notices.filter((name) => name === 'notifications/roots/list_changed').length
-    expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
+    expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
     expect(changes()).toBe(0)
     rmSync(here, { recursive: true })
     await until(() => changes() === 1, 'told that the folder went')
-    expect(await told(host)).toMatchObject({ answer: { roots: [] } })
+    expect(await rootsOf(host)).toMatchObject({ answer: { roots: [] } })
     mkdirSync(here)
     await until(() => changes() === 2, 'told that the folder came back')
-    expect(await told(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
+    expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
   })
 
   it('does not notify a server that never listed it', async () => {
     const here = folder()
     const surface = person({ roots: () => ({ verdict: 'deny' }) })
     const host = await hostIn('session', { surface, roots: [rootOf(here)] })
-    expect(await told(host)).toMatchObject({ answer: { roots: [] } })
+    expect(await rootsOf(host)).toMatchObject({ answer: { roots: [] } })
     expect(host.activity({ kind: 'roots' })[0]?.detail).not.toHaveProperty('missing')
   })
 })

@@ -173,7 +173,7 @@ describe('every kind of call', () => {
       surface,
       rules: [rule('allow', { tool: 'look' }), rule('deny', { tool: 'pid' })],
     })
-    const told = async (caller: Caller) => {
+    const textFor = async (caller: Caller) => {
       const before = host.activity().length
       const calls = []
       for (const tool of ['look', 'pid', 'echo', 'client']) {
@@ -186,7 +186,7 @@ describe('every kind of call', () => {
         .map(({ kind, server, summary, outcome }) => ({ kind, server, summary, outcome }))
       return { calls, rows }
     }
-    const first = await told('chat')
+    const first = await textFor('chat')
     expect(first.calls.map(({ denied }) => denied)).toEqual([false, true, false, true])
     expect(first.rows.map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual([
       'call ok',
@@ -196,7 +196,7 @@ describe('every kind of call', () => {
       'call denied',
       'approval denied',
     ])
-    for (const caller of callers) expect(await told(caller)).toEqual(first)
+    for (const caller of callers) expect(await textFor(caller)).toEqual(first)
     expect(ran()).toHaveLength(2 * (callers.length + 1))
   })
 })

@@ -4,7 +4,7 @@ import { createShownCatalog } from '../../src/servers/catalog.ts'
 import type { CatalogTool } from '../../src/types/index.ts'
 
 /** A catalog of tools that all hold a secret, and how often one was looked through. */
-function world(count: number) {
+function setup(count: number) {
   const redactor = createSecretRedactor()
   let looks = 0
   const counting: SecretRedactor = {
@@ -28,7 +28,7 @@ function world(count: number) {
 
 describe('redacted definitions', () => {
   it('are computed once, and again only when a secret is added', () => {
-    const { redactor, shown, looks } = world(100)
+    const { redactor, shown, looks } = setup(100)
     redactor.add('SECRET-value', 'token')
     const first = shown.tools()
     expect(first[0]?.tool.description).toBe('quotes [token]')

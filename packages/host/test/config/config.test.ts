@@ -200,9 +200,9 @@ describe('the jackfield section', () => {
     ['null for the section', null, 'jackfield must be an object'],
   ])(
     'is rejected completely for %s, because a part of a policy may allow what the whole forbids',
-    (_name, jackfield, told) => {
+    (_name, jackfield, expected) => {
       expect(() => read({ mcpServers: {}, jackfield })).toThrow(ConfigError)
-      expect(() => read({ mcpServers: {}, jackfield })).toThrow(told)
+      expect(() => read({ mcpServers: {}, jackfield })).toThrow(expected)
     },
   )
 

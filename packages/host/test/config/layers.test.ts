@@ -6,7 +6,7 @@ import { configFiles, loadLayers } from '../../src/config/layers.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 /** A working folder and a home folder with these files. */
-function world(files: Record<string, unknown>) {
+function setup(files: Record<string, unknown>) {
   const base = folder()
   const [cwd, home] = [join(base, 'work'), join(base, 'home')]
   for (const place of [cwd, home]) mkdirSync(place)
@@ -22,7 +22,7 @@ const own = 'home/.config/jackfield/config.json'
 
 describe('layers', () => {
   it('merge all files; the first that defines a server is the only source for it', async () => {
-    const at = world({
+    const at = setup({
       'work/.mcp.json': { mcpServers: { a: { command: 'a-project' } } },
       'work/.vscode/mcp.json': { servers: { a: { command: 'a-code' }, b: { command: 'b-code' } } },
       [own]: { mcpServers: { a: { command: 'a-own', env: { X: '1' } }, c: { command: 'c-own' } } },
@@ -47,7 +47,7 @@ describe('layers', () => {
   })
 
   it('fail for a file of the user that cannot be checked, since it may contain rules', async () => {
-    const at = world({ 'work/.mcp.json': { mcpServers: { a: { command: 'x' } } } })
+    const at = setup({ 'work/.mcp.json': { mcpServers: { a: { command: 'x' } } } })
     const file = join(at.home, '.config/jackfield/config.json')
     mkdirSync(dirname(file), { recursive: true })
     symlinkSync(file, file)
@@ -55,7 +55,7 @@ describe('layers', () => {
   })
 
   it('use only named files, if given; the last one wins', async () => {
-    const at = world({
+    const at = setup({
       'work/.mcp.json': { mcpServers: { hidden: { command: 'x' } } },
       'work/one.json': { mcpServers: { a: { command: 'one' }, b: { command: 'one' } } },
       'work/two.json': { mcpServers: { a: { command: 'two' } } },
@@ -67,7 +67,7 @@ describe('layers', () => {
   })
 
   it('a file of the working folder can forbid and ask, but not allow', async () => {
-    const at = world({
+    const at = setup({
       'work/.mcp.json': {
         mcpServers: { a: { command: 'a' } },
         jackfield: {
@@ -100,7 +100,7 @@ describe('layers', () => {
   })
 
   it('accept no script model and no secret lookup from the working folder', async () => {
-    const at = world({
+    const at = setup({
       'work/jackfield.json': {
         mcpServers: { a: { command: 'a' } },
         jackfield: {
@@ -126,7 +126,7 @@ describe('layers', () => {
   })
 
   it('continue without an unreadable file, and then let no other file allow anything', async () => {
-    const at = world({
+    const at = setup({
       'work/.vscode/mcp.json': '{ "servers": { "a" ',
       [own]: { mcpServers: { c: { command: 'c' } }, jackfield: { rules: [{ verdict: 'allow', tool: 'x' }] } },
     })
@@ -138,7 +138,7 @@ describe('layers', () => {
     expect(rules).toHaveLength(1)
     const allowing = 'mcpServers: {}\njackfield:\n  rules:\n    - verdict: allow\n      tool: x\n'
     const broken = await loadLayers(
-      world({
+      setup({
         [own]: '{ nonsense',
         [own.replace(/json$/, 'yaml')]: allowing,
         'work/.mcp.json': { mcpServers: { d: { command: 'd' } } },
@@ -150,7 +150,7 @@ describe('layers', () => {
   })
 
   it('have profiles: servers outside are disabled, and one named in full is enabled', async () => {
-    const at = world({
+    const at = setup({
       [own]: {
         mcpServers: {
           'git-work': { command: 'a' },
@@ -171,7 +171,7 @@ describe('layers', () => {
 
   it("use the profile of the user, not one of a working folder's file with that name", async () => {
     const profiles = { work: { servers: ['git'] } }
-    const at = world({
+    const at = setup({
       'work/jackfield.json': {
         mcpServers: {},
         jackfield: { profiles: { work: { servers: ['shell'] }, mine: { servers: ['git'] } } },

@@ -65,9 +65,9 @@ describe('the sampling section', () => {
     [{ redact: [{ pattern: 'x' }] }, 'jackfield.sampling.redact[0] needs "name" and "pattern"'],
     [{ reviewOffline: 'yes' }, 'jackfield.sampling.reviewOffline'],
     [{ budget: 5 }, 'jackfield.sampling.budget is unknown'],
-  ])('%j fails the configuration, since it restricts access', (sampling, told) => {
+  ])('%j fails the configuration, since it restricts access', (sampling, expected) => {
     expect(() => read({ sampling })).toThrow(ConfigError)
-    expect(() => read({ sampling })).toThrow(told)
+    expect(() => read({ sampling })).toThrow(expected)
   })
 
   it('in a file of the working folder can only restrict', async () => {

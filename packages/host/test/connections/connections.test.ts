@@ -261,11 +261,11 @@ describe('connection options', () => {
 describe('watching', () => {
   it('reports changed lists until it is closed, and leaves a row', async () => {
     const host = await started({ servers: { s: session().config }, rules: [...allow] })
-    const heard: unknown[] = []
-    const watch = await host.watch('s', [], (change) => heard.push(change))
+    const changes: unknown[] = []
+    const watch = await host.watch('s', [], (change) => changes.push(change))
     await host.call('s__grow', {}, { caller: 'cli' })
-    await until(() => heard.length > 0, 'a change')
-    expect(heard[0]).toEqual({ type: 'tools' })
+    await until(() => changes.length > 0, 'a change')
+    expect(changes[0]).toEqual({ type: 'tools' })
     await watch.close()
     await until(() => host.activity({ kind: 'change' })[0]?.outcome === 'ended', 'the row')
   })

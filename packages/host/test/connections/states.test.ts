@@ -107,9 +107,12 @@ describe('a server in a file of the folder', () => {
       reason: expect.stringContaining('you refused it'),
     })
     const alone = ofFolder()
-    const nobody = hostOf({ servers: { s: alone.config } })
-    await nobody.start()
-    expect(nobody.connections.get('s')).toMatchObject({ state: 'needs-approval', error: { code: 'INVALID' } })
+    const withoutSurface = hostOf({ servers: { s: alone.config } })
+    await withoutSurface.start()
+    expect(withoutSurface.connections.get('s')).toMatchObject({
+      state: 'needs-approval',
+      error: { code: 'INVALID' },
+    })
     expect([refused.started(), alone.started()]).toEqual([false, false])
   })
 })

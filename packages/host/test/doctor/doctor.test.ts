@@ -12,10 +12,10 @@ import { statelessServer } from '../fixtures/stateless-server.ts'
 import { certificate, key } from './certificate.ts'
 
 async function examined(config: ServerConfig) {
-  const told: string[] = []
+  const reported: string[] = []
   const host = hostOf({ servers: { s: config } })
-  const report = await host.diagnose('s', { onStep: ({ step }) => told.push(step) })
-  expect(told).toEqual(report.steps.map(({ step }) => step))
+  const report = await host.diagnose('s', { onStep: ({ step }) => reported.push(step) })
+  expect(reported).toEqual(report.steps.map(({ step }) => step))
   const failed = report.steps.find(({ outcome }) => outcome === 'failed')
   expect(report.healthy).toBe(failed === undefined)
   return {

@@ -92,7 +92,7 @@ test.each([
   const field = only(property, false)
   expect(field.default).toBeUndefined()
   expect(field.omissible).toBe(false)
-  expect(problemWithField(field, undefined)).toContain('This is needed')
+  expect(problemWithField(field, undefined)).toContain('This is required')
 })
 
 test('unsupported schemas are errors, not guesses', () => {

@@ -104,8 +104,8 @@ describe.each(['2026-07-28', '2025-11-25'] as const)('clients of %s at the same 
     const names = ['Ann', 'Bob', 'Cid']
     const clients = await Promise.all(names.map(answering))
     const results = await Promise.all(clients.map((client) => client.call('far__two_step')))
-    const told = results.map((result) => JSON.parse(text(result)))
-    expect(told).toEqual(
+    const parsed = results.map((result) => JSON.parse(text(result)))
+    expect(parsed).toEqual(
       names.map((name) => [
         { action: 'accept', content: { who: name } },
         { action: 'accept', content: { where: name } },

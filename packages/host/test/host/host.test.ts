@@ -75,8 +75,8 @@ describe('events', () => {
     host.on(() => {
       throw new Error('broken face')
     })
-    const heard: string[] = []
-    const off = host.on((event) => heard.push(event.type))
+    const events: string[] = []
+    const off = host.on((event) => events.push(event.type))
     const row = {
       kind: 'model',
       server: null,
@@ -89,7 +89,7 @@ describe('events', () => {
     host.record(row)
     off()
     host.record(row)
-    expect(heard).toEqual(['activity'])
+    expect(events).toEqual(['activity'])
     expect(warning).toHaveBeenCalledWith(expect.stringContaining('broken face'))
     warning.mockRestore()
   })

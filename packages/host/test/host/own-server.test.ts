@@ -76,11 +76,11 @@ it.each<[string, Parameters<typeof person>[0], string]>([
     'could not be shown',
   ],
   ['is not there', {}, 'elicitation'],
-])('nothing happens when the user %s', async (_how, manners, told) => {
+])('nothing happens when the user %s', async (_how, manners, expected) => {
   const { url, steps } = await shop()
   const host = await started({ servers: { shop: { url } }, rules, surface: person(manners) })
   const call = await host.call('shop__refund', { order: 'A-1' }, cli)
-  expect(textOf(call)).toContain(told)
+  expect(textOf(call)).toContain(expected)
   expect(steps).toEqual([])
 })
 

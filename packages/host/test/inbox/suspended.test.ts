@@ -13,7 +13,7 @@ const shelf = () =>
   person({ elicitation: () => undefined, approval: () => ({ verdict: 'allow' }), roots: () => undefined })
 
 /** A server, and hosts of it on one store. */
-async function world(script: Script, says: Says = {}) {
+async function setup(script: Script, says: Says = {}) {
   const store = storeFile()
   const server = await roundsServer(script, says)
   const host = (options: Partial<HostOptions> = {}): Promise<Watched> =>
@@ -38,7 +38,7 @@ const asksOnce: Script = ({ inputResponses }, nth) =>
 describe('a suspended call whose program ended while the question was open', () => {
   it('is resumed where the question is answered, unchanged and with its approval as the cause', async () => {
     const state = ' {"a": 1}\u0000é🎉\ud800 '
-    const { server, host } = await world(({ inputResponses }, nth) =>
+    const { server, host } = await setup(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ 7: question('second'), b: question('first') }, state) : text(inputResponses),
     )
     const first = await host({ rules: [] })
@@ -73,7 +73,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is resumed after its program was killed', async () => {
-    const { store, server, host } = await world(asksOnce)
+    const { store, server, host } = await setup(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asker.ts', { STORE: store, SERVERS: servers })
     const id = await other.say({ tool: 's__book', args: {} })
@@ -87,7 +87,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is resumed if it was answered but its program ended before using the answer', async () => {
-    const { store, server, host } = await world(asksOnce)
+    const { store, server, host } = await setup(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asker.ts', { STORE: store, SERVERS: servers })
     const id = await other.say({ tool: 's__book', args: {} })
@@ -103,7 +103,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('may ask again, handled by this host or the next one', async () => {
-    const { server, host } = await world(({ inputResponses }, nth) =>
+    const { server, host } = await setup(({ inputResponses }, nth) =>
       nth < 4 ? asksBack({ q: question() }, `state ${nth}`) : text(inputResponses),
     )
     const first = await host()
@@ -130,7 +130,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is lost with a clear error if the server rejects the answer', async () => {
-    const { server, host } = await world((_, nth) =>
+    const { server, host } = await setup((_, nth) =>
       nth === 1
         ? asksBack({ q: question() }, 'old')
         : { code: -32602, message: 'The requestState is expired' },
@@ -163,7 +163,7 @@ describe('a suspended call whose program ended while the question was open', () 
       message: 'Which meal?',
       requestedSchema: { type: 'object' as const, properties: fields },
     }
-    const { server, host } = await world(({ inputResponses }, nth) => {
+    const { server, host } = await setup(({ inputResponses }, nth) => {
       if (nth === 1) return asksBack({ q: question() }, 'old')
       if (nth === 2) return { code: -32602, message: 'The requestState is from before a restart' }
       if (nth === 3) return asksBack({ q: question() }, 'new')
@@ -199,7 +199,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is not repeated if a rule now forbids it', async () => {
-    const { server, host } = await world((_, nth) =>
+    const { server, host } = await setup((_, nth) =>
       nth === 1 ? asksBack({ q: question() }, 'old') : { code: -32602, message: 'unknown state' },
     )
     const first = await host()
@@ -213,7 +213,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it("ends with the tool's own error", async () => {
-    const { host } = await world((_, nth) =>
+    const { host } = await setup((_, nth) =>
       nth === 1 ? asksBack({ q: question() }, 'x') : { code: -32050, message: 'the shop is closed' },
     )
     const first = await host()
@@ -227,7 +227,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is not sent twice: an answer in transit when its program was killed is reported as lost', async () => {
-    const { store, server, host } = await world((_, nth) =>
+    const { store, server, host } = await setup((_, nth) =>
       nth === 1 ? asksBack({ q: question() }, 'x') : undefined,
     )
     const servers = JSON.stringify({ s: { url: server.url } })
@@ -247,7 +247,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is retried if a further question of it found no surface', async () => {
-    const { server, host } = await world(({ inputResponses }, nth) =>
+    const { server, host } = await setup(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ r: { method: 'roots/list' }, q: question() }, 'x') : text(inputResponses),
     )
     const roots = [{ uri: 'file:///tmp' }]
@@ -261,12 +261,12 @@ describe('a suspended call whose program ended while the question was open', () 
     await first.close()
     // The folders changed, so that consent was given for other ones than would now be sent.
     const moved = [...roots, { uri: 'file:///usr' }]
-    const nobody = await host({ roots: moved, surface: person({}) })
-    nobody.inbox.answer(id, seat('1A'), 'me')
-    expect(textOf(await resumed(nobody, id))).toContain('could not be resumed')
+    const withoutAnswer = await host({ roots: moved, surface: person({}) })
+    withoutAnswer.inbox.answer(id, seat('1A'), 'me')
+    expect(textOf(await resumed(withoutAnswer, id))).toContain('could not be resumed')
     expect(server.calls).toHaveLength(1)
-    const somebody = await host({ roots: moved, surface: person({ roots: () => ({ verdict: 'allow' }) }) })
-    expect(returned(await resumed(somebody, id))).toEqual({
+    const withAnswer = await host({ roots: moved, surface: person({ roots: () => ({ verdict: 'allow' }) }) })
+    expect(returned(await resumed(withAnswer, id))).toEqual({
       r: { roots: moved },
       q: { action: 'accept', content: { seat: '1A' } },
     })
@@ -274,7 +274,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is resumed by a host without any surface', async () => {
-    const { host } = await world(asksOnce)
+    const { host } = await setup(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
@@ -285,7 +285,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('keeps its answer while the server is unreachable, and is resumed later', async () => {
-    const { store, server, host } = await world(asksOnce)
+    const { store, server, host } = await setup(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
@@ -301,7 +301,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is not resumed by a host without that exact server, and its question stays open', async () => {
-    const { store, host } = await world(asksOnce)
+    const { store, host } = await setup(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
@@ -315,7 +315,7 @@ describe('a suspended call whose program ended while the question was open', () 
 
   it('is not resumed for a changed tool, and its answer is not sent', async () => {
     const says = { description: 'Books a seat' }
-    const { host, server } = await world(asksOnce, says)
+    const { host, server } = await setup(asksOnce, says)
     const lazy = { servers: { s: { url: server.url, lazy: true } } }
     const first = await host(lazy)
     first.call('s__book', {}, cli)
@@ -329,7 +329,7 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is resumed by one host only, however many get the answer', async () => {
-    const { server, host } = await world(asksOnce)
+    const { server, host } = await setup(asksOnce)
     const first = await host()
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
@@ -351,7 +351,7 @@ describe('a suspended call whose program ended while the question was open', () 
 
 describe('suspended calls', () => {
   it('are not stored if they are too large, and the oldest are replaced by the newest', async () => {
-    const { server, host } = await world(({ arguments: args }) =>
+    const { server, host } = await setup(({ arguments: args }) =>
       asksBack({ q: question(String(args['n'])) }, args['n'] === 'large' ? 'x'.repeat(1_100_000) : 'x'),
     )
     const first = await host()
@@ -379,7 +379,7 @@ describe('suspended calls', () => {
 describe('a call that also samples', () => {
   it('is not stored: its questions are lost with its program', async () => {
     const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } }
-    const { host } = await world(() => asksBack({ q: question(), m: sampling }, 'x'))
+    const { host } = await setup(() => asksBack({ q: question(), m: sampling }, 'x'))
     const first = await host({
       models: [scripted('m')],
       surface: person({

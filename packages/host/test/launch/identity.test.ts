@@ -11,7 +11,7 @@ import { person } from '../fixtures/people.ts'
 const chat = { caller: 'chat' } as const
 
 /** Hosts of one program with one more argument, on one store. Whoever is asked agrees for good. */
-function world(argument: string, layer: ConfigLayer = 'named') {
+function setup(argument: string, layer: ConfigLayer = 'named') {
   const at = folder()
   const file = join(at, 'mcp.json')
   const { config } = session()
@@ -59,7 +59,7 @@ function world(argument: string, layer: ConfigLayer = 'named') {
 
 describe('the identity of a server', () => {
   it('stays while the values in its command stay the same, and changes with them', async () => {
-    const { file, secrets, visit } = world('--place=${input:place}')
+    const { file, secrets, visit } = setup('--place=${input:place}')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
     const first = await visit()
@@ -80,14 +80,14 @@ describe('the identity of a server', () => {
     ['the default of one', '${PLACE:-Oslo}', {}, { PLACE: 'Bergen' }],
     ['a secret variable', '--x=${API_TOKEN}', { API_TOKEN: 'token-1' }, { API_TOKEN: 'token-2' }],
   ])('includes the value of %s', async (_, argument, before, after) => {
-    const { visit } = world(argument)
+    const { visit } = setup(argument)
     expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual(['approval'])
     expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual([])
     expect((await visit({ env: { ...process.env, ...after } })).asked).toEqual(['approval'])
   })
 
   it('includes a secret as a keyed digest', async () => {
-    const { secrets, store, visit, at } = world('--token=${secret:office}')
+    const { secrets, store, visit, at } = setup('--token=${secret:office}')
     await secrets.set('office', 'CANARY-office-77aa')
     const first = await visit()
     expect((await visit()).identity).toBe(first.identity)
@@ -100,7 +100,7 @@ describe('the identity of a server', () => {
   })
 
   it('that changed with a value needs consent again, once', async () => {
-    const { file, secrets, visit } = world('${input:place}', 'project')
+    const { file, secrets, visit } = setup('${input:place}', 'project')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
     expect((await visit()).asked).toEqual([expect.stringContaining('start'), 'approval'])
@@ -111,7 +111,7 @@ describe('the identity of a server', () => {
   })
 
   it('is checked when a lazy server starts', async () => {
-    const { file, secrets, server, visit } = world('--place=${input:place}')
+    const { file, secrets, server, visit } = setup('--place=${input:place}')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
     const lazy = { servers: { s: { ...server, lazy: true } } }

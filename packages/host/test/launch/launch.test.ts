@@ -247,9 +247,9 @@ describe('variables', () => {
     ['an input without a value', '${input:pin}', 'the input "pin" has no value yet'],
     ['a file elsewhere', '${file:../../../etc/passwd}', 'not inside the folder of the configuration'],
     ['a file by its whole path', '${file:/etc/passwd}', 'not inside the folder of the configuration'],
-  ])('that cannot be expanded keep the server from starting: %s', async (_what, text, told) => {
+  ])('that cannot be expanded keep the server from starting: %s', async (_what, text, expected) => {
     const { seen, reason } = await given({ K: text }, { env: {} })
-    expect(reason).toContain(told)
+    expect(reason).toContain(expected)
     expect(seen).toEqual({})
   })
 

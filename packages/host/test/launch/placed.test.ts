@@ -37,7 +37,7 @@ function tool(file: string, noted: string): string {
 }
 
 /** A project, an installed `npx` and `tool` outside of it, and a person who agrees to everything. */
-function world() {
+function setup() {
   const project = realpathSync(folder())
   const home = realpathSync(folder())
   const noted = join(home, 'noted')
@@ -83,7 +83,7 @@ const codes = (question: Question | undefined): string[] => (question?.findings 
 
 describe.skipIf(process.platform === 'win32')('the program of a project file', () => {
   it('is shown as the file that runs, with the values of its variables', async () => {
-    const { project, noted, path, run } = world()
+    const { project, noted, path, run } = setup()
     const evil = tool(join(project, 'evil', 'npx'), noted)
     const env = { PATH: '${workspaceFolder}/evil:${PATH}', API_TOKEN: 'hunter2-hunter2', MODE: 'a' }
     const { asked, ran } = await run({ command: 'npx', args: ['-y', '@org/server@1.2.3'], env })
@@ -102,7 +102,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it("is not found in the folder by a relative entry of the user's PATH", async () => {
-    const { project, noted, installed, path, run } = world()
+    const { project, noted, installed, path, run } = setup()
     tool(join(project, 'tool'), noted)
     vi.stubEnv('PATH', ['.', '', 'bin', ...path].join(delimiter))
     const { asked, ran } = await run({ command: 'tool', cwd: project })
@@ -111,7 +111,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('is shown if a relative entry of a configured PATH leads to the folder', async () => {
-    const { project, noted, run } = world()
+    const { project, noted, run } = setup()
     const evil = tool(join(project, 'bin', 'tool'), noted)
     const { asked, ran } = await run({ command: 'tool', cwd: project, env: { PATH: 'bin:/usr/bin:/bin' } })
     expect(asked).toMatchObject([{ program: evil, given: [{ name: 'PATH', value: 'bin:/usr/bin:/bin' }] }])
@@ -120,7 +120,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('is shown with its link target, and asked about again when the target changes', async () => {
-    const { project, home, noted, run } = world()
+    const { project, home, noted, run } = setup()
     const [one, other] = ['one', 'other'].map((name) => tool(join(home, name), noted))
     const link = join(project, 'run')
     symlinkSync(one ?? '', link)
@@ -134,7 +134,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('is asked about again if another file with that name now precedes it', async () => {
-    const { home, noted, installed, path, run } = world()
+    const { home, noted, installed, path, run } = setup()
     expect((await run({ command: 'tool' })).asked).toMatchObject([{ program: installed.tool }])
     expect((await run({ command: 'tool' })).asked).toEqual([])
     const nearer = tool(join(home, 'nearer', 'tool'), noted)
@@ -145,7 +145,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('is asked about again if it was replaced while the question was open', async () => {
-    const { project, noted, run } = world()
+    const { project, noted, run } = setup()
     const script = tool(join(project, 'run.sh'), noted)
     let answers = 0
     const answer = (): void => {
@@ -161,7 +161,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
     ['a script that an interpreter is given', 'tool', ['lib/run.js']],
     ['a file that an option names', 'tool', ['--config=settings.json']],
   ])('is asked about again when a project file changes: %s', async (_, command, args) => {
-    const { project, noted, run } = world()
+    const { project, noted, run } = setup()
     tool(join(project, 'run.sh'), noted)
     mkdirSync(join(project, 'lib'))
     for (const name of ['lib/run.js', 'settings.json']) writeFileSync(join(project, name), '{}')
@@ -176,7 +176,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('is asked about again when a file changes whose content it gets', async () => {
-    const { project, run } = world()
+    const { project, run } = setup()
     const entry = { command: 'tool', env: { MODE: '${file:mode.txt}' } }
     writeFileSync(join(project, 'mode.txt'), 'gentle')
     expect((await run(entry)).asked).toHaveLength(1)
@@ -186,7 +186,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('is shown with the variables of its env file', async () => {
-    const { project, run } = world()
+    const { project, run } = setup()
     writeFileSync(join(project, '.env'), 'NODE_OPTIONS=--require ./evil.cjs\nAPI_KEY=hunter2\n')
     const { asked } = await run({ command: 'tool', envFile: '.env' })
     expect(asked[0]?.given).toEqual([
@@ -197,7 +197,7 @@ describe.skipIf(process.platform === 'win32')('the program of a project file', (
   })
 
   it('has a warning if Python would run a module of the folder', async () => {
-    const { project, run } = world()
+    const { project, run } = setup()
     writeFileSync(join(project, 'mcp_server_git.py'), '')
     const { asked } = await run({ command: 'python3', args: ['-m', 'mcp_server_git'], cwd: project })
     expect(codes(asked[0])).toContain('module-of-the-folder')
@@ -213,7 +213,7 @@ describe.skipIf(process.platform === 'win32')(
     }
 
     it('runs in a separate folder without project files', async () => {
-      const { project, home, noted, installed, path, run } = world()
+      const { project, home, noted, installed, path, run } = setup()
       tool(join(project, 'node_modules', '.bin', 'npx'), noted)
       vi.stubEnv('PATH', [join(project, 'node_modules', '.bin'), ...path].join(delimiter))
       vi.spyOn(process, 'cwd').mockReturnValue(project)
@@ -252,14 +252,14 @@ describe.skipIf(process.platform === 'win32')(
       ['python3', ['-m', 'uv', 'tool', 'run', 'server==1.2.3']],
       ['python3', ['-m', 'pipx', 'run', 'server==1.2.3']],
     ])('does so as %s', async (command, args) => {
-      const { project, run } = world()
+      const { project, run } = setup()
       vi.spyOn(process, 'cwd').mockReturnValue(project)
       const { asked } = await run({ command, args }, { verdict: 'deny' })
       expect(codes(asked[0])).toContain('runs-apart')
     })
 
     it('runs in the configured folder, with a warning', async () => {
-      const { project, run } = world()
+      const { project, run } = setup()
       const { asked, ran } = await run({ ...entry, cwd: '${workspaceFolder}' })
       expect(asked[0]?.command).toMatch(new RegExp(`^cd ${project} && npx -y `))
       expect(asked[0]?.findings).toContainEqual(
@@ -270,7 +270,7 @@ describe.skipIf(process.platform === 'win32')(
     })
 
     it('also runs separately if the folder is allowed without asking', async () => {
-      const { project, run } = world()
+      const { project, run } = setup()
       const { asked, ran } = await run(entry, { startProjectServers: true })
       expect(asked).toEqual([])
       expect(ran?.cwd).not.toBe(project)
@@ -278,7 +278,7 @@ describe.skipIf(process.platform === 'win32')(
     })
 
     it('is not found in the folder, and the error says what to do', async () => {
-      const { project, noted, path, run } = world()
+      const { project, noted, path, run } = setup()
       const own = tool(join(project, '.venv', 'bin', 'uvx'), noted)
       vi.stubEnv('PATH', [dirname(own), ...path].join(delimiter))
       const { ran, state } = await run({ command: 'uvx', args: ['server==1.2.3'] })
@@ -292,7 +292,7 @@ describe.skipIf(process.platform === 'win32')(
     })
 
     it("is the user's own if the folder is their home folder", async () => {
-      const { home, installed, run, project } = world()
+      const { home, installed, run, project } = setup()
       const { asked, ran } = await run(entry, { home: project })
       expect(ran).toMatchObject({
         file: installed.npx,
@@ -307,7 +307,7 @@ describe.skipIf(process.platform === 'win32')(
     })
 
     it.each(['user', 'named'] as const)('runs in its usual folder in a %s file', async (layer) => {
-      const { run } = world()
+      const { run } = setup()
       const { ran } = await run(entry, { layer })
       expect(ran).toMatchObject({ cwd: realpathSync(process.cwd()), args: entry.args })
     })

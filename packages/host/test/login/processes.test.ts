@@ -41,10 +41,10 @@ it('ten processes with a shared refresh token refresh once without a login', {
   expect(callers.map(({ state }) => state)).toEqual(Array(count).fill('ready'))
   one.as.expireAll()
   for (const { child } of callers) child.stdin.end('go\n')
-  const said = await Promise.all(callers.map(async ({ lines }) => (await lines.next()).value))
+  const answers = await Promise.all(callers.map(async ({ lines }) => (await lines.next()).value))
   await Promise.all(callers.map(({ ended }) => ended))
 
-  expect(said).toEqual(Array(count).fill('[{"type":"text","text":"done"}]'))
+  expect(answers).toEqual(Array(count).fill('[{"type":"text","text":"done"}]'))
   expect(one.calls.filter(({ body }) => JSON.parse(body).method === 'tools/call')).toHaveLength(count)
   const kinds = one.as.at('/token').map(({ params }) => params.get('grant_type'))
   expect(kinds).toEqual(['authorization_code', 'refresh_token'])

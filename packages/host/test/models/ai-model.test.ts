@@ -62,9 +62,9 @@ describe('a text reply', () => {
     ['a compatible server', local, chat.stream(['He', 'llo', '!'])],
   ] as const)('streams from %s piece by piece and is complete', async (_, model, answer) => {
     await using server = await provider(answer)
-    const heard: string[] = []
-    const reply = await model(server).generate(request({ onText: (delta) => heard.push(delta) }))
-    expect(heard).toEqual(['He', 'llo', '!'])
+    const deltas: string[] = []
+    const reply = await model(server).generate(request({ onText: (delta) => deltas.push(delta) }))
+    expect(deltas).toEqual(['He', 'llo', '!'])
     expect(reply).toMatchObject({
       content: [{ type: 'text', text: 'Hello!' }],
       stopReason: 'endTurn',

@@ -238,7 +238,7 @@ async function conversation(
   first: string,
   given = results,
   limit = 20,
-): Promise<{ calls: ToolUseContent[]; said: string[]; messages: SamplingMessage[] }> {
+): Promise<{ calls: ToolUseContent[]; replies: string[]; messages: SamplingMessage[] }> {
   const messages: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: first } }]
   return goOn(messages, given, limit)
 }
@@ -247,15 +247,15 @@ async function goOn(
   messages: SamplingMessage[],
   given = results,
   limit = 20,
-): Promise<{ calls: ToolUseContent[]; said: string[]; messages: SamplingMessage[] }> {
+): Promise<{ calls: ToolUseContent[]; replies: string[]; messages: SamplingMessage[] }> {
   const calls: ToolUseContent[] = []
-  const said: string[] = []
+  const replies: string[] = []
   for (let turn = 0; turn < limit; turn += 1) {
     const reply = await offlineModel.generate({ messages, tools, maxTokens: 2_000 })
-    said.push(textOf(reply))
+    replies.push(textOf(reply))
     messages.push({ role: 'assistant', content: reply.content })
     const uses = usesOf(reply)
-    if (uses.length === 0) return { calls, said, messages }
+    if (uses.length === 0) return { calls, replies, messages }
     calls.push(...uses)
     messages.push({
       role: 'user',
@@ -275,7 +275,7 @@ describe('a trip', () => {
     'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days, budget $3000, morning departure. I like food. Write to team@work.com.'
 
   test('is planned step by step to its end, and every text names its source', async () => {
-    const { calls, said } = await conversation(wish)
+    const { calls, replies } = await conversation(wish)
     expect(calls.map(({ name, input }) => [name, input])).toEqual([
       ['read_resource', { server: 'travel', uri: 'calendar://events/2027' }],
       ['read_resource', { server: 'travel', uri: 'weather://forecast/Barcelona/2027-06-15' }],
@@ -308,28 +308,28 @@ describe('a trip', () => {
       ['travel__sendEmail', expect.objectContaining({ to: 'team@work.com' })],
     ])
     expect(new Set(calls.map((call) => call.id)).size).toBe(calls.length)
-    expect(said[0]?.startsWith(sign) && said.at(-1)?.startsWith(sign)).toBe(true)
-    expect(said.every((text) => text.startsWith('[offline planner'))).toBe(true)
-    expect(said.at(-1)).toContain('Booked: Barcelona, reference TRV-1.')
-    expect(said.at(-1)).toContain('Itinerary: Saved barcelona.md')
+    expect(replies[0]?.startsWith(sign) && replies.at(-1)?.startsWith(sign)).toBe(true)
+    expect(replies.every((text) => text.startsWith('[offline planner'))).toBe(true)
+    expect(replies.at(-1)).toContain('Booked: Barcelona, reference TRV-1.')
+    expect(replies.at(-1)).toContain('Itinerary: Saved barcelona.md')
   })
 
   test('starts with questions about missing data', async () => {
-    const { calls, said, messages } = await conversation('Plan a vacation in Barcelona')
+    const { calls, replies, messages } = await conversation('Plan a vacation in Barcelona')
     expect(calls).toEqual([])
-    expect(said[0]).toContain('where you leave from, and on which date')
+    expect(replies[0]).toContain('where you leave from, and on which date')
     messages.push({ role: 'user', content: { type: 'text', text: 'from Oslo on 2027-06-15 for a week' } })
     const more = await goOn(messages)
     expect(more.calls.map((call) => call.name)).toContain('travel__bookVacation')
   })
 
   test('asks for missing data with the understood date, and accepts a short answer', async () => {
-    const { said, messages } = await conversation('book the best flight to Barcelona next month')
-    expect(said[0]).toContain('A trip to Barcelona on 2026-12-15 ("next month" means 2026-12-15).')
-    expect(said[0]).toContain('where you leave from, and for how many days')
+    const { replies, messages } = await conversation('book the best flight to Barcelona next month')
+    expect(replies[0]).toContain('A trip to Barcelona on 2026-12-15 ("next month" means 2026-12-15).')
+    expect(replies[0]).toContain('where you leave from, and for how many days')
     messages.push({ role: 'user', content: { type: 'text', text: 'New York' } })
     const second = await goOn(messages)
-    expect(second.said[0]).toContain('Please tell me for how many days.')
+    expect(second.replies[0]).toContain('Please tell me for how many days.')
     messages.push({ role: 'user', content: { type: 'text', text: 'a week' } })
     const { calls } = await goOn(messages)
     expect(calls.find(({ name }) => name === 'travel__bookVacation')?.input).toMatchObject({
@@ -340,9 +340,9 @@ describe('a trip', () => {
   })
 
   test('in the past is not searched', async () => {
-    const { calls, said } = await conversation('Show me flights from Oslo to Rome on 2020-06-15')
+    const { calls, replies } = await conversation('Show me flights from Oslo to Rome on 2020-06-15')
     expect(calls).toEqual([])
-    expect(said[0]).toContain('2020-06-15 is in the past; today is 2026-11-21')
+    expect(replies[0]).toContain('2020-06-15 is in the past; today is 2026-11-21')
   })
 
   test('shows nothing that was written for a model', async () => {
@@ -362,8 +362,8 @@ describe('a trip', () => {
         isError: true as const,
       },
     }
-    const { said } = await conversation('Show me flights from Oslo to Rome on 2027-06-15', given)
-    const shown = said.at(-1) ?? ''
+    const { replies } = await conversation('Show me flights from Oslo to Rome on 2027-06-15', given)
+    const shown = replies.at(-1) ?? ''
     expect(shown).toContain('12 flight options. Prices are in USD.')
     for (const words of ['findBestFlight', '[cut', 'read_result', 'JSON', '{', '<', 'Do not try'])
       expect(shown).not.toContain(words)
@@ -377,19 +377,19 @@ describe('a trip', () => {
       },
     }
     const refused = await conversation(wish, failing)
-    expect(refused.said.at(-1)).toBe(`${sign} Nothing was booked.`)
+    expect(refused.replies.at(-1)).toBe(`${sign} Nothing was booked.`)
   })
 
   test('ignores thanks', async () => {
     const { messages } = await conversation(wish)
     messages.push({ role: 'user', content: { type: 'text', text: 'Thank you very much!' } })
-    const { calls, said } = await goOn(messages)
+    const { calls, replies } = await goOn(messages)
     expect(calls).toEqual([])
-    expect(said[0]).toContain('You are welcome.')
+    expect(replies[0]).toContain('You are welcome.')
   })
 
   test('ignores messages of the host to a model', async () => {
-    const { calls, said } = await goOn([
+    const { calls, replies } = await goOn([
       {
         role: 'user',
         content: [
@@ -403,7 +403,7 @@ describe('a trip', () => {
       { role: 'user', content: { type: 'text', text: 'hello' } },
     ])
     expect(calls).toEqual([])
-    expect(said[0]).toContain('Try:')
+    expect(replies[0]).toContain('Try:')
   })
 
   test('does not read attached resources again', async () => {
@@ -424,9 +424,9 @@ describe('a trip', () => {
       ...results,
       travel__bookVacation: { texts: ['Not confirmed.', '{"status":"declined"}'] },
     }
-    const { calls, said, messages } = await conversation(wish, declined)
+    const { calls, replies, messages } = await conversation(wish, declined)
     expect(calls.at(-1)?.name).toBe('travel__bookVacation')
-    expect(said.at(-1)).toContain('nothing was booked')
+    expect(replies.at(-1)).toContain('nothing was booked')
     messages.push({ role: 'user', content: { type: 'text', text: 'try again' } })
     const again = await goOn(messages)
     expect(again.calls[0]?.name).toBe('travel__bookVacation')
@@ -436,12 +436,12 @@ describe('a trip', () => {
   test.each(['travel__searchFlights', 'travel__bookVacation'])(
     'stops if %s fails, with its message',
     async (tool) => {
-      const { calls, said } = await conversation(wish, {
+      const { calls, replies } = await conversation(wish, {
         ...results,
         [tool]: { texts: ['Over the budget.'], isError: true },
       })
       expect(calls.at(-1)?.name).toBe(tool)
-      expect(said.at(-1)).toContain('Over the budget.')
+      expect(replies.at(-1)).toContain('Over the budget.')
     },
   )
 
@@ -454,9 +454,9 @@ describe('a trip', () => {
   )
 
   test('with only flights books nothing', async () => {
-    const { calls, said } = await conversation('Show me flights from Oslo to Rome on 2027-06-15')
+    const { calls, replies } = await conversation('Show me flights from Oslo to Rome on 2027-06-15')
     expect(calls.map((call) => call.name)).not.toContain('travel__bookVacation')
-    expect(said.at(-1)).toContain('Say "book it"')
+    expect(replies.at(-1)).toContain('Say "book it"')
   })
 
   test('to another place starts over', async () => {
@@ -533,9 +533,9 @@ describe('any other request', () => {
   test.each(['hello', 'Hi there!', 'Hey', 'help', 'Good morning', 'What can you do?', 'who are you?'])(
     '%s is answered with its abilities and a working example',
     async (text) => {
-      const said = textOf(await ask(text, { tools }))
-      expect(said).toContain('I follow rules and plan trips')
-      const example = /Plan a trip .*/.exec(said)?.[0] ?? ''
+      const replies = textOf(await ask(text, { tools }))
+      expect(replies).toContain('I follow rules and plan trips')
+      const example = /Plan a trip .*/.exec(replies)?.[0] ?? ''
       expect(readTrip([example], new Date())).toMatchObject({
         origin: 'New York',
         destination: 'Barcelona',
@@ -546,7 +546,7 @@ describe('any other request', () => {
       // Also in the middle of a trip.
       const { messages } = await conversation('Plan a vacation in Barcelona')
       messages.push({ role: 'user', content: { type: 'text', text } })
-      expect((await goOn(messages)).said[0]).toContain('I follow rules and plan trips')
+      expect((await goOn(messages)).replies[0]).toContain('I follow rules and plan trips')
     },
   )
 

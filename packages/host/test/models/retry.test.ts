@@ -114,11 +114,11 @@ function ask(model: Model, more: Partial<ModelRequest> = {}) {
 describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited, calls }) => {
   test('streams its text as it arrives', async () => {
     await using server = await provider(stream)
-    const heard: string[] = []
-    const { reply } = ask(modelOf(env(server)), { onText: (delta) => heard.push(delta) })
+    const deltas: string[] = []
+    const { reply } = ask(modelOf(env(server)), { onText: (delta) => deltas.push(delta) })
     expect(await reply).toMatchObject({ content: [{ type: 'text', text: 'Hi.' }], stopReason: 'endTurn' })
-    expect(heard.join('')).toBe('Hi.')
-    expect(heard.length).toBeGreaterThan(1)
+    expect(deltas.join('')).toBe('Hi.')
+    expect(deltas.length).toBeGreaterThan(1)
   })
 
   test('requests several calls at once', async () => {

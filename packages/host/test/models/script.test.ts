@@ -27,8 +27,8 @@ test('a script returns its replies in order, in pieces, with calls and usage', a
   const [model] = modelsFromEnvironment({ JACKFIELD_MODEL: `script:${file}` })
   if (model === undefined) throw new Error('no model')
   expect(model).toMatchObject({ id: 'script:demo.json', contextTokens: 500, isLanguageModel: true })
-  const heard: string[] = []
-  expect(await ask(model, { onText: (delta) => heard.push(delta) })).toMatchObject({
+  const deltas: string[] = []
+  expect(await ask(model, { onText: (delta) => deltas.push(delta) })).toMatchObject({
     content: [
       { type: 'text', text: 'Let me see.' },
       { type: 'tool_use', name: 'look', input: { at: 'it' } },
@@ -37,7 +37,7 @@ test('a script returns its replies in order, in pieces, with calls and usage', a
     stopReason: 'toolUse',
     usage,
   })
-  expect(heard).toEqual(['Let ', 'me ', 'see.'])
+  expect(deltas).toEqual(['Let ', 'me ', 'see.'])
   expect(await ask(model)).toMatchObject({ content: [{ text: 'Done.' }], stopReason: 'endTurn' })
   expect(await ask(model)).toMatchObject({ content: [{ text: 'The script has nothing more to say.' }] })
 })

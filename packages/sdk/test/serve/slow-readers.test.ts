@@ -128,7 +128,7 @@ describe.each(transports)('over %s a client', (_name, ask) => {
     const got = counted(socket)
     sipped(socket)
     expect(await over(socket, got)).toBe('whole')
-  }, 20_000)
+  }, 60_000)
 
   it('that waits for a busy server is not disconnected', async () => {
     const { streamStallMs } = limits
@@ -144,7 +144,7 @@ describe.each(transports)('over %s a client', (_name, ask) => {
     sipped(socket)
     socket.resume()
     expect(await done).toBe('whole')
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('an output that accepts 1 KiB per millisecond', () => {

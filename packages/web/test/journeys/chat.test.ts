@@ -248,7 +248,7 @@ describe.skipIf(missing !== undefined)(
       await page.getByText('All 12 that are shown').waitFor()
       // Those for the person alone are listed, and cannot be chosen.
       const alone = page.getByRole('checkbox', { name: /page 7/ })
-      expect(await alone.count()).toBe(3)
+      await expect.poll(() => alone.count()).toBe(3)
       for (const box of await alone.all()) expect(await box.isDisabled()).toBe(true)
       await page.getByText('for you alone').first().waitFor()
       await tab.check()

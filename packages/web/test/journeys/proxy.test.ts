@@ -326,7 +326,7 @@ describe.skipIf(missing !== undefined)(
       await bob.page.getByRole('link', { name: 'Sign in again' }).click()
       await bob.page.getByRole('button', { name: 'Sign in' }).waitFor()
       expect([ann.faults, bob.faults, thief.faults]).toEqual([[], [], []])
-      expect(at.running().said()).not.toContain('failed')
+      expect(at.running().output()).not.toContain('failed')
     })
 
     test('are refused without being allowed', async () => {

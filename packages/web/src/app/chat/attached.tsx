@@ -258,7 +258,7 @@ function Picker({
   const found = useRead(
     'library.search',
     { query: search, kinds: ['resource'], limit: mostRows },
-    { enabled: search !== '' },
+    { enabled: search !== '', keepsLast: true },
   ).data
   const has = new Set(copies.map((copy) => keyOf(refOf(copy))))
   const matches =

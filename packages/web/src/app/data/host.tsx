@@ -14,6 +14,7 @@ import {
   useCallback,
   useContext,
   useEffect,
+  useRef,
   useState,
   useSyncExternalStore,
 } from 'react'
@@ -217,7 +218,14 @@ export function useRead<M extends MethodName>(
     enabled = true,
     everyMs,
     isFresh = false,
-  }: { enabled?: boolean; everyMs?: number | undefined; isFresh?: boolean } = {},
+    keepsLast = false,
+  }: {
+    enabled?: boolean
+    everyMs?: number | undefined
+    isFresh?: boolean
+    /** Gives the result of the last parameters until that of the new ones is there. */
+    keepsLast?: boolean
+  } = {},
 ): Read<Wire<Methods[M]['result']>> {
   const { client } = useHost()
   const { data, error, isPending, isFetchedAfterMount, refetch } = useQuery({
@@ -228,7 +236,14 @@ export function useRead<M extends MethodName>(
     // What changes while it is watched is read again when it is looked at again, too.
     ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),
   })
-  return { data, error, isPending, isFetchedAfterMount, refetch: () => void refetch() }
+  const last = useRef<typeof data>(undefined)
+  useEffect(() => {
+    if (data !== undefined) last.current = data
+  }, [data])
+  return {
+    data: data ?? (keepsLast && enabled ? last.current : undefined),
+    ...{ error, isPending, isFetchedAfterMount, refetch: () => void refetch() },
+  }
 }
 
 export interface Act<Args extends readonly unknown[]> {

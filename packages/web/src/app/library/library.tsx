@@ -63,7 +63,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
   const found = useRead(
     'library.search',
     { query: words, kinds: ['resource', 'template'], limit: mostFound, content: true },
-    { enabled: words !== '' },
+    { enabled: words !== '', keepsLast: true },
   ).data
   const matches =
     words === '' ? undefined : found?.matches.flatMap(({ entry }) => leafIn(plain<LibraryEntry>(entry)))
