@@ -15,7 +15,8 @@ if (ISSUER === undefined && HOST !== '127.0.0.1') {
 
 // For development, one token that changes with every start, unless DEV_TOKEN sets it.
 const token = process.env.DEV_TOKEN ?? randomBytes(24).toString('base64url')
-const developmentIssuer = 'https://issuer.invalid'
+// Nothing is served there: clients that try to log in without the token show this address in their error.
+const developmentIssuer = new URL('/no-issuer-is-set', resource).href
 
 const handler =
   ISSUER === undefined

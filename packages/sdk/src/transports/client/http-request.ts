@@ -214,7 +214,7 @@ function reasonOf(error: unknown, code: string | undefined): string {
 /** A hint for https to a port without TLS, and for ports that `fetch` blocks. */
 function connectionHint(error: unknown, code: string | undefined, { port }: URL): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
-    return '. The server seems to speak http on this port: write http:// instead of https://'
+    return '. If this port has no TLS, write http:// instead of https://'
   if (rootMessage(error) !== 'bad port') return ''
   return `. Browsers and fetch block port ${port}, which is reserved for another protocol. Use another port for the server`
 }
@@ -237,10 +237,9 @@ function rootMessage(error: unknown): string {
 function endpointUrl(url: string | URL): URL {
   if (!URL.canParse(url)) {
     const text = String(url)
-    const hint =
-      /^[\w.-]+(?::\d+)?(?:\/|$)/.test(text) && /[.:]/.test(text)
-        ? `: write http://${text} or https://${text}`
-        : ''
+    const hint = /^[\w-]+\.[\w.-]+(?::\d+)?(?:\/|$)/.test(text)
+      ? `: write http://${text} or https://${text}`
+      : ''
     throw invalid(
       `${JSON.stringify(text)} is not a URL${hint}. To start a program, give connect a transport from stdio({ command }).`,
     )
