@@ -8,9 +8,10 @@ const examples = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
-/** Examples of several programs, each with a test of its own. */
+/** Examples with a test of their own: of several programs, or run in their folder. */
 const elsewhere: Readonly<Record<string, string>> = {
   adapters: 'packages/sdk/test/adapters/examples.test.ts',
+  quickstart: 'test/docs/readme.test.ts',
 }
 
 /** Where an example begins: what holds its two sides against each other, or its client, which starts the server. */

@@ -18,7 +18,7 @@ describe('the README', () => {
   })
 
   it('shows a client and a server that run', async () => {
-    const { stdout } = await run(process.execPath, ['examples/quickstart/client.ts'], { cwd: root })
+    const { stdout } = await run(process.execPath, ['client.ts'], { cwd: `${root}examples/quickstart` })
     expect(stdout).toContain('Refunded 42.')
   })
 

@@ -48,7 +48,7 @@ function writeQuickStart({ command }: Pick<Runtime, 'command'>): void {
   const read = (file: string): string => readFileSync(join(root, 'examples/quickstart', file), 'utf8')
   const [, ...args] = command
   const start = `command: process.execPath, args: ${JSON.stringify([...args, 'server.mjs'])}`
-  const client = read('client.ts').replace("command: 'node', args: ['examples/quickstart/server.ts']", start)
+  const client = read('client.ts').replace("command: 'node', args: ['server.ts']", start)
   expect(client).toContain(start)
   writeFileSync(join(project, 'server.mjs'), read('server.ts'))
   writeFileSync(join(project, 'client.mjs'), `import process from 'node:process'\n${client}`)

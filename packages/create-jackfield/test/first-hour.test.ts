@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { LocalRegistry } from '../../../scripts/local-registry.ts'
 import { run } from '../../../scripts/run.ts'
 import { packedOnce } from '../../../test/setup/packed-once.ts'
+import { freePort } from '../../../test/setup/ports.ts'
 
 const limitMs = 120_000
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-first-hour-'))
@@ -79,7 +80,7 @@ describe('from an empty folder', () => {
     expect(open).toMatchObject({ code: 2, output: expect.stringContaining('Set ISSUER') })
     const server = spawn(process.execPath, ['src/main.ts'], {
       cwd: project,
-      env: { ...process.env, PORT: '0' },
+      env: { ...process.env, PORT: String(await freePort()) },
     })
     onTestFinished(() => void server.kill('SIGKILL'))
     const lines: string[] = []
@@ -90,6 +91,9 @@ describe('from an empty folder', () => {
     const [, words = '', header = ''] = /^npx (.*) --header "(.*)"$/.exec(lines.at(-1) ?? '') ?? []
     const call = ['npx', ...words.split(' '), '--header']
     expect(await output(project, ...call, header)).toContain('Added note 1: Hello')
+    const without = await run(call.slice(0, -1), { limitMs, cwd: project, env })
+    expect(without).toMatchObject({ code: 3, output: expect.stringContaining('/no-issuer-is-set') })
+    expect(without.output).toContain("--header 'Authorization: Bearer <token>'")
     const refused = await run([...call, 'Authorization: Bearer wrong'], { limitMs, cwd: project, env })
     expect({ code: refused.code, output: refused.output }).toMatchObject({ code: 3 })
     const ended = once(server, 'exit')

@@ -149,7 +149,7 @@ class Run {
       this.#far.hangUp(one.arrived)
       return
     }
-    for (const each of this.#open()) each.expected = 'CONNECTION_CLOSED'
+    for (const each of this.#open()) each.expected = 'OUTCOME_UNKNOWN'
     this.#up = false
     this.#far.hangUp(undefined)
   }

@@ -55,9 +55,11 @@ describe('an object in the position of a name', () => {
 
   it('of an error that a program throws is reported unchanged', async () => {
     const told: FromProgram[] = []
-    const job = { servers: [], memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
+    const limits = { memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
     const program = 'Promise.prototype.then = () => { throw { message: { toString: 1 } } }'
-    await runInSandbox({ ...job, program }, (message) => told.push(message))
+    await runInSandbox({ file: 'program.js', servers: [], program, ...limits }, (message) =>
+      told.push(message),
+    )
     expect(told).toEqual([{ type: 'end', outcome: 'error', error: '{"toString":1}' }])
   })
 

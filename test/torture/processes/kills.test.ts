@@ -59,7 +59,7 @@ function askEverything(client: Client, random: Random, signal: AbortSignal): Pro
 function assertTold(error: unknown, plan: Plan): void {
   expect(error).toBeInstanceOf(McpError)
   if (!(error instanceof McpError)) return
-  expect(['CONNECTION_CLOSED', 'CONNECT_FAILED']).toContain(error.code)
+  expect(['OUTCOME_UNKNOWN', 'CONNECTION_CLOSED', 'CONNECT_FAILED']).toContain(error.code)
   if (plan.closes) return
   const end = plan.words === 'code7' ? { exitCode: 7, signal: null } : { exitCode: null, signal: 'SIGKILL' }
   expect(error.details).toMatchObject({ ...end, stderr: expect.stringContaining(plan.words) })

@@ -13,7 +13,7 @@ import type { Output } from '../cli/io.ts'
 import { progressLine } from '../cli/progress.ts'
 import { finished, type Session } from '../cli/session.ts'
 import { errorOf } from '../daemon/faults.ts'
-import { toolResult } from '../output/content.ts'
+import { printedResult } from '../output/content.ts'
 import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -125,7 +125,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (options.output === 'raw') printRaw(rawResult(result), io, output)
   else
     output.result(result, () =>
-      options.output === 'markdown' ? markdownResult(result) : toolResult(result, output.palette),
+      options.output === 'markdown' ? markdownResult(result) : printedResult(result, output.palette),
     )
   if (options.saveMedia !== undefined)
     await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)

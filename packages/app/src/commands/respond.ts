@@ -18,7 +18,7 @@ import { readTarget, type Target } from '../cli/target.ts'
 import { errorOf } from '../daemon/faults.ts'
 import { storeHost } from '../daemon/service.ts'
 import { answerWith, shellWord } from '../forms/later.ts'
-import { toolResult } from '../output/content.ts'
+import { printedResult } from '../output/content.ts'
 import { fixesIn } from '../output/fixes.ts'
 import { answerCommands, shortId } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -161,7 +161,7 @@ function finished({ result, error, suspended }: BrokeredCall, { output }: Comman
   if (suspended === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (error !== undefined) throw errorOf(error)
-  output.result(result, () => toolResult(result, output.palette))
+  output.result(result, () => printedResult(result, output.palette))
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
@@ -38,9 +38,10 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
     return ExitCode.done
   }
   const { maxCalls } = options
+  const name = file !== undefined && file !== '-' && { file: basename(file) }
   const done = await finished(
     open,
-    { kind: 'code', program, ...(maxCalls !== undefined && { maxCalls }) },
+    { kind: 'code', program, ...name, ...(maxCalls !== undefined && { maxCalls }) },
     io.signal,
   )
   io.signal.throwIfAborted()

@@ -4,7 +4,7 @@ import { type OpenHost, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import type { ConfigChoice } from '../cli/target.ts'
 import { age } from '../output/age.ts'
-import { toolResult } from '../output/content.ts'
+import { printedResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
@@ -43,7 +43,7 @@ export async function taskResult(
   await using host = await openHost(options, 'jackfield tasks', io)
   await startServerOf(id, host, io)
   const { result } = await host.client.call('tasks.result', { id }, { signal: io.signal })
-  output.result(result, () => toolResult(result, output.palette))
+  output.result(result, () => printedResult(result, output.palette))
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 

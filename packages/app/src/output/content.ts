@@ -72,6 +72,14 @@ export function toolResult(result: CallToolResult, palette: Palette): string {
   return parts.length === 0 ? palette.dim('(no content)') : parts.join('\n')
 }
 
+/** A tool's result as commands print it: the text, and structured content only if there is none. `--json` prints both. */
+export function printedResult(result: CallToolResult, palette: Palette): string {
+  const { structuredContent: structured, ...blocks } = result
+  const hasText = blocks.content.some((entry) => entry.type === 'text' && entry.text.trim() !== '')
+  const isSame = blocks.content.some((entry) => messageText(entry, structured))
+  return toolResult(hasText && !isSame ? blocks : result, palette)
+}
+
 /** Whether a block is the structured content as text: its JSON, or the text of its only member. */
 export function messageText(entry: ContentBlock, structured: unknown): boolean {
   if (entry.type !== 'text') return false

@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'
-import { block, promptResult, readResult, size, toolResult } from '../../src/output/content.ts'
+import {
+  block,
+  pretty,
+  printedResult,
+  promptResult,
+  readResult,
+  size,
+  toolResult,
+} from '../../src/output/content.ts'
 import { paletteFor } from '../../src/output/palette.ts'
 import { table } from '../../src/output/table.ts'
 import { widthOf, wrap } from '../../src/output/width.ts'
@@ -128,6 +136,10 @@ describe('content', () => {
     expect(toolResult({ content: [{ type: 'text', text: 'One.' }], structuredContent }, palette)).toBe(
       'One.\n{\n  "a": 1\n}',
     )
+    expect(printedResult({ content: [{ type: 'text', text: 'One.' }], structuredContent }, palette)).toBe(
+      'One.',
+    )
+    expect(printedResult({ content: [], structuredContent }, palette)).toBe(pretty(structuredContent))
     expect(toolResult({ content: [] }, palette)).toBe('(no content)')
   })
 

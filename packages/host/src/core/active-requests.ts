@@ -57,6 +57,7 @@ export class ActiveRequests {
 
   /** The connection ended, and all its requests with it. */
   disconnected(server: string): void {
+    this.#open.get(server)?.clear()
     this.#abandoned.delete(server)
   }
 

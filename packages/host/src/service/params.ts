@@ -81,6 +81,7 @@ const runRequest = z.discriminatedUnion('kind', [
     kind: z.literal('code'),
     program: text,
     servers: z.array(name).exactOptional(),
+    file: name.exactOptional(),
     maxCalls: count.exactOptional(),
   }),
 ])

@@ -216,7 +216,7 @@ export type RunRequest =
   | { kind: 'signIn'; server: string }
   | { kind: 'replay'; request: ReplayRequest }
   /** Runs a program that calls tools. */
-  | { kind: 'code'; program: string; servers?: string[]; maxCalls?: number }
+  | { kind: 'code'; program: string; file?: string; servers?: string[]; maxCalls?: number }
 
 /** The result of each kind of run. */
 export interface RunResults {

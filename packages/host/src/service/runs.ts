@@ -174,6 +174,7 @@ export class Runs {
         const code = await host.code.run(request.program, {
           signal,
           ...(request.servers !== undefined && { servers: request.servers }),
+          ...(request.file !== undefined && { file: request.file }),
           ...(request.maxCalls !== undefined && { limits: { calls: request.maxCalls } }),
         })
         return { code }

@@ -27,6 +27,8 @@ export interface CodeOptions {
   conversation?: string
   /** The activity row that caused the program. */
   cause?: number
+  /** The program's file name in error messages. Default: `program.js`. */
+  file?: string
   /** Ends the program with the outcome `cancelled`. */
   signal?: AbortSignal
 }

@@ -135,7 +135,7 @@ describe('a call', () => {
     })
     expect(textOf(refused)).toContain('the shop is closed (error -32050)')
     const crashed = await host.call('s__crash', {}, cli)
-    expect(crashed.error).toMatchObject({ code: 'CONNECTION_CLOSED' })
+    expect(crashed.error).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     const rows = host.activity({ kind: 'call' })
     expect(rows.map(({ detail }) => detail['error'])).toEqual([undefined, refused.error, crashed.error])
   })

@@ -207,6 +207,13 @@ describe('a program', () => {
       /ReferenceError: .*nothing.*\n.*program\.js:3/,
     )
     expect((await host.code.run('let a = (')).error).toContain('SyntaxError')
+    expect((await host.code.run('return 1 + nothing', { file: 'sum.ts' })).error).toContain('(sum.ts:1:12)')
+    expect((await host.code.run('const x: number = ;', { file: 'sum.ts' })).error).toBe(
+      'SyntaxError: Expression expected\n    at sum.ts:1:19',
+    )
+    expect((await host.code.run('const x = 1\nexport default x')).error).toBe(
+      'SyntaxError: A program has no import and no export. It is the body of an async function: call tools with servers.<server>.<tool>({ … }), and return the result\n    at program.js:2',
+    )
     expect((await host.code.run('throw "words"')).error).toBe('It threw words')
     expect((await host.code.run('await new Promise(() => {})')).error).toContain(
       'waits for something that never comes',

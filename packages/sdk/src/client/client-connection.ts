@@ -64,6 +64,8 @@ export class ClientConnection {
   #sessionEnded = (): void => {}
   #nextId = 1
   #open = true
+  /** This side closed the connection before it was lost. */
+  #closed = false
 
   constructor(transport: ClientTransport, options: ConnectOptions) {
     this.transport = transport
@@ -80,6 +82,7 @@ export class ClientConnection {
   }
 
   close(): Promise<void> {
+    this.#closed ||= this.#open
     this.#open = false
     return this.transport.close()
   }
@@ -168,6 +171,7 @@ export class ClientConnection {
     const message: JsonRpcRequest = { jsonrpc: '2.0', id, method: outgoing.method }
     if (Object.keys(params).length > 0) message.params = params
     this.#requests.set(id, { ...outgoing, lastProgress: Number.NEGATIVE_INFINITY })
+    const wasOpen = this.#open
     let failed: unknown
     try {
       const { signal = outgoing.deadline.signal, pause = () => outgoing.deadline.pause(), headers } = outgoing
@@ -175,8 +179,8 @@ export class ClientConnection {
       return { id, result: resultOf(response) }
     } catch (error) {
       failed = error
-      if (this.#mayHaveRun(error) && !isRepeatable(outgoing)) {
-        const why = `${error.message}. ${outgoing.method} may have run: check before calling it again.`
+      if (this.#mayHaveRun(error, wasOpen) && !isRepeatable(outgoing)) {
+        const why = `${error.message.replace(/\.$/, '')}. ${outgoing.method} may have run: check before calling it again.`
         failed = new McpError('OUTCOME_UNKNOWN', why, { cause: error, details: error.details })
       }
       // The runtime's error does not name the member that JSON cannot represent.
@@ -191,11 +195,11 @@ export class ClientConnection {
   }
 
   /** Whether the request may have run although no response arrived. */
-  #mayHaveRun(error: unknown): error is McpError {
+  #mayHaveRun(error: unknown, wasOpen: boolean): error is McpError {
     // A 503 with Retry-After means that the request was not processed.
     if (isGatewayFailure(error)) return error.details['status'] !== 503 || retryAfterOf(error) === undefined
-    const lost = error instanceof McpError && error.code === 'CONNECTION_CLOSED'
-    return lost && this.#open && this.transport.connectsEach === true
+    const isLost = error instanceof McpError && error.code === 'CONNECTION_CLOSED'
+    return isLost && wasOpen && !this.#closed
   }
 
   /** Pauses the deadline of the request that caused a server request, or of all requests if the cause is unknown. */

@@ -61,7 +61,7 @@ async function sendInitialize(
     if (others.length > 0) return sendInitialize(handshake, others, signal)
     throw new McpError(
       'CONNECT_FAILED',
-      `The server refused to start a session at ${newest}: ${error.message} (${error.code})`,
+      `The server refused the connection: ${error.message} (error ${error.code} on initialize with ${newest})`,
       { cause: error },
     )
   }

@@ -58,7 +58,7 @@ export function resultOf(response: JsonRpcResponse): JsonObject {
 
 /** Why something failed locally; never sent to the peer as it is. */
 export type McpErrorCode =
-  /** The connection is closed, or closed while the call was in flight. */
+  /** The connection is closed: the request was not sent, only reads, or was in flight when this side closed the connection. */
   | 'CONNECTION_CLOSED'
   /** The server could not be reached or started. */
   | 'CONNECT_FAILED'
@@ -92,7 +92,7 @@ export type McpErrorCode =
   | 'HTTP'
   /** The server responded 401 or 403, or no credentials could be obtained; the message says what to do. */
   | 'UNAUTHORIZED'
-  /** The response was lost, came from a gateway, or the session ended: the call may or may not have run. */
+  /** The connection was lost, a gateway responded, or the session ended before the response: the call may or may not have run. */
   | 'OUTCOME_UNKNOWN'
 
 /**

@@ -30,15 +30,17 @@ function effectsBetween(before: unknown, after: unknown): unknown {
 export function differences(legacy: unknown, modern: unknown, path = 'effects'): string[] {
   if (canonical(legacy) === canonical(modern)) return []
   if (Array.isArray(legacy) && Array.isArray(modern)) {
-    const more = surplus(modern, legacy).map((item) => `${path}: happened again on re-entry: ${item}`)
-    const fewer = surplus(legacy, modern).map((item) => `${path}: happened only without re-entry: ${item}`)
+    const more = surplus(modern, legacy).map(
+      (item) => `${path}: happened again when the handler ran again: ${item}`,
+    )
+    const fewer = surplus(legacy, modern).map((item) => `${path}: happened only on a session: ${item}`)
     return more.length + fewer.length > 0 ? [...more, ...fewer] : [`${path}: happened in another order`]
   }
   if (isObject(legacy) && isObject(modern)) {
     const names = [...new Set([...Object.keys(legacy), ...Object.keys(modern)])]
     return names.flatMap((name) => differences(legacy[name], modern[name], `${path}.${name}`))
   }
-  return [`${path}: ${canonical(legacy)} in one run, ${canonical(modern)} with re-entry`]
+  return [`${path}: ${canonical(legacy)} on a session, ${canonical(modern)} when the handler ran again`]
 }
 
 /** The items that `all` has more often than `others`, as text. */

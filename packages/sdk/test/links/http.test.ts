@@ -33,6 +33,34 @@ describe('an unreachable server', () => {
   })
 })
 
+describe('a wrong address', () => {
+  it.each([
+    ['127.0.0.1:3000/mcp', /is not a URL: write http:\/\/127\.0\.0\.1:3000\/mcp or https:/],
+    ['localhost:3000/mcp', /must start with http:\/\/ or https:\/\/: write http:\/\/localhost:3000\/mcp$/],
+    ['ftp://127.0.0.1/mcp', /must start with http:\/\/ or https:\/\/, not ftp:$/],
+  ])('%s is refused with the URL to write', async (url, words) => {
+    await expect(connect(url)).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringMatching(words),
+    })
+  })
+
+  it('with https for a port that speaks http says so', async () => {
+    const { url } = await scripted(() => {})
+    await expect(connect(String(url).replace('http:', 'https:'))).rejects.toMatchObject({
+      code: 'CONNECT_FAILED',
+      message: expect.stringContaining('write http:// instead of https://'),
+    })
+  })
+
+  it('whose server closes every connection says so', async () => {
+    const { url } = await scripted(({ res }) => res.destroy())
+    await expect(connect(url)).rejects.toMatchObject({
+      message: expect.stringContaining('(the server closed the connection)'),
+    })
+  })
+})
+
 describe('requests of the stateless era', () => {
   it('mirror version, method, name and annotated arguments into headers', async () => {
     const server = await scripted((one) => {

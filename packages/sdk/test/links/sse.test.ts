@@ -64,7 +64,7 @@ describe('an HTTP+SSE server', () => {
     const client = await open(url, { onRoots: () => new Promise(() => {}) })
     const call = client.call('ask')
     setTimeout(() => server.closeAllConnections(), 50)
-    await expect(call).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await expect(call).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await expect(client.closed).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
   })
 

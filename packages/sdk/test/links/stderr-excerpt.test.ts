@@ -36,6 +36,21 @@ Node.js v24.21.0
     'TypeError: no key',
   ],
   [
+    'an ES module that Node runs as CommonJS',
+    `(node:26532) Warning: Failed to load the ES module: /app/server.ts. Make sure to set "type": "module" in the nearest package.json file or use the .mjs extension.
+(Use \`node --trace-warnings ...\` to show where the warning was created)
+/app/server.ts:1
+import { x } from "node:fs"
+^^^^^^
+
+SyntaxError: Cannot use import statement outside a module
+    at wrapSafe (node:internal/modules/cjs/loader:1861:18)
+
+Node.js v24.21.0
+`,
+    'SyntaxError: Cannot use import statement outside a module. Make sure to set "type": "module" in the nearest package.json file or use the .mjs extension.',
+  ],
+  [
     'a module that Node cannot find',
     `node:internal/modules/cjs/loader:1210
   throw err;

@@ -115,7 +115,7 @@ describe('the exit of a server process', () => {
       expect(call).toMatchObject({
         status: 'rejected',
         reason: {
-          code: 'CONNECTION_CLOSED',
+          code: 'OUTCOME_UNKNOWN',
           details: { exitCode: 7, signal: null, stderr: expect.stringContaining('disk is full\n') },
         },
       })
@@ -143,7 +143,7 @@ describe('the exit of a server process', () => {
     const killed = performance.now()
     process.kill(pid, 'SIGKILL')
     for (const call of await calls) {
-      expect(call).toMatchObject({ reason: { code: 'CONNECTION_CLOSED', details: { signal: 'SIGKILL' } } })
+      expect(call).toMatchObject({ reason: { code: 'OUTCOME_UNKNOWN', details: { signal: 'SIGKILL' } } })
     }
     expect(performance.now() - killed).toBeLessThan(2_500)
   })
@@ -181,7 +181,7 @@ describe('the exit of a server process', () => {
         ? settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []))
         : [settled.code]
       // A server killed on server/discover is started anew and greeted with initialize, on which this one ends.
-      const fair = ['CONNECTION_CLOSED', 'CONNECT_FAILED']
+      const fair = ['OUTCOME_UNKNOWN', 'CONNECTION_CLOSED', 'CONNECT_FAILED']
       for (const code of reasons) expect(fair).toContain(code)
     }
   })
@@ -279,7 +279,7 @@ describe('closing', () => {
     )
     await until(() => stderr.includes('grandchild'))
     const pid = Number(/grandchild (\d+)/.exec(stderr)?.[1])
-    await expect(client.call('die')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await expect(client.call('die')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await until(() => !isRunning(pid))
   })
 })

@@ -505,7 +505,10 @@ describe('mounting', () => {
     })
     const { port, url, close } = await handler.listen({ port: 0 })
     expect(url).toBe(`http://127.0.0.1:${port}/mcp`)
-    await expect(handler.listen({ port })).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
+    await expect(handler.listen({ port })).rejects.toMatchObject({
+      code: 'CONNECT_FAILED',
+      message: `Cannot listen on 127.0.0.1 port ${port}: another program uses it (EADDRINUSE). End that program, or listen on another port`,
+    })
     expect(warnings).toEqual([])
     await close()
     await close()

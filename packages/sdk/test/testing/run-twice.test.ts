@@ -70,9 +70,9 @@ describe('runTwice', () => {
     const { again, differences } = await runTwice(server, { tool: 'careless', effects, onElicit })
     expect(again.effects).toMatchObject({ done: ['reserved', 'reserved', 'reserved'], counts: { mails: 3 } })
     expect(differences).toEqual([
-      'effects.done: happened again on re-entry: "reserved"',
-      'effects.done: happened again on re-entry: "reserved"',
-      'effects.counts.mails: 1 in one run, 3 with re-entry',
+      'effects.done: happened again when the handler ran again: "reserved"',
+      'effects.done: happened again when the handler ran again: "reserved"',
+      'effects.counts.mails: 1 on a session, 3 when the handler ran again',
     ])
   })
 

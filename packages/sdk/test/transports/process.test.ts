@@ -83,11 +83,12 @@ describe('a server process that exits during calls', () => {
       })`),
     )
     const calls = await Promise.allSettled([client.call('a'), client.call('b'), client.tools()])
-    for (const call of calls) {
+    for (const [at, call] of calls.entries()) {
       expect(call).toMatchObject({
         status: 'rejected',
         reason: {
-          code: 'CONNECTION_CLOSED',
+          // A lost tool call may have run; a list can be repeated.
+          code: at < 2 ? 'OUTCOME_UNKNOWN' : 'CONNECTION_CLOSED',
           message: expect.stringMatching(words),
           details: { ...details, stderr: expect.stringContaining('disk is full\n') },
         },
@@ -122,8 +123,8 @@ describe('a server process that exits during calls', () => {
       ),
     )
     await expect(client.call('a')).rejects.toMatchObject({
-      code: 'CONNECTION_CLOSED',
-      message: expect.stringContaining('closed its output'),
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringMatching(/closed its output\..* tools\/call may have run: check before/),
     })
     const server = await pid('server')
     await until(() => !isRunning(server))

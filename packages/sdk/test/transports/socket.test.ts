@@ -200,7 +200,7 @@ describe.each(places)('a server on %s', (_, place) => {
     await until(() => server.ran.length === 2)
     await served.close()
     await expect(answer).resolves.toMatchObject({ content: [{ text: 'slow' }] })
-    await expect(stuck).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await expect(stuck).resolves.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await expect(client.closed).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
     await expect(connect(socket(address))).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
     if ('path' in address) expect(existsSync(address.path)).toBe(false)
@@ -338,7 +338,10 @@ describe('a link to a socket', () => {
       })
       const client = await open(at, legacy)
       const calls = await Promise.allSettled([client.call('a'), client.ping()])
-      for (const one of calls) expect(one).toMatchObject({ reason: { code: 'CONNECTION_CLOSED' } })
+      expect(calls).toMatchObject([
+        { reason: { code: 'OUTCOME_UNKNOWN' } },
+        { reason: { code: 'CONNECTION_CLOSED' } },
+      ])
       await expect(client.closed).resolves.toMatchObject({ code: 'CONNECTION_CLOSED' })
     },
   )

@@ -196,7 +196,7 @@ describe('a server of HTTP+SSE', () => {
     })
     const client = await open(sse(url), legacy)
     await expect(client.call('x')).rejects.toMatchObject({
-      code: 'CONNECTION_CLOSED',
+      code: 'OUTCOME_UNKNOWN',
       message: expect.stringContaining('connect again'),
     })
   })

@@ -15,13 +15,17 @@ if (ISSUER === undefined && HOST !== '127.0.0.1') {
 
 // For development, one token that changes with every start, unless DEV_TOKEN sets it.
 const token = process.env.DEV_TOKEN ?? randomBytes(24).toString('base64url')
-const developmentIssuer = 'https://issuer.invalid'
+// Nothing is served there: clients that try to log in without the token show this address in their error.
+const developmentIssuer = new URL('/no-issuer-is-set', resource).href
 
 const handler =
   ISSUER === undefined
     ? createHandler({ resource, issuer: developmentIssuer, verify: developmentToken, ...keys })
     : createHandler({ resource, issuer: ISSUER, verify: jwt({ issuer: ISSUER }), ...keys })
-const { url, close } = await handler.listen({ port: Number(PORT), host: HOST })
+const { url, close } = await handler.listen({ port: Number(PORT), host: HOST }).catch((error: Error) => {
+  console.error(`${error.message}. The variables HOST and PORT set the address.`)
+  process.exit(1)
+})
 console.log(`Serving ${url}`)
 if (ISSUER === undefined) {
   console.log(`No ISSUER is set: the only valid token is ${token}. Call a tool with:

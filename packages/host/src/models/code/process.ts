@@ -67,6 +67,8 @@ export function startProgram(
 /** The job of a program's process. */
 export interface Job {
   program: string
+  /** The file name in error messages. */
+  file: string
   /** Servers with their tools, by name. */
   servers: readonly (readonly [server: string, tools: readonly string[]])[]
   memoryBytes: number

@@ -22,6 +22,7 @@ interface RunDeps {
   on: Host['on']
 }
 
+const maxFileName = 100
 /** Maximum tool calls of the program. */
 export const defaultCalls = 200
 
@@ -108,7 +109,8 @@ export async function runProgram(
       running.add(going)
     }
   }
-  const job: Job = { program, servers: names(deps.tools), ...limits }
+  const file = oneLine(options.file || 'program.js').slice(0, maxFileName)
+  const job: Job = { program, file, servers: names(deps.tools), ...limits }
   let process: ProgramProcess | undefined
   try {
     process = startProgram(job, onMessage, (why) => giveUp({ outcome: 'error', error: why }))

@@ -14,7 +14,6 @@ const engine = 'default' in quickjs ? quickjs.default : quickjs
 const pageBytes = 65_536
 /** The engine's initial memory. */
 const minPages = 256
-const file = 'program.js'
 const maxLines = 5_000
 const maxShown = 100
 
@@ -80,7 +79,7 @@ export async function runInSandbox(
     // If there is no room for an error object, null is thrown.
     const memory = message === 'null' || /out of memory|memory access out of bounds/i.test(message)
     if (memory) end('limit', { error: `It used more than ${job.memoryBytes} bytes of memory.` })
-    else end('error', { error: message.slice(0, 4_000) })
+    else end('error', { error: inProgram(message, job.file).slice(0, 4_000) })
   }
 
   function failed(context: QuickJSContext, error: QuickJSHandle): void {
@@ -144,8 +143,10 @@ export async function runInSandbox(
   go(() => {
     const createApi = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
     const list = vm.newString(JSON.stringify(job.servers))
-    const run = vm.unwrapResult(vm.callFunction(createApi, vm.undefined, call, show, log, list))
-    const program = compiled(vm, job.program)
+    const run = vm.unwrapResult(
+      vm.callFunction(createApi, vm.undefined, call, show, log, list, vm.newString(job.file)),
+    )
+    const program = compiled(vm, job)
     if ('problem' in program) fail(program.problem)
     else {
       const started = vm.callFunction(run, vm.undefined, program.main, done, thrown)
@@ -162,27 +163,48 @@ export async function runInSandbox(
 }
 
 /** The program as a function; types are removed if it is not JavaScript. */
-function compiled(vm: QuickJSContext, program: string): { main: QuickJSHandle } | { problem: string } {
-  const first = vm.evalCode(wrapped(program), file)
+function compiled(vm: QuickJSContext, { program, file }: Job): { main: QuickJSHandle } | { problem: string } {
+  const text = `${opening}${program}\n})`
+  const first = vm.evalCode(text, file)
   if (!first.error) return { main: first.value }
   const problem = first.error.consume((handle) => printed(vm.dump(handle)))
-  const plain = withoutTypes(wrapped(program))
-  if (plain === undefined) return { problem }
+  const statement = /^[\t ]*(?:import|export)\b(?!\s*[(.])/m.exec(program)
+  let plain: string
+  try {
+    plain = stripTypeScriptTypes(text)
+  } catch (error) {
+    if (statement !== null) return { problem: moduleProblem(program.slice(0, statement.index), file) }
+    return { problem: typeScriptProblem(error, file) ?? problem }
+  }
   const second = vm.evalCode(plain, file)
   if (!second.error) return { main: second.value }
   return { problem: second.error.consume((handle) => printed(vm.dump(handle))) }
 }
 
-function wrapped(program: string): string {
-  return `(async () => {${program}\n})`
+/** What precedes the program on its first line. */
+const opening = '(async () => {'
+
+/** An error text whose columns are those of the program. */
+function inProgram(text: string, file: string): string {
+  const parts = text.split(`${file}:1:`)
+  const column = (part: string): string =>
+    part.replace(/^\d+/, (digits) => String(Math.max(1, Number(digits) - opening.length)))
+  return parts.map((part, at) => (at === 0 ? part : column(part))).join(`${file}:1:`)
 }
 
-function withoutTypes(text: string): string | undefined {
-  try {
-    return stripTypeScriptTypes(text)
-  } catch {
-    return undefined
-  }
+function moduleProblem(before: string, file: string): string {
+  return (
+    'SyntaxError: A program has no import and no export. It is the body of an async function: call tools with ' +
+    `servers.<server>.<tool>({ … }), and return the result\n    at ${file}:${before.split('\n').length}`
+  )
+}
+
+/** The error of Node's parser, whose stack begins with the line number, the line and a marker below the column. */
+function typeScriptProblem(error: unknown, file: string): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const [, line, indent] = /^:(\d+)\n[^\n]*\n( *)\^/.exec(error.stack ?? '') ?? []
+  if (line === undefined || indent === undefined) return undefined
+  return `SyntaxError: ${error.message}\n    at ${file}:${line}:${indent.length + 1}`
 }
 
 /** A thrown value as text. `String` would call code of the program. */
@@ -200,7 +222,7 @@ function printed(error: unknown): string {
  * The program's globals, in JavaScript that runs inside the engine. It receives host functions and returns a function that runs a
  * program and reports its outcome.
  */
-const prelude: string = `((call, show, log, list) => {
+const prelude: string = `((call, show, log, list, file) => {
   'use strict'
   const { parse, stringify } = JSON
   const { freeze, create, assign } = Object
@@ -253,7 +275,7 @@ const prelude: string = `((call, show, log, list) => {
   for (const [name, value] of Object.entries(own))
     Object.defineProperty(globalThis, name, { value, enumerable: true })
   const where = (error) =>
-    String(error.stack ?? '').split('\\n').filter((line) => line.includes('program.js')).slice(0, 5).join('\\n')
+    String(error.stack ?? '').split('\\n').filter((line) => line.includes(file)).slice(0, 5).join('\\n')
   return (program, done, failed) => {
     program().then(
       (value) => done(value === undefined ? '' : text(stringify(value))),

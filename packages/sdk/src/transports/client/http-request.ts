@@ -201,13 +201,20 @@ export function fetchError(error: unknown, signal: AbortSignal, url: URL): unkno
       })
     : new McpError(
         'CONNECTION_CLOSED',
-        `The connection to ${url.origin} failed before the response arrived (${code ?? rootMessage(error)})${portHint(error, url)}`,
+        `The connection to ${url.origin} failed before the response arrived (${reasonOf(error, code)})${connectionHint(error, code, url)}`,
         { cause: error, details: code === undefined ? {} : { code } },
       )
 }
 
-/** A hint for ports that `fetch` blocks. */
-function portHint(error: unknown, { port }: URL): string {
+/** The code of Node's fetch for a closed connection has no meaning for readers. */
+function reasonOf(error: unknown, code: string | undefined): string {
+  return code === 'UND_ERR_SOCKET' ? 'the server closed the connection' : (code ?? rootMessage(error))
+}
+
+/** A hint for https to a port without TLS, and for ports that `fetch` blocks. */
+function connectionHint(error: unknown, code: string | undefined, { port }: URL): string {
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return '. If this port has no TLS, write http:// instead of https://'
   if (rootMessage(error) !== 'bad port') return ''
   return `. Browsers and fetch block port ${port}, which is reserved for another protocol. Use another port for the server`
 }
@@ -229,13 +236,19 @@ function rootMessage(error: unknown): string {
 
 function endpointUrl(url: string | URL): URL {
   if (!URL.canParse(url)) {
+    const text = String(url)
+    const hint = /^[\w-]+\.[\w.-]+(?::\d+)?(?:\/|$)/.test(text)
+      ? `: write http://${text} or https://${text}`
+      : ''
     throw invalid(
-      `${JSON.stringify(String(url))} is not a URL. To start a program, give connect a transport from stdio({ command }).`,
+      `${JSON.stringify(text)} is not a URL${hint}. To start a program, give connect a transport from stdio({ command }).`,
     )
   }
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw invalid(`The URL must start with http: or https:, not ${parsed.protocol}`)
+    const isHostAndPort = /^\d{1,5}(?:\/|$)/.test(parsed.pathname)
+    const hint = isHostAndPort ? `: write http://${parsed.href}` : `, not ${parsed.protocol}`
+    throw invalid(`The URL must start with http:// or https://${hint}`)
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw invalid('The URL contains credentials. Give them in the option "headers" instead')

@@ -239,12 +239,22 @@ const noise = [
   /^npm (?:error|ERR!) A complete log of this run/,
 ]
 
+/** How to make Node run a file as an ES module, which it says in a warning before the error. */
+const esModuleRemedy = /(?:Make sure to|To load an ES module,) set "type": "module".{0,100}/
+
 /**
  * The lines of a failed program's stderr that say why it failed, as one line of at most 300 characters without control
  * characters: the last error with its continuation, else the last line. `''` if it wrote nothing.
  */
 function stderrExcerpt(stderr: string): string {
   const lines = stderr.split(/\r\n?|\n/).map(cleanLine)
+  const [remedy] = lines.flatMap((line) => esModuleRemedy.exec(line)?.[0] ?? [])
+  const report = reportIn(lines)
+  if (remedy === undefined || report.includes(remedy)) return report
+  return `${truncate(report, maxChars - remedy.length - 2)}. ${remedy}`
+}
+
+function reportIn(lines: readonly string[]): string {
   const traceback = lines.findLastIndex((line) => line.endsWith('Traceback (most recent call last):'))
   // Python prints the exception, whatever its name, after the traceback.
   const raised =

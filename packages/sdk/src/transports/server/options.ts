@@ -64,7 +64,8 @@ export interface StateOptions {
   /**
    * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
    * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or whose steps are
-   * idempotent by the key of `ctx.step`. Default false: it is rejected, and the client starts its request over.
+   * idempotent by the key of `ctx.step`. Default false: it is rejected, and the client starts its request over. Over HTTP,
+   * without a `backplane`, the first question then warns; an explicit `false` removes the warning.
    */
   acceptUnknownStates?: boolean
 }

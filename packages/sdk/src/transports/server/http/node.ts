@@ -447,13 +447,7 @@ export async function listenOn(
     socket.once('close', () => sockets.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new McpError('CONNECT_FAILED', `Cannot listen on ${host} port ${options.port}: ${cause.message}`, {
-          cause,
-        }),
-      ),
-    )
+    server.once('error', (cause) => reject(listenError(host, options.port, cause)))
     server.listen(options.port, host, resolve)
   })
   const address = server.address()
@@ -473,4 +467,16 @@ export async function listenOn(
     port,
     close: runOnce(close),
   }
+}
+
+function listenError(host: string, port: number, cause: Error): McpError {
+  const why = 'code' in cause ? reasons[String(cause.code)] : undefined
+  const message = `Cannot listen on ${host} port ${port}: ${why ?? cause.message}`
+  return new McpError('CONNECT_FAILED', message, { cause })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses it (EADDRINUSE). End that program, or listen on another port',
+  EACCES: 'this user may not use it (EACCES). Listen on a port above 1023',
+  EADDRNOTAVAIL: 'this machine does not have the address (EADDRNOTAVAIL)',
 }

@@ -184,7 +184,7 @@ export class HttpServerState implements CallQuota {
     this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
   }
 
-  /** Warns once that clients cannot continue input requests in another process, unless options say so. */
+  /** Warns once that answers are refused by other processes and after a restart, unless options say so. */
   #warnOfStates({ keys = [], backplane, acceptUnknownStates }: ServeHttpOptions, warn: Warn): void {
     if (this.#warned || acceptUnknownStates === false) return
     this.#warned = true
@@ -193,9 +193,10 @@ export class HttpServerState implements CallQuota {
     const missing = [keys.length === 0 && 'keys', noBackplane && 'a backplane'].filter(Boolean).join(' and ')
     warnOnce(
       warn,
-      `${this.server.info.name}: without ${missing}, an answer to an input request from before a restart, or from another process, is refused, ` +
-        'and the client starts its request over. Give serveHttp the same keys and one backplane in every process, or set ' +
-        'acceptUnknownStates: false if this is what you want.',
+      `${this.server.info.name}: without ${missing}, the answer to a question is refused after a restart of this process, and by every ` +
+        'other process; the client then starts its request over. A single process works as it is: acceptUnknownStates: false ' +
+        'removes this warning. Several processes, and questions that outlast a restart, need the same keys and one backplane, ' +
+        'the store that records used answers: give both to serveHttp.',
     )
   }
 
