@@ -109,14 +109,28 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
     expect(written()).toMatch(/^\d+ asked$/)
   })
 
-  it('is stopped when the client process is killed', async () => {
+  const clientEnds = {
+    killed: '',
+    'killed in the moment in which it starts the server': `
+      import childProcess from 'node:child_process'
+      import { syncBuiltinESMExports } from 'node:module'
+      const { spawn } = childProcess
+      childProcess.spawn = (command, ...rest) => {
+        const child = spawn(command, ...rest)
+        if (command === process.execPath) process.kill(process.pid, 'SIGKILL')
+        return child
+      }
+      syncBuiltinESMExports()`,
+  }
+
+  it.each(Object.entries(clientEnds))('is stopped when the client process is %s', async (_name, first) => {
     const { source, written, pid } = server(
       ways['that called setsid and ignores SIGTERM'],
       'process.stdin.resume()',
     )
-    const setup = `
-      import { connect } from '@jackfield/sdk/client'
-      import { stdio } from '@jackfield/sdk/client/stdio'
+    const setup = `${first}
+      const { connect } = await import('@jackfield/sdk/client')
+      const { stdio } = await import('@jackfield/sdk/client/stdio')
       const source = ${JSON.stringify(source)}
       await connect(stdio({ command: process.execPath, args: ['--input-type=module', '-e', source] })).catch(() => {})
       setInterval(() => {}, 1000)`
@@ -124,9 +138,10 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
       cwd: sdk,
       stdio: 'ignore',
     })
+    const ended = once(client, 'exit')
     await until(() => pid() > 0)
     client.kill('SIGKILL')
-    await once(client, 'exit')
+    await ended
     await until(() => !isRunning(pid()), 20_000)
     expect(written()).toMatch(/^\d+ asked$/)
   })
@@ -147,7 +162,7 @@ it.skipIf(!canChooseIds)(
       import { ProcessTree } from ${JSON.stringify(new URL('../../src/transports/client/process-tree.ts', import.meta.url).href)}
       const start = () => spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
       const server = start()
-      const tree = new ProcessTree(server, 'none')
+      const tree = new ProcessTree('none', () => server)
       server.kill('SIGKILL')
       await once(server, 'exit')
       writeFileSync('/proc/sys/kernel/ns_last_pid', String(server.pid - 1))

@@ -156,7 +156,7 @@ function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean 
 }
 
 /**
- * Reads "+group:id" and "-group:id". When its input ends, the remaining servers get SIGTERM after a second and SIGKILL 0.8 s
+ * Reads "+group:id" and "-group:id", with an empty group for a server that is being started. When its input ends, the remaining servers get SIGTERM after a second and SIGKILL 0.8 s
  * later, or a second if `sleep` takes no fractions. On Linux, processes outside the group are found by the id in their
  * environment, which is read again immediately before the signal.
  */
@@ -177,7 +177,7 @@ for signal in TERM KILL; do
   for server in $servers; do
     group=\${server%%:*}
     variable=${serverIdVariable}=\${server#*:}
-    kill -s $signal -- "-$group" 2>/dev/null
+    [ "$group" ] && kill -s $signal -- "-$group" 2>/dev/null
     for environ in $(grep -lsF "$variable" /proc/[0-9]*/environ); do
       process=\${environ%/environ}
       read -r stat 2>/dev/null <"$process/stat" || continue
@@ -193,20 +193,26 @@ done
  * one that ignores the end of its input, would run forever. One shell watches all servers. Without a shell, nothing is watched.
  */
 class ProcessGuard {
-  /** Server ids by process group. */
-  readonly #servers = new Map<number, string>()
+  /** Process groups by server id; undefined while the server is being started. */
+  readonly #servers = new Map<string, number | undefined>()
   #shell: ChildProcess | undefined
   #input: Writable | undefined
 
-  add(group: number, serverId: string): void {
-    this.#servers.set(group, serverId)
+  /** Call before the server is started: this process may be killed before it knows the process group. */
+  add(serverId: string): void {
+    this.#servers.set(serverId, undefined)
     if (this.#shell === undefined) this.#start()
-    else this.#input?.write(`+${group}:${serverId}\n`)
+    else this.#input?.write(`+:${serverId}\n`)
   }
 
-  delete(group: number): void {
-    const serverId = this.#servers.get(group)
-    if (this.#servers.delete(group)) this.#input?.write(`-${group}:${serverId}\n`)
+  started(serverId: string, group: number): void {
+    this.#servers.set(serverId, group)
+    this.#input?.write(`-:${serverId}\n+${group}:${serverId}\n`)
+  }
+
+  delete(serverId: string): void {
+    const group = this.#servers.get(serverId)
+    if (this.#servers.delete(serverId)) this.#input?.write(`-${group ?? ''}:${serverId}\n`)
   }
 
   #start(): void {
@@ -227,7 +233,7 @@ class ProcessGuard {
       stdin.on('error', () => {})
       if (stdin instanceof Socket) stdin.unref()
       this.#input = stdin
-      for (const [group, serverId] of this.#servers) stdin.write(`+${group}:${serverId}\n`)
+      for (const [serverId, group] of this.#servers) stdin.write(`+${group ?? ''}:${serverId}\n`)
     } catch {
       // Without a shell, nothing is watched.
     }
@@ -247,7 +253,8 @@ function endAll(): void {
 
 /** A child process that leads its own session and process group, with its descendants. */
 export class ProcessTree {
-  readonly #child: ChildProcess
+  readonly child: ChildProcess
+  readonly #serverId: string
   readonly #exited: Deferred<void> = deferred()
   readonly #askToEnd: ((pid: number) => void) | undefined
   /** Undefined on Windows, where `taskkill` ends the tree. */
@@ -256,21 +263,29 @@ export class ProcessTree {
 
   /**
    * @param serverId the value of the child's `serverIdVariable`
+   * @param start starts the child, or throws
    * @param askToEnd called in place of SIGTERM to the tree
    */
-  constructor(child: ChildProcess, serverId: string, askToEnd?: (pid: number) => void) {
-    this.#child = child
+  constructor(serverId: string, start: () => ChildProcess, askToEnd?: (pid: number) => void) {
+    this.#serverId = serverId
     this.#askToEnd = askToEnd
-    const { pid } = child
+    if (!onWindows) guard.add(serverId)
+    try {
+      this.child = start()
+    } catch (error) {
+      guard.delete(serverId)
+      throw error
+    }
+    const { pid } = this.child
     this.#descendants = onWindows || pid === undefined ? undefined : new ProcessDescendants(pid, serverId)
-    child.once('exit', () => {
+    this.child.once('exit', () => {
       this.#gone = true
       this.#descendants?.leaderEnded()
       this.#exited.resolve()
     })
     if (running.size === 0) process.once('exit', endAll)
     running.add(this)
-    if (!onWindows && pid !== undefined) guard.add(pid, serverId)
+    if (!onWindows && pid !== undefined) guard.started(serverId, pid)
   }
 
   /**
@@ -282,19 +297,19 @@ export class ProcessTree {
     await waitAtMost(this.#exited.promise, graceMs)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (!this.#alive()) break
-      const { pid } = this.#child
+      const { pid } = this.child
       if (signal === 'SIGTERM' && this.#askToEnd !== undefined && pid !== undefined) this.#askToEnd(pid)
       else this.signal(signal)
       await this.#untilGone(graceMs, signal)
     }
     running.delete(this)
-    if (this.#child.pid !== undefined) guard.delete(this.#child.pid)
+    guard.delete(this.#serverId)
     if (running.size === 0) process.off('exit', endAll)
   }
 
   /** @param all the processes of this machine, if already listed */
   signal(signal: 'SIGTERM' | 'SIGKILL', all?: ProcessEntry[]): void {
-    const { pid } = this.#child
+    const { pid } = this.child
     if (pid === undefined) return
     if (!onWindows) this.#descendants?.signal(signal, all)
     else if (!this.#gone) {
@@ -304,7 +319,7 @@ export class ProcessTree {
   }
 
   #alive(): boolean {
-    if (this.#child.pid === undefined) return false
+    if (this.child.pid === undefined) return false
     return !this.#gone || (this.#descendants?.isRunning() ?? false)
   }
 

@@ -76,37 +76,42 @@ class ServerProcess extends LineChannel {
       process.platform === 'win32'
         ? windowsLaunch(options.command, args, env, cwd)
         : { command: options.command, args: [...args], verbatim: false }
+    let tree: ProcessTree | undefined
     try {
-      const child = withoutInheritedDescriptors(['pipe', 'pipe', 'pipe'], (stdio) =>
-        spawn(launch.command, launch.args, {
-          cwd,
-          env,
-          shell: false,
-          detached: process.platform !== 'win32',
-          windowsHide: true,
-          windowsVerbatimArguments: launch.verbatim,
-          stdio,
-        }),
-      )
+      const start = (): ChildProcess =>
+        withoutInheritedDescriptors(['pipe', 'pipe', 'pipe'], (stdio) =>
+          spawn(launch.command, launch.args, {
+            cwd,
+            env,
+            shell: false,
+            detached: process.platform !== 'win32',
+            windowsHide: true,
+            windowsVerbatimArguments: launch.verbatim,
+            stdio,
+          }),
+        )
+      tree = new ProcessTree(serverId, start, options.askToEnd)
+      const { child } = tree
       await once(child, 'spawn')
       if (!hasStreams(child)) throw new Error('its streams could not be opened.')
-      return new ServerProcess(child, serverId, options, events)
+      return new ServerProcess(child, tree, options, events)
     } catch (error) {
+      await tree?.end(0)
       throw startError(options, error)
     }
   }
 
   private constructor(
     child: ChildProcessWithoutNullStreams,
-    serverId: string,
+    tree: ProcessTree,
     options: StdioTransportOptions,
     events: ChannelEvents,
   ) {
     super(child.stdout, child.stdin, options, events)
     this.#child = child
+    this.#tree = tree
     this.#command = options.command
     this.#events = events
-    this.#tree = new ProcessTree(child, serverId, options.askToEnd)
     child.stdin.on('error', () => this.#loseAfterExit('closed its input'))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
     this.#keepStderr(options.onStderr)
