@@ -109,26 +109,12 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
     expect(written()).toMatch(/^\d+ asked$/)
   })
 
-  const clientEnds = {
-    killed: '',
-    'killed in the moment in which it starts the server': `
-      import childProcess from 'node:child_process'
-      import { syncBuiltinESMExports } from 'node:module'
-      const { spawn } = childProcess
-      childProcess.spawn = (command, ...rest) => {
-        const child = spawn(command, ...rest)
-        if (command === process.execPath) process.kill(process.pid, 'SIGKILL')
-        return child
-      }
-      syncBuiltinESMExports()`,
-  }
-
-  it.each(Object.entries(clientEnds))('is stopped when the client process is %s', async (_name, first) => {
+  async function expectStoppedAfterKill(clientSetup: string): Promise<void> {
     const { source, written, pid } = server(
       ways['that called setsid and ignores SIGTERM'],
       'process.stdin.resume()',
     )
-    const setup = `${first}
+    const setup = `${clientSetup}
       const { connect } = await import('@jackfield/sdk/client')
       const { stdio } = await import('@jackfield/sdk/client/stdio')
       const source = ${JSON.stringify(source)}
@@ -144,7 +130,21 @@ describe.runIf(process.platform === 'linux')('a process that left the group of i
     await ended
     await until(() => !isRunning(pid()), 20_000)
     expect(written()).toMatch(/^\d+ asked$/)
-  })
+  }
+
+  it('is stopped when the client process is killed', () => expectStoppedAfterKill(''))
+
+  it('is stopped when the client process is killed in the moment in which it starts the server', () =>
+    expectStoppedAfterKill(`
+      import childProcess from 'node:child_process'
+      import { syncBuiltinESMExports } from 'node:module'
+      const { spawn } = childProcess
+      childProcess.spawn = (command, ...rest) => {
+        const child = spawn(command, ...rest)
+        if (command === process.execPath) process.kill(process.pid, 'SIGKILL')
+        return child
+      }
+      syncBuiltinESMExports()`))
 })
 
 /** Runs a program where process ids can be chosen: in namespaces of its own. */
