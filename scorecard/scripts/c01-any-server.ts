@@ -226,7 +226,7 @@ const honest: Script = {
     const asker = await desk.server('asker')
     const ran = await callOf(desk, tool, asker, ['everything', {}])
     const answered = ran.stdout.includes('given')
-    const offered = /elicitation\/respond|elicitationPending/.test(ran.stdout)
+    const offered = /elicitation\/respond|elicitationPending|--answers FILE/.test(ran.stdout + ran.stderr)
     return verdict([answered || offered, `declared what nothing answered; ${saying(ran)}`])
   }),
 }

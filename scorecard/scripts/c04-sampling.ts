@@ -1,5 +1,6 @@
 import { choose, retype } from '../choose.ts'
 import { answersIn } from '../parked.ts'
+import { standInModel } from '../stand-in-model.ts'
 import type { Desk, Ran, Script } from '../types.ts'
 import { callOf, configure, everyTool, onlyFor, saying, verdict } from '../with.ts'
 
@@ -51,12 +52,14 @@ const unattended: Script = {
   id: 'sampling-refused-unattended',
   capability: 'C4',
   title: 'A run without a person spends nothing of my model, whatever a server asks',
-  how: 'A tool asks for a model from a script, with no answer prepared. The server must have received no answer of a model, and the call must end.',
+  how: 'A tool asks for a model from a script, with no answer prepared. The model, which is a program on this machine, must not have been asked, the server must have received no answer of a model, and the call must end.',
   tools: everyTool(async (desk, tool) => {
+    await using model = await standInModel(() => ({ say: 'Oslo' }))
     const asker = await desk.server('asker')
-    const ran = await callOf(desk, tool, asker, ['think', {}])
+    const ran = await callOf(desk, tool, asker, ['think', {}], { env: model.env })
     const given = answersIn(await asker.seen())
     return verdict(
+      [model.given().length === 0, 'the model was asked'],
       [given.length === 0, `the server received ${JSON.stringify(given)}`],
       [!ran.timedOut, `the call did not end; ${saying(ran)}`],
     )

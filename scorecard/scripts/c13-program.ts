@@ -91,7 +91,7 @@ async function leavesNothing(desk: Desk, tool: Tool): Promise<Verdict> {
   const shown = tool === 'mcp-use' ? 'Connected' : 'two chairs'
   if (!ran.stdout.includes(shown)) return { kind: 'no', note: `it does not come back; ${saying(ran, 80)}` }
   if (ran.timedOut) return { kind: 'no', note: 'it came back and did not end within 13 s' }
-  if (tool === 'mcpdo') await desk.run(tool, ['daemon', 'stop'])
+  if (tool === 'mcpdo' || tool === 'jackfield') await desk.run(tool, ['daemon', 'stop'])
   const pids = [
     ...new Set([...den.started(), ...(existsSync(left) ? [Number(readFileSync(left, 'utf8'))] : [])]),
   ]
@@ -221,7 +221,7 @@ export const scripts: Script[] = [
     id: 'nothing-left-running',
     capability: 'C13',
     title: 'Have nothing left running when the command is over.',
-    how: 'The server stands behind a shell and ignores the end of its input, SIGTERM, SIGINT and SIGHUP: a call (for mcp-use, `client connect`) has to come back, and 5 s after the end of the command (for mcpdo: of `daemon stop`) the server must be gone.',
+    how: 'The server stands behind a shell and ignores the end of its input, SIGTERM, SIGINT and SIGHUP: a call (for mcp-use, `client connect`) has to come back, and 5 s after the end of the command (for mcpdo and jackfield: of `daemon stop`) the server must be gone.',
     tools: all(leavesNothing),
   },
   {
