@@ -2,31 +2,31 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, platform, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../scripts/run.ts'
-import { tools, versionOf } from './tools.ts'
-import type { Tool, Verdict } from './types.ts'
+import { clis, versionOf } from './clis.ts'
+import type { Cli, Verdict } from './types.ts'
 
-/** Where and with what the cells were decided. */
-export interface Circumstances {
+/** The machine and the versions of a run. */
+export interface RunEnvironment {
   date: string
   machine: string
   node: string
-  /** By how much all waiting was longer, since the machine was busy. */
+  /** Factor for all timeouts. */
   patience: number
-  versions: Partial<Record<Tool, { package: string; version: string }>>
+  versions: Partial<Record<Cli, { package: string; version: string }>>
 }
 
-/** What is kept of a run: `cells[script id][tool]`. */
+/** The stored verdicts: `cells[script id][command line]`. */
 export interface Results {
-  run: Circumstances
-  cells: Record<string, Partial<Record<Tool, Verdict>>>
+  run: RunEnvironment
+  cells: Record<string, Partial<Record<Cli, Verdict>>>
 }
 
 const file = join(root, 'scorecard/results.json')
 
-/** The note of a cell begins so when the script broke off, which tells of the script and not of the tool. */
-export const brokeOff = 'The script broke off: '
+/** Start of the note of a script that failed with an error of its own, which is no verdict on the command line. */
+export const scriptError = 'The script failed: '
 
-/** The results that are kept in the repository. */
+/** Reads the results stored in the repository. */
 export function readResults(): Results {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
@@ -35,14 +35,14 @@ export function writeResults(results: Results): void {
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
 }
 
-/** The circumstances of a run that begins now. */
-export function circumstances(patience: number): Circumstances {
+/** The environment of a run that starts now. */
+export function runEnvironment(patience: number): RunEnvironment {
   const processors = cpus()
   const memory = Math.round(totalmem() / 2 ** 30)
-  const versions: Circumstances['versions'] = {}
-  for (const tool of tools) {
-    const version = versionOf(tool)
-    if (version !== undefined) versions[tool] = version
+  const versions: RunEnvironment['versions'] = {}
+  for (const cli of clis) {
+    const version = versionOf(cli)
+    if (version !== undefined) versions[cli] = version
   }
   return {
     date: new Date().toISOString().slice(0, 10),

@@ -2,27 +2,27 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../scripts/run.ts'
-import { decide } from './decide.ts'
-import { closeDesks } from './desk.ts'
-import { pageOf } from './page.ts'
-import { brokeOff, circumstances, type Results, readResults, writeResults } from './results.ts'
+import { clis, labelOf, versionOf } from './clis.ts'
+import { renderPage } from './render-page.ts'
+import { type Results, readResults, runEnvironment, scriptError, writeResults } from './results.ts'
+import { runScript } from './run-script.ts'
 import { scripts } from './scripts/index.ts'
-import { labelOf, tools, versionOf } from './tools.ts'
-import type { Script, Tool, Verdict } from './types.ts'
+import type { Cli, Script, Verdict } from './types.ts'
+import { closeWorkspaces } from './workspace.ts'
 
-const help = `Usage: npm run scorecard -- [--only <script>]... [--tool <tool>]... [--jobs 2] [--patience 1] [--page] [--dry]
+const help = `Usage: npm run scorecard -- [--only <script>]... [--cli <name>]... [--jobs 2] [--patience 1] [--page] [--dry]
 
-  --only <script>  run this script alone: its id, or the start of it, or a capability such as C3
-  --tool <tool>    run this tool alone: ${tools.join(', ')}
-  --jobs <n>       how many run at once; default 2
-  --patience <n>   wait so many times longer, where the machine is busy with other things; default 1
-  --page           run nothing, write docs/scorecard.md from scorecard/results.json
-  --dry            keep nothing, only show`
+  --only <script>  run only the scripts whose id starts with this, or those of a capability such as C3
+  --cli <name>     run only this command line: ${clis.join(', ')}
+  --jobs <n>       scripts that run at the same time; default 2
+  --patience <n>   multiply all timeouts, for a busy machine; default 1
+  --page           write docs/scorecard.md from scorecard/results.json, without running scripts
+  --dry            print the verdicts, write no file`
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [] },
-    tool: { type: 'string', multiple: true, default: [] },
+    cli: { type: 'string', multiple: true, default: [] },
     jobs: { type: 'string', default: '2' },
     patience: { type: 'string', default: '1' },
     page: { type: 'boolean', default: false },
@@ -39,7 +39,7 @@ function fail(message: string): never {
 function numberOf(option: 'jobs' | 'patience'): number {
   const number = Number(values[option])
   if (Number.isInteger(number) && number > 0) return number
-  return fail(`--${option} needs a whole number of 1 or more, not "${values[option]}".`)
+  return fail(`--${option} must be a positive integer, not "${values[option]}".`)
 }
 
 function chosenScripts(): Script[] {
@@ -47,16 +47,16 @@ function chosenScripts(): Script[] {
     ({ id, capability }) =>
       values.only.length === 0 || values.only.some((word) => id.startsWith(word) || capability === word),
   )
-  return chosen.length > 0 ? chosen : fail(`No script is called ${values.only.join(', ')}.`)
+  return chosen.length > 0 ? chosen : fail(`No script matches ${values.only.join(', ')}.`)
 }
 
-function chosenTools(): Tool[] {
-  const unknown = values.tool.find((name) => !tools.some((tool) => tool === name))
-  if (unknown !== undefined) fail(`No tool is called ${unknown}.`)
-  const chosen = tools.filter((tool) => values.tool.length === 0 || values.tool.includes(tool))
-  const missing = chosen.find((tool) => versionOf(tool) === undefined)
+function chosenClis(): Cli[] {
+  const unknown = values.cli.find((name) => !clis.some((cli) => cli === name))
+  if (unknown !== undefined) fail(`Unknown command line: ${unknown}.`)
+  const chosen = clis.filter((cli) => values.cli.length === 0 || values.cli.includes(cli))
+  const missing = chosen.find((cli) => versionOf(cli) === undefined)
   if (missing !== undefined) {
-    fail(`${labelOf(missing)} is not installed. Install the others with: npm ci --prefix scorecard`)
+    fail(`${labelOf(missing)} is not installed. Install it with: npm ci --prefix scorecard`)
   }
   return chosen
 }
@@ -64,20 +64,20 @@ function chosenTools(): Tool[] {
 async function runAll(): Promise<Results['cells']> {
   const cells: Results['cells'] = {}
   const [jobs, patience] = [numberOf('jobs'), numberOf('patience')]
-  const chosen = { scripts: chosenScripts(), tools: chosenTools() }
-  const left = chosen.scripts.flatMap((script) => chosen.tools.map((tool) => ({ script, tool })))
-  const all = left.length
+  const chosen = { scripts: chosenScripts(), clis: chosenClis() }
+  const queue = chosen.scripts.flatMap((script) => chosen.clis.map((cli) => ({ script, cli })))
+  const total = queue.length
   let done = 0
   const worker = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const { script, tool } = next
-      const begun = performance.now()
-      const verdict = await decide(script, tool, patience)
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { script, cli } = next
+      const startedAt = performance.now()
+      const verdict = await runScript(script, cli, patience)
       done += 1
-      cells[script.id] = { ...cells[script.id], [tool]: verdict }
-      const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+      cells[script.id] = { ...cells[script.id], [cli]: verdict }
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
       console.log(
-        `${done}/${all}  ${script.capability} ${script.id}  ${tool}  ${said(verdict)}  ${seconds} s`,
+        `${done}/${total}  ${script.capability} ${script.id}  ${cli}  ${verdictText(verdict)}  ${seconds} s`,
       )
     }
   }
@@ -85,49 +85,49 @@ async function runAll(): Promise<Results['cells']> {
   return cells
 }
 
-function said(verdict: Verdict): string {
+function verdictText(verdict: Verdict): string {
   if (verdict.kind === 'absent') return '—'
   return `${verdict.kind === 'yes' ? '✓' : '✗'}${verdict.note === undefined ? '' : ` ${verdict.note}`}`
 }
 
-/** The new cells among those that were kept, read now: another run may have written meanwhile. */
-function withKept(cells: Results['cells']): Results {
-  const run = circumstances(numberOf('patience'))
-  const whole = values.only.length === 0 && values.tool.length === 0
-  if (whole || !existsSync(join(root, 'scorecard/results.json'))) return { run, cells }
-  const kept = readResults().cells
-  for (const [id, row] of Object.entries(cells)) kept[id] = { ...kept[id], ...row }
-  return { run, cells: kept }
+/** Merges the new cells into the stored ones, which are read now because another run may have written them. */
+function mergeResults(cells: Results['cells']): Results {
+  const run = runEnvironment(numberOf('patience'))
+  const isComplete = values.only.length === 0 && values.cli.length === 0
+  if (isComplete || !existsSync(join(root, 'scorecard/results.json'))) return { run, cells }
+  const stored = readResults().cells
+  for (const [id, row] of Object.entries(cells)) stored[id] = { ...stored[id], ...row }
+  return { run, cells: stored }
 }
 
-/** Rows and columns in the order of the page; cells of scripts that are no more are dropped. */
-function ordered(results: Results): Results {
+/** Sorts rows and columns in the order of the page, and drops cells of removed scripts. */
+function inPageOrder(results: Results): Results {
   const cells: Results['cells'] = {}
   for (const { id } of scripts) {
-    const kept = results.cells[id]
-    if (kept === undefined) continue
-    cells[id] = Object.fromEntries(tools.filter((tool) => kept[tool]).map((tool) => [tool, kept[tool]]))
+    const stored = results.cells[id]
+    if (stored === undefined) continue
+    cells[id] = Object.fromEntries(clis.filter((cli) => stored[cli]).map((cli) => [cli, stored[cli]]))
   }
   return { ...results, cells }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void closeDesks().finally(() => process.exit(130)))
+  process.once(signal, () => void closeWorkspaces().finally(() => process.exit(130)))
 }
 
 if (values.help) {
   console.log(help)
 } else {
-  const results = values.page ? readResults() : ordered(withKept(await runAll()))
+  const results = values.page ? readResults() : inPageOrder(mergeResults(await runAll()))
   if (!values.page && !values.dry) writeResults(results)
-  if (!values.dry) writeFileSync(join(root, 'docs/scorecard.md'), pageOf(scripts, results))
+  if (!values.dry) writeFileSync(join(root, 'docs/scorecard.md'), renderPage(scripts, results))
   const broken = Object.entries(results.cells).flatMap(([id, row]) =>
     Object.entries(row)
-      .filter(([, verdict]) => verdict.kind === 'no' && verdict.note.startsWith(brokeOff))
-      .map(([tool]) => `${id} with ${tool}`),
+      .filter(([, verdict]) => verdict.kind === 'no' && verdict.note.startsWith(scriptError))
+      .map(([cli]) => `${id} with ${cli}`),
   )
   if (broken.length > 0) {
-    console.error(`These scripts broke off, which says nothing about the tool: ${broken.join(', ')}.`)
+    console.error(`Scripts that failed with an error of their own, without a verdict: ${broken.join(', ')}.`)
     process.exitCode = 1
   }
 }

@@ -1,111 +1,106 @@
 import type { Terminal } from '../scripts/terminal/terminal.ts'
 
-/** The command lines that are compared; Jackfield's is the first. */
-export type Tool = 'jackfield' | 'inspector' | 'mcpdo' | 'mcporter' | 'mcp-use' | 'wong2'
+/** The command lines that are compared; ours is the first. */
+export type Cli = 'jackfield' | 'inspector' | 'mcpdo' | 'mcporter' | 'mcp-use' | 'wong2'
 
-/** What one tool did in one script. */
-export type Verdict =
-  | { kind: 'yes'; note?: string }
-  | { kind: 'no'; note: string }
-  /** `source`: the help text or page that was read. */
-  | { kind: 'absent'; source: string }
+/** How one command line did in one script. */
+export type Verdict = { kind: 'yes'; note?: string } | { kind: 'no'; note: string } | Absent
 
-/** One thing a person wants, and how each tool is put to it. */
+/** The command line does not offer the feature. */
+export interface Absent {
+  kind: 'absent'
+  /** The help text or page that was read, and what it lacks. */
+  source: string
+}
+
+/** Runs one command line, or states that there is nothing to run. */
+export type Check = ((workspace: Workspace) => Promise<Verdict>) | Absent
+
+/** One task of a user, and how each command line is checked for it. */
 export interface Script {
   /** For example `tools-of-many-servers`. */
   id: string
   /** From `C1` to `C14`. */
   capability: `C${number}`
-  /** What a person wants, as one sentence. */
+  /** The task, as an imperative sentence without a full stop. */
   title: string
-  /** What is run and which effect decides, in one or two sentences. */
+  /** What is run and what decides the verdict, in one or two sentences. */
   how: string
-  tools: { [T in Tool]: ((desk: Desk) => Promise<Verdict>) | { kind: 'absent'; source: string } }
+  checks: Readonly<Record<Cli, Check>>
 }
 
-/** Settings of one start of a tool. */
+/** Settings of one start of a command line. */
 export interface RunOptions {
-  /** Written to standard input, which is then closed; without it standard input is empty. */
+  /** Written to standard input, which is then closed. Default: empty. */
   input?: string
-  /** Added to the desk's own small environment. */
+  /** Added to the environment of the workspace. */
   env?: Record<string, string>
-  /** Default 15,000 ms; past it the tool and all it started are killed. */
-  limitMs?: number
-  /** Default: the desk's `cwd`. */
-  cwd?: string
+  /** After it, the process and all processes that it started are killed. Default 15,000 ms. */
+  timeoutMs?: number
 }
 
-/** A fresh home and working folder, and everything started in it; all is ended after the script. */
-export interface Desk {
+/** An empty home folder and working folder, with the processes that a script starts there. */
+export interface Workspace {
   home: string
   cwd: string
-  /** Writes a file under `cwd` and returns its path. */
+  /** Writes a file below `cwd` and returns its path. */
   write(name: string, text: string): Promise<string>
-  /** Runs a tool to its end. */
-  run(tool: Tool, args: string[], options?: RunOptions): Promise<Ran>
-  /** Starts a tool that goes on: a gateway, a watch, a chat. */
-  start(tool: Tool, args: string[], options?: RunOptions): Running
-  /** Starts a tool in a pseudo-terminal. */
-  terminal(tool: Tool, args: string[]): Promise<Terminal>
-  /** The fixture server of that name (`scorecard/fixtures/<name>.ts`), with a record of its own. */
-  server(name: string, ...args: string[]): Promise<Fixture>
+  /** Runs a command line until it exits. */
+  run(cli: Cli, args: string[], options?: RunOptions): Promise<ProcessResult>
+  /** Starts a command line that keeps running: a gateway, a subscription, a conversation. */
+  start(cli: Cli, args: string[], options?: RunOptions): RunningProcess
+  /** Starts a command line in a pseudo-terminal. */
+  terminal(cli: Cli, args: string[]): Promise<Terminal>
+  /** The server `scorecard/fixtures/<name>.ts`, with a record file of its own. */
+  fixture(name: string, ...args: string[]): Promise<FixtureServer>
 }
 
-/** How a tool ended. */
-export interface Ran {
+/** How a process ended. */
+export interface ProcessResult {
   code: number | null
   signal: string | null
   stdout: string
   stderr: string
-  ms: number
   timedOut: boolean
 }
 
-/** A tool that was started and goes on. */
-export interface Running {
-  /** The process and the leader of its group. */
-  readonly pid: number
-  /** What it wrote so far. */
+/** A process that was started and may still run. */
+export interface RunningProcess {
+  /** The output so far. */
   readonly stdout: string
   readonly stderr: string
-  /** Writes to its standard input. */
+  /** Writes to standard input. */
   write(text: string): void
-  /** Closes its standard input. */
+  /** Closes standard input. */
   end(): void
-  /** Waits until standard output or standard error holds this; the error tells what they hold. */
-  until(shown: string | RegExp, withinMs?: number): Promise<void>
-  /** Sends a signal to the tool alone, as Ctrl+C in a script does. */
+  /** Waits until standard output or standard error contains `expected`; the error quotes both. */
+  waitFor(expected: string | RegExp, timeoutMs?: number): Promise<void>
+  /** Sends a signal to this process alone, as Ctrl+C in a script does. */
   signal(signal: NodeJS.Signals): void
-  /** Closes standard input, asks it to end, kills its group after a second. */
-  stop(): Promise<Ran>
-  /** Settles when the tool ended by itself or was stopped. */
-  readonly ended: Promise<Ran>
+  /** Closes standard input, sends SIGTERM, and kills the process group after a second. */
+  stop(): Promise<ProcessResult>
+  /** Settles when the process has exited. */
+  readonly exit: Promise<ProcessResult>
 }
 
-/** A server for a script, started by the tool (standard streams) or by the desk (a URL). */
-export interface Fixture {
+/** A server of a script: the command line starts it (stdio), or the workspace did (HTTP). */
+export interface FixtureServer {
   command: string
   args: string[]
-  /** Only where the fixture serves HTTP; then the desk started it already. */
+  /** Present if the server is served over HTTP; then it is running. */
   url?: string
-  /** Every message it received so far, in order. */
-  seen(): Promise<SeenMessage[]>
+  /** The messages that the server received so far, in order. */
+  received(): Promise<ReceivedMessage[]>
 }
 
-/** One message as a fixture received it. */
-export interface SeenMessage {
-  /** Absent on answers of the client. */
+/** One message, as a fixture server received it. */
+export interface ReceivedMessage {
+  /** Absent in responses of the client. */
   method?: string
   id?: string | number
   params?: Record<string, unknown>
   result?: unknown
   error?: unknown
-  /** The line or body as it came in. */
+  /** The line or the HTTP body. */
   raw: string
-  /** Milliseconds since 1970. */
-  at: number
-  /** The process that received it. */
-  pid: number
-  /** What came with it over HTTP. */
-  headers?: Record<string, string>
 }

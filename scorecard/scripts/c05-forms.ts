@@ -1,20 +1,14 @@
-import { answersIn, park, respond } from '../parked.ts'
-import type { Desk, Script, Verdict } from '../types.ts'
-import { onlyFor, saying, verdict } from '../with.ts'
+import { judge, summarize } from '../checks.ts'
+import {
+  type AnsweringCli,
+  answerQuestion,
+  callUntilQuestion,
+  forAnsweringClis,
+  inputResponsesIn,
+} from '../pending-question.ts'
+import type { Script } from '../types.ts'
 
-const lacking = 'nothing answers what a server asks; it declares no elicitation'
-const missing = 'no question appeared: '
-type Asked = 'jackfield' | 'mcpdo'
-
-function ofBoth(check: (desk: Desk, tool: Asked) => Promise<Verdict>): Script['tools'] {
-  const tools = {
-    jackfield: (desk: Desk) => check(desk, 'jackfield'),
-    mcpdo: (desk: Desk) => check(desk, 'mcpdo'),
-  }
-  return onlyFor(tools, lacking)
-}
-
-const stay = {
+const formValues = {
   name: 'Ann Lee',
   email: 'ann@example.org',
   day: '2026-12-24',
@@ -25,96 +19,120 @@ const stay = {
   colours: ['red', 'blue'],
 }
 
-/** The values as both tools take them on the command line. */
-function wordsOf(tool: Asked, values: object): string[] {
-  const words = Object.entries(values).map(([key, value]) => `${key}:=${JSON.stringify(value)}`)
-  return tool === 'jackfield' ? ['--accept', ...words] : words
+/** The arguments that accept a form with these values. */
+function acceptArgs(cli: AnsweringCli, values: object): string[] {
+  const argv = Object.entries(values).map(([key, value]) => `${key}:=${JSON.stringify(value)}`)
+  return cli === 'jackfield' ? ['--accept', ...argv] : argv
 }
 
-const exact: Script = {
+const exactValues: Script = {
   id: 'form-exact-values',
   capability: 'C5',
-  title: 'Fill in a form with every kind of field, and exactly those values are sent',
-  how: 'A form with a text, an e-mail address, a date, an integer, a number, a yes or no, one of a list and several of a list; the server must have received exactly the eight values, with their types.',
-  tools: ofBoth(async (desk, tool) => {
-    const asker = await desk.server('asker')
-    const parked = await park(desk, tool, asker, 'survey')
-    if ('missing' in parked) return { kind: 'no', note: missing + saying(parked.missing) }
-    const ran = await respond(desk, tool, parked, wordsOf(tool, stay))
-    await parked.waiting?.ended
-    const [given] = answersIn(await asker.seen())
-    return verdict(
-      [given?.action === 'accept', `the server received nothing; ${saying(ran)}`],
+  title: 'Fill in a form with every type of field',
+  how: 'A form with a string, an e-mail address, a date, an integer, a number, a boolean, a single choice and a multiple choice. The server must receive exactly these eight values with their types.',
+  checks: forAnsweringClis(async (workspace, cli) => {
+    const server = await workspace.fixture('input-requests')
+    const question = await callUntilQuestion(workspace, cli, server, 'survey')
+    const result = await answerQuestion(workspace, cli, question, acceptArgs(cli, formValues))
+    await question.caller?.exit
+    const [response] = inputResponsesIn(await server.received())
+    return judge(
+      [response?.action === 'accept', `the server received no response; ${summarize(result)}`],
       [
-        JSON.stringify(given?.content) === JSON.stringify(stay),
-        `the server received ${JSON.stringify(given)}`,
+        JSON.stringify(response?.content) === JSON.stringify(formValues),
+        `the server received ${JSON.stringify(response)}`,
       ],
     )
   }),
 }
 
-const corrected: Script = {
+const correctedMistake: Script = {
   id: 'form-mistake-can-be-corrected',
   capability: 'C5',
-  title: 'A slip of the pen in a form is caught here, and I can correct it',
-  how: 'The same form with `nonsense` for the e-mail address, then once more with a right one. The server must have received one answer, the right one, and the refusal must have named the field.',
-  tools: ofBoth(async (desk, tool) => {
-    const asker = await desk.server('asker')
-    const parked = await park(desk, tool, asker, 'survey')
-    if ('missing' in parked) return { kind: 'no', note: missing + saying(parked.missing) }
-    const wrong = await respond(desk, tool, parked, wordsOf(tool, { ...stay, email: 'nonsense' }))
-    const sent = answersIn(await asker.seen()).length
-    await respond(desk, tool, parked, wordsOf(tool, stay))
-    await parked.waiting?.ended
-    const given = answersIn(await asker.seen())
-    return verdict(
-      [sent === 0, `the wrong address was sent to the server, and the call is over; ${saying(wrong)}`],
-      [(wrong.stderr + wrong.stdout).includes('email'), `the field is not named; ${saying(wrong)}`],
-      [given.length === 1 && given[0]?.action === 'accept', `the server received ${JSON.stringify(given)}`],
+  title: 'Correct an invalid value in a form before it is sent',
+  how: 'The same form with `nonsense` as the e-mail address, then with a valid one. The error must contain the name of the field, and the server must receive only the valid form.',
+  checks: forAnsweringClis(async (workspace, cli) => {
+    const server = await workspace.fixture('input-requests')
+    const question = await callUntilQuestion(workspace, cli, server, 'survey')
+    const rejected = await answerQuestion(
+      workspace,
+      cli,
+      question,
+      acceptArgs(cli, { ...formValues, email: 'nonsense' }),
+    )
+    const sentBefore = inputResponsesIn(await server.received()).length
+    await answerQuestion(workspace, cli, question, acceptArgs(cli, formValues))
+    await question.caller?.exit
+    const responses = inputResponsesIn(await server.received())
+    return judge(
+      [
+        sentBefore === 0,
+        `the invalid address was sent to the server, and the call ended; ${summarize(rejected)}`,
+      ],
+      [
+        (rejected.stderr + rejected.stdout).includes('email'),
+        `the field is not named; ${summarize(rejected)}`,
+      ],
+      [
+        responses.length === 1 && responses[0]?.action === 'accept',
+        `the server received ${JSON.stringify(responses)}`,
+      ],
     )
   }),
 }
 
-const consent: Script = {
+const pageConsent: Script = {
   id: 'page-needs-consent',
   capability: 'C5',
-  title: 'A page a server sends me to is shown with its address, and nothing opens it before I agree',
-  how: 'A tool asks for a visit to a page of a web server on this machine, which counts requests. The whole address must be shown, the page must not have been asked for, and after the yes the server must have received `accept`.',
-  tools: ofBoth(async (desk, tool) => {
-    const page = await desk.server('page', 'http')
-    const asker = await desk.server('asker', page.url ?? '')
-    const parked = await park(desk, tool, asker, 'visit')
-    if ('missing' in parked) return { kind: 'no', note: missing + saying(parked.missing) }
-    const shown = tool === 'jackfield' ? (await desk.run(tool, ['inbox', parked.id])).stdout : parked.shown
-    const looked = (await page.seen()).length
-    const ran = await respond(desk, tool, parked, tool === 'jackfield' ? ['--accept'] : ['--done'])
-    await parked.waiting?.ended
-    const [given] = answersIn(await asker.seen())
-    return verdict(
-      [shown.includes(page.url ?? '?'), 'the whole address is not shown'],
-      [looked === 0, `${looked} requests to the page before anybody agreed`],
-      [given?.action === 'accept', `the server received ${JSON.stringify(given)}; ${saying(ran)}`],
+  title: 'See the URL of a page that a server asks to open, before any request is sent to it',
+  how: 'A tool sends a URL elicitation for a page on this machine. The output must contain the whole URL, the page must receive no request before the answer, and the server must receive `accept` after it.',
+  checks: forAnsweringClis(async (workspace, cli) => {
+    const page = await workspace.fixture('web-page', 'http')
+    const server = await workspace.fixture('input-requests', page.url ?? '')
+    const question = await callUntilQuestion(workspace, cli, server, 'visit')
+    const shown =
+      cli === 'jackfield' ? (await workspace.run(cli, ['inbox', question.id])).stdout : question.output
+    const requestCount = (await page.received()).length
+    const result = await answerQuestion(
+      workspace,
+      cli,
+      question,
+      cli === 'jackfield' ? ['--accept'] : ['--done'],
+    )
+    await question.caller?.exit
+    const [response] = inputResponsesIn(await server.received())
+    return judge(
+      [shown.includes(page.url ?? '?'), 'the whole URL is not printed'],
+      [requestCount === 0, `${requestCount} requests to the page before the answer`],
+      [
+        response?.action === 'accept',
+        `the server received ${JSON.stringify(response)}; ${summarize(result)}`,
+      ],
     )
   }),
 }
 
-const secret: Script = {
+const passwordField: Script = {
   id: 'password-in-a-form',
   capability: 'C5',
-  title: 'I am stopped when a server asks for my password in a form, which servers must not do',
-  how: 'A form with the fields `user` and `password` is answered with both. The server must not have received the password, and the reason must be told.',
-  tools: ofBoth(async (desk, tool) => {
-    const asker = await desk.server('asker')
-    const parked = await park(desk, tool, asker, 'login')
-    if ('missing' in parked) return { kind: 'no', note: missing + saying(parked.missing) }
-    const ran = await respond(desk, tool, parked, wordsOf(tool, { user: 'ann', password: 'hunter-22' }))
-    if (ran.code === 0) await parked.waiting?.ended
-    const sent = (await asker.seen()).some(({ raw }) => raw.includes('hunter-22'))
-    return verdict(
-      [!sent, 'the password was sent to the server without a word'],
-      [/password/i.test(ran.stderr), `no reason is told; ${saying(ran)}`],
+  title: 'Be stopped from sending a password in a form, which servers must not ask for',
+  how: 'A form with the fields `user` and `password` is answered with both. The server must not receive the password, and the error must give the reason.',
+  checks: forAnsweringClis(async (workspace, cli) => {
+    const server = await workspace.fixture('input-requests')
+    const question = await callUntilQuestion(workspace, cli, server, 'login')
+    const result = await answerQuestion(
+      workspace,
+      cli,
+      question,
+      acceptArgs(cli, { user: 'ann', password: 'hunter-22' }),
+    )
+    if (result.code === 0) await question.caller?.exit
+    const isSent = (await server.received()).some(({ raw }) => raw.includes('hunter-22'))
+    return judge(
+      [!isSent, 'the password was sent to the server without a warning'],
+      [/password/i.test(result.stderr), `no reason is given; ${summarize(result)}`],
     )
   }),
 }
 
-export const scripts: Script[] = [exact, corrected, consent, secret]
+export const scripts: Script[] = [exactValues, correctedMistake, pageConsent, passwordField]

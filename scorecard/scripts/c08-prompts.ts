@@ -1,21 +1,12 @@
-import type { Part } from '../fixtures/part.ts'
-import {
-  allOf,
-  decided,
-  joinMcpdo,
-  joinMcpUse,
-  noneHas,
-  type Playing,
-  playing,
-  transportFor,
-  without,
-} from '../playing.ts'
-import type { Desk, Ran, Script, Tool, Verdict } from '../types.ts'
-import { configure, saying } from '../with.ts'
+import { absentIn, forClis, judge, outputOf, summarize } from '../checks.ts'
+import { connectIfNeeded, transportFor, writeConfig } from '../commands.ts'
+import { type ConfigurableServer, configurableServer } from '../configurable-server.ts'
+import type { ServerBehavior } from '../fixtures/behavior.ts'
+import type { Cli, ProcessResult, Script, Verdict, Workspace } from '../types.ts'
 
-type Prompting = Exclude<Tool, 'mcporter'>
+type PromptCli = Exclude<Cli, 'mcporter'>
 
-function greeter(name: string): Part {
+function greetServer(name: string): ServerBehavior {
   return {
     name,
     prompts: [
@@ -25,20 +16,19 @@ function greeter(name: string): Part {
   }
 }
 
-/** Gets the prompt `greet` of one of the servers, as each tool documents it. */
-async function greetOf(
-  desk: Desk,
-  tool: Prompting,
-  servers: Record<string, Playing>,
-): Promise<(server: string, args: Record<string, string>) => Promise<Ran>> {
-  const file = await configure(desk, servers)
-  if (tool === 'mcpdo') await joinMcpdo(desk, file, Object.keys(servers))
-  if (tool === 'mcp-use') await joinMcpUse(desk, servers)
+/** Connects the servers, and returns a function that gets the prompt `greet` of one of them. */
+async function prepareGreet(
+  workspace: Workspace,
+  cli: PromptCli,
+  servers: Record<string, ConfigurableServer>,
+): Promise<(server: string, args: Record<string, string>) => Promise<ProcessResult>> {
+  const file = await writeConfig(workspace, servers)
+  await connectIfNeeded(workspace, cli, file, servers)
   return (server, args) => {
     const pairs = Object.entries(args).map(([name, value]) => `${name}=${value}`)
-    const given = pairs.length === 0 ? [] : ['--prompt-args', ...pairs]
+    const argFlags = pairs.length === 0 ? [] : ['--prompt-args', ...pairs]
     const json = JSON.stringify(args)
-    const words: Record<Prompting, string[]> = {
+    const argv: Record<PromptCli, string[]> = {
       jackfield: ['prompt', server, 'greet', ...pairs, '--config', file],
       inspector: [
         '--config',
@@ -49,9 +39,9 @@ async function greetOf(
         'prompts/get',
         '--prompt-name',
         'greet',
-        ...given,
+        ...argFlags,
       ],
-      mcpdo: [`@${server}`, 'prompts/get', 'greet', ...given],
+      mcpdo: [`@${server}`, 'prompts/get', 'greet', ...argFlags],
       'mcp-use': ['client', server, 'prompts', 'get', 'greet', ...(pairs.length === 0 ? [] : [json])],
       wong2: [
         '--config',
@@ -61,95 +51,87 @@ async function greetOf(
         ...(pairs.length === 0 ? [] : ['--args', json]),
       ],
     }
-    return desk.run(tool, words[tool])
+    return workspace.run(cli, argv[cli])
   }
 }
 
-async function namesMissing(desk: Desk, tool: Prompting): Promise<Verdict> {
-  const den = await playing(desk, greeter('den'), transportFor(tool))
-  const greet = await greetOf(desk, tool, { den })
-  const ran = await greet('den', {})
-  const asked = (await den.seen()).some(({ method }) => method === 'prompts/get')
-  if (asked) return { kind: 'no', note: `the server was asked without the argument; ${saying(ran, 100)}` }
-  return decided(ran.code !== 0 && /\bwho\b/.test(allOf(ran)), `the argument is not named; ${saying(ran)}`)
+async function reportsMissingArgument(workspace: Workspace, cli: PromptCli): Promise<Verdict> {
+  const server = await configurableServer(workspace, greetServer('demo'), transportFor(cli))
+  const greet = await prepareGreet(workspace, cli, { demo: server })
+  const result = await greet('demo', {})
+  const isRequested = (await server.received()).some(({ method }) => method === 'prompts/get')
+  if (isRequested)
+    return {
+      kind: 'no',
+      note: `the server received the request without the argument; ${summarize(result, 100)}`,
+    }
+  return judge([
+    result.code !== 0 && /\bwho\b/.test(outputOf(result)),
+    `the argument is not named; ${summarize(result)}`,
+  ])
 }
 
-async function reachesBoth(desk: Desk, tool: Prompting): Promise<Verdict> {
-  const transport = transportFor(tool)
+async function getsBoth(workspace: Workspace, cli: PromptCli): Promise<Verdict> {
+  const transport = transportFor(cli)
   const [north, south] = [
-    await playing(desk, greeter('north'), transport),
-    await playing(desk, greeter('south'), transport),
+    await configurableServer(workspace, greetServer('north'), transport),
+    await configurableServer(workspace, greetServer('south'), transport),
   ]
-  const greet = await greetOf(desk, tool, { north, south })
+  const greet = await prepareGreet(workspace, cli, { north, south })
   for (const server of ['north', 'south']) {
-    const ran = await greet(server, { who: 'anna' })
+    const result = await greet(server, { who: 'anna' })
     const text = `${server}: `
-    if (!ran.stdout.includes(text) || !ran.stdout.includes('anna')) {
-      return { kind: 'no', note: `the prompt of ${server} is not given; ${saying(ran)}` }
+    if (!result.stdout.includes(text) || !result.stdout.includes('anna')) {
+      return { kind: 'no', note: `the prompt of ${server} is not printed; ${summarize(result)}` }
     }
   }
   return { kind: 'yes' }
 }
 
-async function completes(desk: Desk, tool: 'jackfield' | 'mcpdo'): Promise<Verdict> {
-  const den = await playing(desk, greeter('den'))
-  const file = await configure(desk, { den })
-  if (tool === 'mcpdo') await joinMcpdo(desk, file, ['den'])
-  const asked = ['--complete-ref-type', 'ref/prompt', '--complete-ref', 'greet']
-  const argument = ['--complete-arg-name', 'who', '--complete-arg-value', 'ann']
-  const words = {
-    jackfield: ['complete', 'den', 'greet', 'who', 'ann', '--config', file],
-    mcpdo: ['@den', 'prompts/complete', ...asked, ...argument],
+async function completes(workspace: Workspace, cli: 'jackfield' | 'mcpdo'): Promise<Verdict> {
+  const server = await configurableServer(workspace, greetServer('demo'))
+  const file = await writeConfig(workspace, { demo: server })
+  await connectIfNeeded(workspace, cli, file, { demo: server })
+  const refFlags = ['--complete-ref-type', 'ref/prompt', '--complete-ref', 'greet']
+  const argumentFlags = ['--complete-arg-name', 'who', '--complete-arg-value', 'ann']
+  const argv = {
+    jackfield: ['complete', 'demo', 'greet', 'who', 'ann', '--config', file],
+    mcpdo: ['@demo', 'prompts/complete', ...refFlags, ...argumentFlags],
   }
-  const ran = await desk.run(tool, words[tool])
-  const { stdout } = ran
-  return decided(
+  const result = await workspace.run(cli, argv[cli])
+  const { stdout } = result
+  return judge([
     stdout.includes('anna') && stdout.includes('annika') && !stdout.includes('bert'),
-    `the suggestions are not shown; ${saying(ran)}`,
-  )
+    `the values are not printed; ${summarize(result)}`,
+  ])
 }
 
-const noPrompts = without('mcporter', 'no command for prompts')
+const promptClis: readonly PromptCli[] = ['jackfield', 'inspector', 'mcpdo', 'mcp-use', 'wong2']
+const noPrompts = 'no command for prompts'
 
 export const scripts: Script[] = [
   {
     id: 'missing-prompt-argument',
     capability: 'C8',
-    title: 'Hear which argument of a prompt is missing, before the server is asked.',
-    how: 'A prompt needs "who" and is asked for without it: the tool has to name it and end with a failure, and the server must not have seen `prompts/get`.',
-    tools: {
-      jackfield: (desk) => namesMissing(desk, 'jackfield'),
-      inspector: (desk) => namesMissing(desk, 'inspector'),
-      mcpdo: (desk) => namesMissing(desk, 'mcpdo'),
-      mcporter: noPrompts,
-      'mcp-use': (desk) => namesMissing(desk, 'mcp-use'),
-      wong2: (desk) => namesMissing(desk, 'wong2'),
-    },
+    title: 'Learn which prompt argument is missing, before the server is asked',
+    how: 'A prompt with the required argument "who" is requested without it. The output must name the argument, the exit code must not be 0, and the server must not receive `prompts/get`.',
+    checks: forClis(promptClis, reportsMissingArgument, noPrompts),
   },
   {
     id: 'same-prompt-of-two-servers',
     capability: 'C8',
-    title: 'Use a prompt of the same name from either of two servers.',
-    how: 'Both servers have "greet" and sign their text with their own name; each has to be had.',
-    tools: {
-      jackfield: (desk) => reachesBoth(desk, 'jackfield'),
-      inspector: (desk) => reachesBoth(desk, 'inspector'),
-      mcpdo: (desk) => reachesBoth(desk, 'mcpdo'),
-      mcporter: noPrompts,
-      'mcp-use': (desk) => reachesBoth(desk, 'mcp-use'),
-      wong2: (desk) => reachesBoth(desk, 'wong2'),
-    },
+    title: 'Use prompts of the same name from two servers',
+    how: 'Both servers have the prompt "greet", with their own name in the text. The output must contain the text of the chosen server.',
+    checks: forClis(promptClis, getsBoth, noPrompts),
   },
   {
     id: 'prompt-argument-completion',
     capability: 'C8',
-    title: 'Have the argument of a prompt completed by the server.',
-    how: 'The server suggests two values for "ann"; both have to be shown and the third must not.',
-    tools: {
-      ...noneHas('no completion'),
-      mcporter: noPrompts,
-      jackfield: (desk) => completes(desk, 'jackfield'),
-      mcpdo: (desk) => completes(desk, 'mcpdo'),
+    title: 'Complete an argument of a prompt',
+    how: 'The server has two values for "ann" and a third one. The output must contain the two and not the third.',
+    checks: {
+      ...forClis(['jackfield', 'mcpdo'], completes, 'no completion'),
+      mcporter: absentIn('mcporter', noPrompts),
     },
   },
 ]

@@ -1,21 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Part } from '../fixtures/part.ts'
-import { allOf, decided, joinMcpdo, noneHas, playing, without } from '../playing.ts'
-import type { Desk, Ran, Script, Tool, Verdict } from '../types.ts'
-import { saying } from '../with.ts'
+import { forClis, judge, onlyFor, outputOf, summarize } from '../checks.ts'
+import { connectIfNeeded } from '../commands.ts'
+import { configurableServer } from '../configurable-server.ts'
+import type { ServerBehavior } from '../fixtures/behavior.ts'
+import type { Cli, ProcessResult, Script, Verdict, Workspace } from '../types.ts'
 
 const token = 'tok-5up3r-pr1vate-9471'
 
-const keeper: Part = {
-  name: 'den',
-  tells: 'DEN_TOKEN',
-  notes: 'DEN_TOKEN',
-  tools: [{ name: 'who', description: 'Says who asks.', does: { kind: 'variable', name: 'DEN_TOKEN' } }],
+const tokenServer: ServerBehavior = {
+  name: 'demo',
+  logVariable: 'DEMO_TOKEN',
+  saveVariable: 'DEMO_TOKEN',
+  tools: [
+    { name: 'token', description: 'Returns the token.', behavior: { kind: 'variable', name: 'DEMO_TOKEN' } },
+  ],
 }
 
-/** The files below a folder that hold the token as it is. */
-function holding(folder: string): string[] {
+/** The files below a folder that contain the token. */
+function filesWithToken(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
@@ -23,189 +26,195 @@ function holding(folder: string): string[] {
     .map((path) => path.slice(folder.length + 1))
 }
 
-/** Whether the token stood on a command line of this desk at any time until the runs were over. */
-async function onCommandLines(desk: Desk, runs: () => Promise<unknown>): Promise<boolean> {
-  let isSeen = false
-  const look = (): void => {
+/** Whether the token was on the command line of a process of the workspace while `body` ran. */
+async function wasOnCommandLine(workspace: Workspace, body: () => Promise<unknown>): Promise<boolean> {
+  let wasSeen = false
+  const inspectProcesses = (): void => {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
-        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-        isSeen ||= words.includes(token) && words.includes(desk.cwd)
+        const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        wasSeen ||= commandLine.includes(token) && commandLine.includes(workspace.cwd)
       } catch {
-        // It is over.
+        // The process has exited.
       }
     }
   }
-  const timer = setInterval(look, 100)
-  await runs().finally(() => clearInterval(timer))
-  return isSeen
+  const timer = setInterval(inspectProcesses, 100)
+  await body().finally(() => clearInterval(timer))
+  return wasSeen
 }
 
-type Keeping = Exclude<Tool, 'mcp-use'>
+type ConfigCli = Exclude<Cli, 'mcp-use'>
 
-async function printsNoToken(desk: Desk, tool: Keeping): Promise<Verdict> {
-  const den = await playing(desk, keeper)
-  const { command, args } = den
-  const mcpServers = { den: { command, args, env: { DEN_TOKEN: token } } }
-  const file = await desk.write('servers.json', JSON.stringify({ mcpServers }))
-  const inspector = ['--config', file, '--server', 'den', '--method']
-  const shows: Record<Keeping, string[] | undefined> = {
-    jackfield: ['config', 'explain', 'den', '--config', file],
+async function hidesToken(workspace: Workspace, cli: ConfigCli): Promise<Verdict> {
+  const server = await configurableServer(workspace, tokenServer)
+  const { command, args } = server
+  const mcpServers = { demo: { command, args, env: { DEMO_TOKEN: token } } }
+  const file = await workspace.write('servers.json', JSON.stringify({ mcpServers }))
+  const inspector = ['--config', file, '--server', 'demo', '--method']
+  const showArgs: Record<ConfigCli, string[] | undefined> = {
+    jackfield: ['config', 'explain', 'demo', '--config', file],
     inspector: [...inspector, 'servers/show'],
-    mcpdo: ['servers/show', 'den', '--config', file],
-    mcporter: ['config', 'get', 'den', '--config', file],
+    mcpdo: ['servers/show', 'demo', '--config', file],
+    mcporter: ['config', 'get', 'demo', '--config', file],
     wong2: undefined,
   }
-  const calls: Record<Keeping, string[]> = {
-    jackfield: ['call', 'den', 'who', '-v', '--config', file],
-    inspector: [...inspector, 'tools/call', '--tool-name', 'who'],
-    mcpdo: ['@den', 'tools/call', 'who'],
-    mcporter: ['call', 'den.who', '--log-level', 'debug', '--config', file],
-    wong2: ['--config', file, 'call-tool', 'den:who'],
+  const callArgs: Record<ConfigCli, string[]> = {
+    jackfield: ['call', 'demo', 'token', '-v', '--config', file],
+    inspector: [...inspector, 'tools/call', '--tool-name', 'token'],
+    mcpdo: ['@demo', 'tools/call', 'token'],
+    mcporter: ['call', 'demo.token', '--log-level', 'debug', '--config', file],
+    wong2: ['--config', file, 'call-tool', 'demo:token'],
   }
   const leaks: string[] = []
-  const listed = await onCommandLines(desk, async () => {
-    const show = shows[tool]
-    if (show !== undefined && allOf(await desk.run(tool, show)).includes(token)) {
+  const wasListed = await wasOnCommandLine(workspace, async () => {
+    const show = showArgs[cli]
+    if (show !== undefined && outputOf(await workspace.run(cli, show)).includes(token)) {
       leaks.push(
-        `\`${show.filter((word) => word !== file && !word.startsWith('--con')).join(' ')}\` prints it`,
+        `\`${show.filter((argument) => argument !== file && argument !== '--config').join(' ')}\` prints it`,
       )
     }
-    if (tool === 'mcpdo') await joinMcpdo(desk, file, ['den'])
-    const ran = await desk.run(tool, calls[tool])
-    if (ran.stdout.includes(token)) leaks.push('the result prints it')
-    if (ran.stderr.includes(token)) leaks.push('what the server wrote to stderr prints it')
+    await connectIfNeeded(workspace, cli, file, { demo: server })
+    const result = await workspace.run(cli, callArgs[cli])
+    if (result.stdout.includes(token)) leaks.push('the result contains it')
+    if (result.stderr.includes(token)) leaks.push('the stderr of the server is printed with it')
   })
-  if (den.noted() !== token) throw new Error('the server was not given the token')
-  if (listed) leaks.push('it stands in the process list')
-  const files = holding(desk.home)
-  if (files.length > 0) leaks.push(`it is written into ~/${files[0]}`)
-  return decided(leaks.length === 0, leaks.join('; '))
+  if (server.savedVariable() !== token) throw new Error('the server did not receive the token')
+  if (wasListed) leaks.push('it is in the process list')
+  const files = filesWithToken(workspace.home)
+  if (files.length > 0) leaks.push(`it is stored in ~/${files[0]}`)
+  return judge([leaks.length === 0, leaks.join('; ')])
 }
 
-async function printsNoBearer(desk: Desk): Promise<Verdict> {
-  const den = await playing(desk, { name: 'den', tools: [{ name: 'look' }] }, 'http')
-  const connect = ['client', 'connect', 'den', den.url ?? '', '--auth', token]
-  const ran: Ran[] = []
-  const listed = await onCommandLines(desk, async () => {
-    for (const words of [connect, ['client', 'list'], ['client', 'den', 'tools', 'call', 'look', '{}']]) {
-      ran.push(await desk.run('mcp-use', words))
+async function hidesBearerToken(workspace: Workspace): Promise<Verdict> {
+  const server = await configurableServer(workspace, { name: 'demo', tools: [{ name: 'read' }] }, 'http')
+  const connect = ['client', 'connect', 'demo', server.url ?? '', '--auth', token]
+  const results: ProcessResult[] = []
+  const wasListed = await wasOnCommandLine(workspace, async () => {
+    for (const argv of [connect, ['client', 'list'], ['client', 'demo', 'tools', 'call', 'read', '{}']]) {
+      results.push(await workspace.run('mcp-use', argv))
     }
   })
-  if (!(await den.seen()).some(({ raw }) => raw.includes('tools/call'))) {
-    throw new Error(`the server was not called: ${ran.map((one) => saying(one)).join(' ')}`)
+  if (!(await server.received()).some(({ raw }) => raw.includes('tools/call'))) {
+    throw new Error(`the server was not called: ${results.map((result) => summarize(result)).join(' ')}`)
   }
-  const leaks = ran.some((one) => allOf(one).includes(token)) ? ['it is printed'] : []
-  if (listed) leaks.push('it stands in the process list')
-  const files = holding(desk.home)
-  if (files.length > 0) leaks.push(`it is written as it is into ~/${files[0]}`)
-  return decided(leaks.length === 0, leaks.join('; '))
+  const leaks = results.some((result) => outputOf(result).includes(token)) ? ['the output contains it'] : []
+  if (wasListed) leaks.push('it is in the process list')
+  const files = filesWithToken(workspace.home)
+  if (files.length > 0) leaks.push(`it is stored unencrypted in ~/${files[0]}`)
+  return judge([leaks.length === 0, leaks.join('; ')])
 }
 
-/** There is no keychain at a desk: each keeps secrets the way it documents for such machines. */
-async function byReference(desk: Desk, tool: 'jackfield' | 'inspector' | 'mcpdo'): Promise<Verdict> {
-  const { tells: _, ...discreet } = keeper
-  const den = await playing(desk, discreet)
-  const { command, args } = den
+/** A workspace has no keychain: the clients use the stores that they document for machines without one. */
+async function keepsSecretInStore(
+  workspace: Workspace,
+  cli: 'jackfield' | 'inspector' | 'mcpdo',
+): Promise<Verdict> {
+  const { logVariable: _, ...behavior } = tokenServer
+  const server = await configurableServer(workspace, behavior)
+  const { command, args } = server
   let file: string
-  let ran: Ran
+  let result: ProcessResult
   let note: string | undefined
-  if (tool === 'jackfield') {
-    const env = { JACKFIELD_KEY_FILE: join(desk.home, 'key') }
-    const kept = await desk.run(tool, ['secret', 'set', 'den-token'], { input: `${token}\n`, env })
-    if (kept.code !== 0) return { kind: 'no', note: `it is not kept; ${saying(kept)}` }
-    const mcpServers = { den: { command, args, env: { DEN_TOKEN: `\${secret:den-token}` } } }
-    file = await desk.write('servers.json', JSON.stringify({ mcpServers }))
-    ran = await desk.run(tool, ['call', 'den', 'who', '--config', file], { env })
+  if (cli === 'jackfield') {
+    const env = { JACKFIELD_KEY_FILE: join(workspace.home, 'key') }
+    const stored = await workspace.run(cli, ['secret', 'set', 'demo-token'], { input: `${token}\n`, env })
+    if (stored.code !== 0) return { kind: 'no', note: `the token is not stored; ${summarize(stored)}` }
+    const mcpServers = { demo: { command, args, env: { DEMO_TOKEN: `\${secret:demo-token}` } } }
+    file = await workspace.write('servers.json', JSON.stringify({ mcpServers }))
+    result = await workspace.run(cli, ['call', 'demo', 'token', '--config', file], { env })
   } else {
-    file = await desk.write('catalog.json', JSON.stringify({ mcpServers: {} }))
+    file = await workspace.write('catalog.json', JSON.stringify({ mcpServers: {} }))
     const env = { MCP_INSPECTOR_SECRET_STORE: 'file', MCP_INSPECTOR_SECRET_KEY: '0123456789abcdef'.repeat(4) }
     const catalog = ['--catalog', file]
-    const add = [...catalog, '--method', 'servers/add', '--server', 'den', '-e', `DEN_TOKEN=${token}`]
-    const added = await desk.run('inspector', [...add, command, ...args], { env })
-    if (added.code !== 0) return { kind: 'no', note: `it is not kept; ${saying(added)}` }
-    const call = [...catalog, '--server', 'den', '--method', 'tools/call', '--tool-name', 'who']
-    if (tool === 'mcpdo') await desk.run(tool, [...catalog, 'connect', 'den'], { env })
-    ran = await desk.run(tool, tool === 'mcpdo' ? ['@den', 'tools/call', 'who'] : call, { env })
-    note = 'the value is given on a command line once (`servers/add -e`)'
+    const add = [...catalog, '--method', 'servers/add', '--server', 'demo', '-e', `DEMO_TOKEN=${token}`]
+    const added = await workspace.run('inspector', [...add, command, ...args], { env })
+    if (added.code !== 0) return { kind: 'no', note: `the token is not stored; ${summarize(added)}` }
+    const call = [...catalog, '--server', 'demo', '--method', 'tools/call', '--tool-name', 'token']
+    if (cli === 'mcpdo') await workspace.run(cli, [...catalog, 'connect', 'demo'], { env })
+    result = await workspace.run(cli, cli === 'mcpdo' ? ['@demo', 'tools/call', 'token'] : call, { env })
+    note = 'the token is passed on a command line once (`servers/add -e`)'
   }
-  if (den.noted() !== token) return { kind: 'no', note: `the server was not given the value; ${saying(ran)}` }
-  const files = [...holding(desk.home), ...(readFileSync(file, 'utf8').includes(token) ? [file] : [])]
-  if (files.length > 0) return { kind: 'no', note: `it is written as it is into ${files[0]}` }
+  if (server.savedVariable() !== token)
+    return { kind: 'no', note: `the server did not receive the token; ${summarize(result)}` }
+  const files = [
+    ...filesWithToken(workspace.home),
+    ...(readFileSync(file, 'utf8').includes(token) ? [file] : []),
+  ]
+  if (files.length > 0) return { kind: 'no', note: `it is stored unencrypted in ${files[0]}` }
   return { kind: 'yes', ...(note !== undefined && { note }) }
 }
 
-async function asksBeforeItLeaves(desk: Desk): Promise<Verdict> {
-  const mail = await playing(desk, {
+async function asksBeforeDataLeaves(workspace: Workspace): Promise<Verdict> {
+  const mail = await configurableServer(workspace, {
     name: 'mail',
-    tools: [{ name: 'read', does: { kind: 'say', text: 'The diagnosis is confidential.' } }],
+    tools: [{ name: 'read', behavior: { kind: 'text', text: 'The diagnosis is confidential.' } }],
   })
-  const web = await playing(desk, {
+  const web = await configurableServer(workspace, {
     name: 'web',
-    tools: [{ name: 'post', annotations: { openWorldHint: true }, does: { kind: 'say', text: 'Posted.' } }],
+    tools: [
+      { name: 'post', annotations: { openWorldHint: true }, behavior: { kind: 'text', text: 'Posted.' } },
+    ],
   })
   const turns = [
     { call: [{ name: 'mail__read', arguments: {} }] },
     { call: [{ name: 'web__post', arguments: {} }] },
   ]
-  const model = await desk.write('model.json', JSON.stringify({ turns: [...turns, { say: 'Done.' }] }))
-  const talk = async (labels: string[]): Promise<Ran> => {
+  const model = await workspace.write('model.json', JSON.stringify({ turns: [...turns, { say: 'Done.' }] }))
+  const converse = async (labels: string[]): Promise<ProcessResult> => {
     const mcpServers = {
       mail: { command: mail.command, args: mail.args, labels },
       web: { command: web.command, args: web.args },
     }
     const jackfield = { rules: [{ id: 'all', verdict: 'allow' }] }
-    const file = await desk.write('servers.json', JSON.stringify({ mcpServers, jackfield }))
-    const words = ['chat', '--json', '--model', `script:${model}`, '--config', file]
-    return desk.run('jackfield', words, { input: 'Read my mail and tell the world.\n/quit\n' })
+    const file = await workspace.write('servers.json', JSON.stringify({ mcpServers, jackfield }))
+    const argv = ['chat', '--json', '--model', `script:${model}`, '--config', file]
+    return workspace.run('jackfield', argv, { input: 'Read my mail and post it.\n/quit\n' })
   }
   const posts = async (): Promise<number> =>
-    (await web.seen()).filter(({ method }) => method === 'tools/call').length
-  const open = await talk([])
-  if ((await posts()) !== 1) throw new Error(`it is not called without a label either: ${saying(open)}`)
-  const closed = await talk(['private'])
-  if ((await posts()) !== 1) return { kind: 'no', note: 'the call to the outside went through unasked' }
-  return decided(/label/.test(allOf(closed)), `nothing says why; ${saying(closed)}`)
+    (await web.received()).filter(({ method }) => method === 'tools/call').length
+  const unlabelled = await converse([])
+  if ((await posts()) !== 1) throw new Error(`not called without a label either: ${summarize(unlabelled)}`)
+  const labelled = await converse(['private'])
+  if ((await posts()) !== 1)
+    return { kind: 'no', note: 'the call to the outside service was sent without a question' }
+  return judge([/label/.test(outputOf(labelled)), `no reason is given; ${summarize(labelled)}`])
 }
 
 export const scripts: Script[] = [
   {
     id: 'secret-stays-unseen',
     capability: 'C11',
-    title: 'Have a token in the configuration that appears nowhere else.',
-    how: 'The configuration is shown, and a tool is called whose server writes its token to stderr and gives it as the result: the token must be in nothing the tool prints, no file below the home folder and no command line. For mcp-use, which starts no programs, it is a bearer token of its own option.',
-    tools: {
-      jackfield: (desk) => printsNoToken(desk, 'jackfield'),
-      inspector: (desk) => printsNoToken(desk, 'inspector'),
-      mcpdo: (desk) => printsNoToken(desk, 'mcpdo'),
-      mcporter: (desk) => printsNoToken(desk, 'mcporter'),
-      'mcp-use': printsNoBearer,
-      wong2: (desk) => printsNoToken(desk, 'wong2'),
+    title: 'Keep a token of the configuration out of output, files and process lists',
+    how: 'The configuration is printed, and a tool is called whose server writes its token to stderr and returns it. The token must not be in the output, in a file below the home folder or on a command line. For mcp-use, which has no configuration of programs, it is a bearer token.',
+    checks: {
+      ...forClis(
+        ['jackfield', 'inspector', 'mcpdo', 'mcporter', 'wong2'],
+        hidesToken,
+        'no configuration of servers',
+      ),
+      'mcp-use': hidesBearerToken,
     },
   },
   {
     id: 'secret-by-reference',
     capability: 'C11',
-    title: 'Keep a token out of the configuration, where nobody can read it.',
-    how: 'The token is put into the tool’s own store: the server has to be given it, and neither the configuration nor any file below the home folder may hold it as it is.',
-    tools: {
-      jackfield: (desk) => byReference(desk, 'jackfield'),
-      inspector: (desk) => byReference(desk, 'inspector'),
-      mcpdo: (desk) => byReference(desk, 'mcpdo'),
+    title: 'Store a token outside of the configuration, encrypted',
+    how: 'The token is put into the secret store of the client. The server must receive it, and neither the configuration nor a file below the home folder may contain it unencrypted.',
+    checks: {
+      ...forClis(['jackfield', 'inspector', 'mcpdo'], keepsSecretInStore, 'no secret store'),
       mcporter: {
         kind: 'absent',
         source:
-          'README.md of mcporter: values come from variables of the environment; `vault` keeps tokens of OAuth alone',
+          'README.md of mcporter: values come from environment variables; `vault` stores OAuth tokens only',
       },
-      'mcp-use': without('mcp-use', 'no store for secrets'),
-      wong2: without('wong2', 'no store for secrets'),
     },
   },
   {
     id: 'private-data-leaves-asked',
     capability: 'C11',
-    title: 'Be asked before what a private source said may flow to the outside.',
-    how: 'A model reads from one server and then calls a tool of another that reaches outside, both allowed by a rule: with the first marked as private the second call must not arrive unasked, without the mark it has to.',
-    tools: { ...noneHas('no conversation and no labels for servers'), jackfield: asksBeforeItLeaves },
+    title: 'Be asked before private data is sent to an outside service',
+    how: 'A model reads from one server and then calls a tool of another that reaches outside. A rule allows both. If the first server is labelled as private, the second call must not be sent without a question; without the label it must be sent.',
+    checks: onlyFor({ jackfield: asksBeforeDataLeaves }, 'no conversations and no labels for servers'),
   },
 ]

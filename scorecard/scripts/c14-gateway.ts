@@ -1,172 +1,185 @@
-import type { Part } from '../fixtures/part.ts'
-import { LinePeer } from '../line-peer.ts'
-import { decided, noneHas, type Playing, playing, without } from '../playing.ts'
-import { commandOf, versionOf } from '../tools.ts'
-import type { Desk, Ran, Running, Script, Verdict } from '../types.ts'
-import { saying } from '../with.ts'
+import { absentIn, forClis, judge, onlyFor, summarize } from '../checks.ts'
+import { commandOf, versionOf } from '../clis.ts'
+import { connectMcpdo } from '../commands.ts'
+import { type ConfigurableServer, configurableServer } from '../configurable-server.ts'
+import type { ServerBehavior } from '../fixtures/behavior.ts'
+import { RawClient } from '../raw-client.ts'
+import type { ProcessResult, RunningProcess, Script, Verdict, Workspace } from '../types.ts'
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-/** Characters that are easily changed on the way. */
-const state = 'opaque=1&ü"\\ / \u2028 ok'
+/** Contains characters that incorrect encoding changes. */
+const requestState = 'opaque=1&ü"\\ / \u2028 ok'
 
-type Era = 'session' | 'modern'
+type Era = 'session' | 'stateless'
 
-const asking: Part = {
-  name: 'den',
-  tools: [{ name: 'book', does: { kind: 'ask', message: 'Which seat?', state } }],
+const askingServer: ServerBehavior = {
+  name: 'demo',
+  tools: [{ name: 'book', behavior: { kind: 'elicit', message: 'Which seat?', requestState } }],
 }
 
-type Gateway = 'jackfield' | 'mcporter'
+type GatewayCli = 'jackfield' | 'mcporter'
 
 async function behindGateway(
-  desk: Desk,
-  tool: Gateway,
-  era: Era = 'modern',
-): Promise<{ den: Playing; command: [string, ...string[]] }> {
-  const den = await playing(desk, { ...asking, era })
+  workspace: Workspace,
+  cli: GatewayCli,
+  era: Era = 'stateless',
+): Promise<{ server: ConfigurableServer; command: [string, ...string[]] }> {
+  const server = await configurableServer(workspace, { ...askingServer, era })
   const entry = {
-    command: den.command,
-    args: den.args,
-    ...(tool === 'mcporter' && { lifecycle: 'keep-alive' }),
+    command: server.command,
+    args: server.args,
+    ...(cli === 'mcporter' && { lifecycle: 'keep-alive' }),
   }
-  const more = tool === 'jackfield' ? { jackfield: { rules: [{ id: 'all', verdict: 'allow' }] } } : {}
-  const file = await desk.write('servers.json', json({ mcpServers: { den: entry }, ...more }))
-  const words = { jackfield: ['gateway', '--config', file], mcporter: ['serve', '--stdio', '--config', file] }
-  return { den, command: commandOf(tool, words[tool]) }
+  const rules = cli === 'jackfield' ? { jackfield: { rules: [{ id: 'all', verdict: 'allow' }] } } : {}
+  const file = await workspace.write('servers.json', json({ mcpServers: { demo: entry }, ...rules }))
+  const argv = { jackfield: ['gateway', '--config', file], mcporter: ['serve', '--stdio', '--config', file] }
+  return { server, command: commandOf(cli, argv[cli]) }
 }
 
-async function relays(desk: Desk, tool: Gateway): Promise<Verdict> {
-  const { den, command } = await behindGateway(desk, tool)
-  const gateway: Running = desk.start(tool, command.slice(commandOf(tool, []).length))
-  const peer = new LinePeer(gateway)
-  const call = { name: 'den__book', arguments: {} }
+async function relaysQuestion(workspace: Workspace, cli: GatewayCli): Promise<Verdict> {
+  const { server, command } = await behindGateway(workspace, cli)
+  const gateway: RunningProcess = workspace.start(cli, command.slice(commandOf(cli, []).length))
+  const client = new RawClient(gateway)
+  const params = { name: 'demo__book', arguments: {} }
   const content = { seat: '12A' }
-  if ((await peer.modern('server/discover')).error === undefined) {
-    const { result, error } = await peer.modern('tools/call', call)
+  if ((await client.requestStateless('server/discover')).error === undefined) {
+    const { result, error } = await client.requestStateless('tools/call', params)
     const requests = result?.['inputRequests']
     if (typeof requests !== 'object' || requests === null) {
-      return { kind: 'no', note: `no question comes: ${JSON.stringify(result ?? error)}` }
+      return { kind: 'no', note: `no elicitation: ${JSON.stringify(result ?? error)}` }
     }
     const inputResponses = Object.fromEntries(
       Object.keys(requests).map((name) => [name, { action: 'accept', content }]),
     )
-    await peer.modern('tools/call', { ...call, inputResponses, requestState: result?.['requestState'] })
+    await client.requestStateless('tools/call', {
+      ...params,
+      inputResponses,
+      requestState: result?.['requestState'],
+    })
   } else {
-    await peer.session()
-    const { error } = await peer.request('tools/call', call, content)
-    if (error !== undefined) return { kind: 'no', note: `the call fails: ${error.message.slice(0, 160)}` }
+    await client.initialize({ elicitation: {} })
+    const { error } = await client.request('tools/call', params, { content })
+    if (error !== undefined) return { kind: 'no', note: `the call failed: ${error.message.slice(0, 160)}` }
   }
-  return answered(den)
+  return judgeAnswer(server)
 }
 
-/** Whether the server got its answer, and where it is of 2026-07-28, its own state as it was. */
-async function answered(den: Playing, era: Era = 'modern'): Promise<Verdict> {
+/** Checks that the server received the answer and, on 2026-07-28, its own state. */
+async function judgeAnswer(server: ConfigurableServer, era: Era = 'stateless'): Promise<Verdict> {
   if (era === 'session') {
-    const answer = (await den.seen()).find(({ id }) => String(id).startsWith('ask-'))
-    const said = JSON.stringify(answer?.result ?? answer?.error ?? 'nothing')
-    return decided(said.includes('"seat":"12A"'), `the server of 2025-11-25 gets as its answer: ${said}`)
+    const response = (await server.received()).find(({ id }) => String(id).startsWith('elicitation-'))
+    const output = JSON.stringify(response?.result ?? response?.error ?? 'nothing')
+    return judge([
+      output.includes('"seat":"12A"'),
+      `the server of 2025-11-25 received this answer: ${output}`,
+    ])
   }
-  const calls = (await den.seen()).filter(({ method }) => method === 'tools/call')
-  const last = calls.at(-1)?.params ?? {}
-  if (calls.length === 0) return { kind: 'no', note: 'the call does not reach the server' }
-  if (!JSON.stringify(last['inputResponses'] ?? '').includes('"seat":"12A"')) {
-    return { kind: 'no', note: 'the answer does not reach the server' }
+  const calls = (await server.received()).filter(({ method }) => method === 'tools/call')
+  const lastParams = calls.at(-1)?.params ?? {}
+  if (calls.length === 0) return { kind: 'no', note: 'the server did not receive the call' }
+  if (!JSON.stringify(lastParams['inputResponses'] ?? '').includes('"seat":"12A"')) {
+    return { kind: 'no', note: 'the server did not receive the answer' }
   }
-  return decided(
-    last['requestState'] === state,
-    `its state came back as ${JSON.stringify(last['requestState'])}`,
-  )
+  return judge([
+    lastParams['requestState'] === requestState,
+    `the server received this state: ${JSON.stringify(lastParams['requestState'])}`,
+  ])
 }
 
-/** A configuration in which the gateway is the one server. */
-function frontOf(desk: Desk, [command, ...args]: [string, ...string[]]): Promise<string> {
-  return desk.write('front.json', json({ mcpServers: { mine: { command, args } } }))
+/** Writes a configuration with the gateway as the only server. */
+function configureGateway(workspace: Workspace, [command, ...args]: [string, ...string[]]): Promise<string> {
+  return workspace.write('gateway.json', json({ mcpServers: { gateway: { command, args } } }))
 }
 
-function needs(tool: 'inspector' | 'mcpdo'): void {
-  if (versionOf(tool) === undefined) throw new Error(`${tool} is not installed, and is the client here`)
+function requireInstalled(cli: 'inspector' | 'mcpdo'): void {
+  if (versionOf(cli) === undefined)
+    throw new Error(`${cli} is not installed, and this script needs it as the client`)
 }
 
-async function servesMcpdo(desk: Desk, tool: Gateway, era: Era): Promise<Verdict> {
-  needs('mcpdo')
-  const { den, command } = await behindGateway(desk, tool, era)
-  const front = await frontOf(desk, command)
-  const joined = await desk.run('mcpdo', ['connect', 'mine', '--config', front, '--era', 'auto'])
-  if (joined.code !== 0) return { kind: 'no', note: `mcpdo cannot connect; ${saying(joined)}` }
-  const ran = await desk.run('mcpdo', ['@mine', 'tools/call', 'den__book', '{}'])
-  const id = /elicitation-[\w-]{20,}/.exec(ran.stdout)?.[0]
-  if (id !== undefined) await desk.run('mcpdo', ['elicitation/respond', id, 'seat:=12A'])
-  return answered(den, era)
+async function servesMcpdo(workspace: Workspace, cli: GatewayCli, era: Era): Promise<Verdict> {
+  requireInstalled('mcpdo')
+  const { server, command } = await behindGateway(workspace, cli, era)
+  const gatewayConfig = await configureGateway(workspace, command)
+  const connected = await connectMcpdo(workspace, gatewayConfig, { name: 'gateway' })
+  if (connected.code !== 0) return { kind: 'no', note: `mcpdo cannot connect; ${summarize(connected)}` }
+  const result = await workspace.run('mcpdo', ['@gateway', 'tools/call', 'demo__book', '{}'])
+  const id = /elicitation-[\w-]{20,}/.exec(result.stdout)?.[0]
+  if (id !== undefined) await workspace.run('mcpdo', ['elicitation/respond', id, 'seat:=12A'])
+  return judgeAnswer(server, era)
 }
 
-async function servesInspector(desk: Desk): Promise<Verdict> {
-  needs('inspector')
-  const { den, command } = await behindGateway(desk, 'jackfield')
-  const front = await frontOf(desk, command)
-  const call = ['--method', 'tools/call', '--tool-name', 'den__book', '--tool-args-json', '{}']
-  const words = ['--config', front, '--server', 'mine', '--protocol-era', 'auto', ...call]
-  const client = desk.start('inspector', words)
-  const asked = /jackfield respond (\w+) --accept/
-  await client.until(asked)
-  const id = asked.exec(client.stderr)?.[1] ?? ''
-  await desk.run('jackfield', ['respond', id, '--accept', 'seat=12A', '--config', `${desk.cwd}/servers.json`])
-  const ran: Ran = await client.ended
-  if (ran.code !== 0 || !ran.stdout.includes('12A')) {
-    return { kind: 'no', note: `the call does not come back; ${saying(ran)}` }
+async function servesInspector(workspace: Workspace): Promise<Verdict> {
+  requireInstalled('inspector')
+  const { server, command } = await behindGateway(workspace, 'jackfield')
+  const gatewayConfig = await configureGateway(workspace, command)
+  const params = ['--method', 'tools/call', '--tool-name', 'demo__book', '--tool-args-json', '{}']
+  const argv = ['--config', gatewayConfig, '--server', 'gateway', '--protocol-era', 'auto', ...params]
+  const client = workspace.start('inspector', argv)
+  const respondHint = /jackfield respond (\w+) --accept/
+  await client.waitFor(respondHint)
+  const id = respondHint.exec(client.stderr)?.[1] ?? ''
+  await workspace.run('jackfield', [
+    'respond',
+    id,
+    '--accept',
+    'seat=12A',
+    '--config',
+    `${workspace.cwd}/servers.json`,
+  ])
+  const result: ProcessResult = await client.exit
+  if (result.code !== 0 || !result.stdout.includes('12A')) {
+    return { kind: 'no', note: `the inspector printed no result; ${summarize(result)}` }
   }
-  const verdict = await answered(den)
+  const verdict = await judgeAnswer(server)
   const note =
-    '`mcp-inspector --cli` cannot be asked itself: it declares no elicitation, so the question waited in Jackfield’s inbox, whose hint it showed on stderr'
+    '`mcp-inspector --cli` declares no elicitation, so the question waited in the inbox of Jackfield, whose hint was printed on stderr'
   return verdict.kind === 'yes' ? { kind: 'yes', note } : verdict
 }
 
-const noGateway = 'serves nothing to other clients'
+const noGateway = 'no gateway for other clients'
 
-/** The part of the scripts that is about the gateway. */
-export const gatewayScripts: Script[] = [
+export const scripts: Script[] = [
   {
     id: 'gateway-relays-question',
     capability: 'C14',
-    title: 'Show my servers to another client as one, and have it asked what they ask.',
-    how: 'A client by hand calls a tool of a 2026-07-28 server through the gateway and answers its question: the server must get the answer, and its own `requestState` back byte for byte.',
-    tools: {
-      ...noneHas(noGateway),
-      jackfield: (desk) => relays(desk, 'jackfield'),
-      mcporter: (desk) => relays(desk, 'mcporter'),
-    },
+    title: 'Use all configured servers from another client through a gateway, with elicitation',
+    how: 'A minimal client calls a tool of a 2026-07-28 server through the gateway and answers its elicitation. The server must receive the answer, and its own `requestState` unchanged.',
+    checks: forClis(['jackfield', 'mcporter'], relaysQuestion, noGateway),
   },
   {
     id: 'gateway-for-mcpdo',
     capability: 'C14',
-    title: 'Have a client that others wrote asked through the gateway, by a server of 2026-07-28.',
-    how: '`mcpdo` is the client: it has to be asked, and what it answers has to reach the server, with the server’s own state byte for byte.',
-    tools: {
-      ...noneHas(noGateway),
-      jackfield: (desk) => servesMcpdo(desk, 'jackfield', 'modern'),
-      mcporter: (desk) => servesMcpdo(desk, 'mcporter', 'modern'),
-    },
+    title: 'Answer elicitations in mcpdo through the gateway, for a server of 2026-07-28',
+    how: '`mcpdo` is the client. It must receive the elicitation, and the server must receive its answer and its own `requestState` unchanged.',
+    checks: forClis(
+      ['jackfield', 'mcporter'],
+      (workspace, cli) => servesMcpdo(workspace, cli, 'stateless'),
+      noGateway,
+    ),
   },
   {
     id: 'gateway-for-mcpdo-session',
     capability: 'C14',
-    title: 'Have a client that others wrote asked through the gateway, by a server with sessions.',
-    how: '`mcpdo` is the client and the server of 2025-11-25: it has to be asked, and what it answers has to reach the server.',
-    tools: {
-      ...noneHas(noGateway),
-      jackfield: (desk) => servesMcpdo(desk, 'jackfield', 'session'),
-      mcporter: (desk) => servesMcpdo(desk, 'mcporter', 'session'),
-    },
+    title: 'Answer elicitations in mcpdo through the gateway, for a server with sessions',
+    how: '`mcpdo` is the client, and the server is of 2025-11-25. The client must receive the elicitation, and the server its answer.',
+    checks: forClis(
+      ['jackfield', 'mcporter'],
+      (workspace, cli) => servesMcpdo(workspace, cli, 'session'),
+      noGateway,
+    ),
   },
   {
     id: 'gateway-for-inspector',
     capability: 'C14',
-    title: 'Use a client that cannot be asked through the gateway, and answer in its place.',
-    how: '`mcp-inspector --cli` calls through the gateway, which leaves the question to the person: answered by another command, the call has to come back to the inspector with the answer.',
-    tools: {
-      ...noneHas(noGateway),
-      mcporter: without('mcporter', '`serve` has no place where questions wait'),
-      jackfield: servesInspector,
-    },
+    title: 'Answer elicitations in the gateway, for a client that does not support them',
+    how: '`mcp-inspector --cli`, which supports no elicitation, calls a tool through the gateway. The elicitation is answered by another command, and the inspector must print the result with the answer.',
+    checks: onlyFor(
+      {
+        jackfield: servesInspector,
+        mcporter: absentIn('mcporter', '`serve` has no list of open questions'),
+      },
+      noGateway,
+    ),
   },
 ]

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../scorecard/decide.ts'
+import { versionOf } from '../../scorecard/clis.ts'
 import { readResults } from '../../scorecard/results.ts'
+import { runScript } from '../../scorecard/run-script.ts'
 import { scripts } from '../../scorecard/scripts/index.ts'
-import { versionOf } from '../../scorecard/tools.ts'
 import type { Script } from '../../scorecard/types.ts'
 import { terminalMissing } from '../../scripts/terminal/terminal.ts'
 
@@ -53,7 +53,7 @@ describe('jackfield in docs/scorecard.md', () => {
     test.skipIf(missing !== undefined)(
       `${script.id}: ${script.title}`,
       async () => {
-        const verdict = await decide(script, 'jackfield', 4)
+        const verdict = await runScript(script, 'jackfield', 4)
         expect(verdict.kind, JSON.stringify(verdict)).toBe(cells[script.id]?.jackfield?.kind)
       },
       100_000,

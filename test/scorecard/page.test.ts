@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { capabilities } from '../../scorecard/capabilities.ts'
-import { pageOf } from '../../scorecard/page.ts'
-import { brokeOff, readResults } from '../../scorecard/results.ts'
-import { scripts } from '../../scorecard/scripts/index.ts'
-import { labelOf, tools } from '../../scorecard/tools.ts'
+import { clis, labelOf } from '../../scorecard/clis.ts'
+import { renderPage } from '../../scorecard/render-page.ts'
+import { readResults, scriptError } from '../../scorecard/results.ts'
+import { capabilities, scripts } from '../../scorecard/scripts/index.ts'
 
 const page = readFileSync(new URL('../../docs/scorecard.md', import.meta.url), 'utf8')
 const { cells } = readResults()
 
 describe('docs/scorecard.md', () => {
   test('matches scorecard/results.json', () => {
-    expect(page).toBe(pageOf(scripts, readResults()))
+    expect(page).toBe(renderPage(scripts, readResults()))
   })
 
   test('has a row for every script, under the heading of its capability', () => {
@@ -31,7 +30,7 @@ describe('docs/scorecard.md', () => {
 describe('scorecard/results.json', () => {
   test('has a verdict on every tool in every script, and no other', () => {
     expect(Object.keys(cells)).toEqual(scripts.map(({ id }) => id))
-    for (const { id } of scripts) expect(Object.keys(cells[id] ?? {}), id).toEqual(tools)
+    for (const { id } of scripts) expect(Object.keys(cells[id] ?? {}), id).toEqual(clis)
   })
 
   test('has the observation for every ✗, and the source for every —', () => {
@@ -44,17 +43,17 @@ describe('scorecard/results.json', () => {
     }
   })
 
-  test('has no interrupted script, which would have no verdict', () => {
+  test('has no script that failed with an error of its own, without a verdict', () => {
     const broken = Object.entries(cells).filter(([, row]) =>
-      Object.values(row).some((verdict) => verdict.kind === 'no' && verdict.note.startsWith(brokeOff)),
+      Object.values(row).some((verdict) => verdict.kind === 'no' && verdict.note.startsWith(scriptError)),
     )
     expect(broken.map(([id]) => id)).toEqual([])
   })
 
   test('marks a feature as absent only if the script, or running the tool, showed that', () => {
     for (const script of scripts) {
-      for (const tool of tools) {
-        const check = script.tools[tool]
+      for (const tool of clis) {
+        const check = script.checks[tool]
         if (typeof check !== 'function')
           expect(cells[script.id]?.[tool], `${script.id}, ${labelOf(tool)}`).toEqual(check)
       }

@@ -1,32 +1,32 @@
 import { createServer } from 'node:http'
 import { addressOf } from './fixtures/base/serve.ts'
 
-/** What a language model is given of the talk, as the chat interface of OpenAI writes it. */
-export interface Given {
+/** A message of a request, in the format of OpenAI's chat completions. */
+export interface ModelMessage {
   role: string
   content: string
 }
 
 export type Reply = { say: string } | { call: string; arguments: Record<string, unknown> }
 
-export interface StandInModel extends AsyncDisposable {
-  /** Variables that have Jackfield talk to it. */
+export interface FakeModel extends AsyncDisposable {
+  /** Environment variables that make Jackfield use it. */
   env: Record<string, string>
-  /** The text of every message of the last request. */
-  given(): Given[]
+  /** The messages of the last request. */
+  received(): ModelMessage[]
 }
 
-/** A language model by hand: whatever it is given last decides what it says or calls. */
-export async function standInModel(answer: (last: Given) => Reply): Promise<StandInModel> {
-  let given: Given[] = []
+/** Starts an HTTP server in place of a language model. `answer` chooses the reply from the last message. */
+export async function startFakeModel(answer: (last: ModelMessage) => Reply): Promise<FakeModel> {
+  let received: ModelMessage[] = []
   const http = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const { messages }: { messages: { role: string; content: unknown }[] } = JSON.parse(
       Buffer.concat(chunks).toString(),
     )
-    given = messages.map(({ role, content }) => ({ role, content: textOf(content) }))
-    const reply = answer(given.at(-1) ?? { role: 'user', content: '' })
+    received = messages.map(({ role, content }) => ({ role, content: textOf(content) }))
+    const reply = answer(received.at(-1) ?? { role: 'user', content: '' })
     const id = `call-${messages.length}`
     const delta =
       'say' in reply
@@ -48,7 +48,7 @@ export async function standInModel(answer: (last: Given) => Reply): Promise<Stan
       { index: 0, delta, finish_reason: null },
       { index: 0, delta: {}, finish_reason: finish },
     ]) {
-      const chunk = { id, object: 'chat.completion.chunk', created: 1, model: 'stand-in', choices: [choice] }
+      const chunk = { id, object: 'chat.completion.chunk', created: 1, model: 'fake', choices: [choice] }
       response.write(`data: ${JSON.stringify(chunk)}\n\n`)
     }
     response.end('data: [DONE]\n\n')
@@ -57,10 +57,10 @@ export async function standInModel(answer: (last: Given) => Reply): Promise<Stan
   return {
     env: {
       OPENAI_COMPATIBLE_BASE_URL: addressOf(http.address(), '/v1'),
-      OPENAI_COMPATIBLE_MODEL: 'stand-in',
-      JACKFIELD_MODEL: 'compatible/stand-in',
+      OPENAI_COMPATIBLE_MODEL: 'fake',
+      JACKFIELD_MODEL: 'compatible/fake',
     },
-    given: () => given,
+    received: () => received,
     async [Symbol.asyncDispose]() {
       http.closeAllConnections()
       await new Promise((resolve) => http.close(resolve))
