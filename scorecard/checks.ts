@@ -20,12 +20,9 @@ export function judge(...conditions: [holds: boolean, note: string][]): Verdict 
   return failed === undefined ? { kind: 'yes' } : { kind: 'no', note: failed[1] }
 }
 
-/** The same check for every command line, except for those with one of their own. */
-export function everyCli(
-  check: (workspace: Workspace, cli: Cli) => Promise<Verdict>,
-  except: Partial<Script['checks']> = {},
-): Script['checks'] {
-  return checksBy((cli) => except[cli] ?? ((workspace) => check(workspace, cli)))
+/** The same check for every command line. */
+export function everyCli(check: (workspace: Workspace, cli: Cli) => Promise<Verdict>): Script['checks'] {
+  return checksBy((cli) => (workspace) => check(workspace, cli))
 }
 
 /** Checks for the command lines that have the feature; the help of the others does not mention it. */

@@ -40,7 +40,7 @@ export class RawClient {
   async request(
     method: string,
     params: Fields,
-    { content, timeoutMs = 10_000 }: { content?: Fields; timeoutMs?: number } = {},
+    { content, timeoutMs = 60_000 }: { content?: Fields; timeoutMs?: number } = {},
   ): Promise<Reply> {
     const id = ++this.#lastId
     this.#send({ id, method, params })

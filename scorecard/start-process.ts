@@ -63,17 +63,17 @@ export function startProcess(
     },
     write: (text) => void child.stdin.write(text),
     end: () => void child.stdin.end(),
-    async waitFor(shown, withinMs = 10_000 * patience) {
-      const deadline = performance.now() + withinMs
+    async waitFor(expected, waitMs = 10_000 * patience) {
+      const deadline = performance.now() + waitMs
       const isWritten = (): boolean =>
         [output.stdout, output.stderr].some((text) =>
-          typeof shown === 'string' ? text.includes(shown) : shown.test(text),
+          typeof expected === 'string' ? text.includes(expected) : expected.test(text),
         )
       while (!isWritten()) {
         const remainingMs = deadline - performance.now()
         if (remainingMs <= 0 || hasEnded) {
-          const why = hasEnded ? 'The process exited without writing' : `Not written within ${withinMs} ms:`
-          throw new Error(`${why} ${shown}; its output: ${(output.stdout + output.stderr).slice(-600)}`)
+          const why = hasEnded ? 'The process exited without writing' : `Not written within ${waitMs} ms:`
+          throw new Error(`${why} ${expected}; its output: ${(output.stdout + output.stderr).slice(-600)}`)
         }
         await Promise.race([changed.promise, pause(Math.min(remainingMs, 250))])
       }
