@@ -9,7 +9,7 @@ import { terminalMissing } from '../../scripts/terminal/terminal.ts'
 
 const { cells } = readResults()
 
-/** Quick scripts about what no other test runs as a whole; the others run with JACKFIELD_LONG=1. */
+/** Short scripts for behavior that no other test covers end to end. The others run with JACKFIELD_LONG=1. */
 const quick: readonly string[] = [
   'modern-only-server',
   'answer-without-a-terminal',
@@ -31,7 +31,7 @@ function inspectorMissing(): string | undefined {
   return 'the inspector is missing; install it with npm ci --prefix scorecard'
 }
 
-/** Programs that a script needs besides ours. */
+/** The programs that scripts need. */
 const needs: Readonly<Record<string, () => string | undefined>> = {
   'sampling-seen-and-changed': terminalMissing,
   'folders-enforced': bubblewrapMissing,

@@ -28,17 +28,17 @@ describe('docs/scorecard.md', () => {
 })
 
 describe('scorecard/results.json', () => {
-  test('has a verdict on every tool in every script, and no other', () => {
+  test('has a verdict for every command line and script, and no others', () => {
     expect(Object.keys(cells)).toEqual(scripts.map(({ id }) => id))
     for (const { id } of scripts) expect(Object.keys(cells[id] ?? {}), id).toEqual(clis)
   })
 
   test('has the observation for every ✗, and the source for every —', () => {
     for (const [id, row] of Object.entries(cells)) {
-      for (const [tool, verdict] of Object.entries(row)) {
-        const said =
+      for (const [cli, verdict] of Object.entries(row)) {
+        const text =
           verdict.kind === 'no' ? verdict.note : verdict.kind === 'absent' ? verdict.source : undefined
-        if (said !== undefined) expect(said.trim().length, `${id}, ${tool}`).toBeGreaterThan(10)
+        if (text !== undefined) expect(text.trim().length, `${id}, ${cli}`).toBeGreaterThan(10)
       }
     }
   })
@@ -50,12 +50,12 @@ describe('scorecard/results.json', () => {
     expect(broken.map(([id]) => id)).toEqual([])
   })
 
-  test('marks a feature as absent only if the script, or running the tool, showed that', () => {
+  test('has exactly the sources of the scripts for every —', () => {
     for (const script of scripts) {
-      for (const tool of clis) {
-        const check = script.checks[tool]
+      for (const cli of clis) {
+        const check = script.checks[cli]
         if (typeof check !== 'function')
-          expect(cells[script.id]?.[tool], `${script.id}, ${labelOf(tool)}`).toEqual(check)
+          expect(cells[script.id]?.[cli], `${script.id}, ${labelOf(cli)}`).toEqual(check)
       }
     }
   })
