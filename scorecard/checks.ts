@@ -2,7 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { root } from '../scripts/run.ts'
 import type { Absent, Check, Cli, ProcessResult, Script, Verdict, Workspace } from './types.ts'
 
-const helpSources: Readonly<Record<Cli, string>> = {
+/** The help texts that were read for features. */
+export const helpSources: Readonly<Record<Cli, string>> = {
   jackfield: '`jackfield --help`',
   inspector: '`mcp-inspector --cli --help`',
   mcpdo: '`mcpdo --help` and `mcpdo agent-help`',

@@ -1,3 +1,4 @@
+import { helpSources } from './checks.ts'
 import { clis, labelOf, versionNoteOf } from './clis.ts'
 import type { Results } from './results.ts'
 import { capabilities } from './scripts/index.ts'
@@ -22,7 +23,7 @@ function renderHead(scripts: readonly Script[], results: Results): string {
     const count = (kind: Verdict['kind']): number =>
       scripts.filter((script) => results.cells[script.id]?.[cli]?.kind === kind).length
     const packageText = version === undefined ? '' : `\`${version.package}\` ${version.version}`
-    return `| ${labelOf(cli)} | ${packageText} | ${count('yes')} | ${count('no')} | ${count('absent')} |`
+    return `| ${labelOf(cli)} | ${packageText} | ${helpSources[cli]} | ${count('yes')} | ${count('no')} | ${count('absent')} |`
   })
   const versionNotes = clis.flatMap((cli) => {
     const note = versionNoteOf(cli)
@@ -33,8 +34,8 @@ function renderHead(scripts: readonly Script[], results: Results): string {
 ${scripts.length} scripts compare \`jackfield\` with five other command lines for the Model Context Protocol. Each script
 is one task of a user. Run on ${date} with Node.js ${node} on ${machine}.
 
-| command line | package | ✓ | ✗ | — |
-| --- | --- | --- | --- | --- |
+| command line | package | help text | ✓ | ✗ | — |
+| --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
 ${versionNotes.join('\n')}
@@ -49,8 +50,8 @@ column describes the check.
 
 - **✓**: the command line did it.
 - **✗**: the command line was run and did not do it. The note says what happened.
-- **—**: not run, because its help or documentation does not offer the feature. The note names the text that was read. These
-  cells compare documentation only.
+- **—**: not run, because its help text, or the document in the note, does not offer the feature. These cells compare
+  documentation only.
 
 The authors of Jackfield chose and wrote the scripts; their code is in [\`scorecard/scripts\`](../scorecard/scripts). Some features of
 the other command lines belong to no capability below and are not compared: mcporter generates command lines and TypeScript
@@ -62,10 +63,9 @@ function renderCapability(heading: string, scripts: readonly Script[], results: 
   const cell = (script: Script, cli: Cli): string => {
     const verdict = results.cells[script.id]?.[cli]
     if (verdict === undefined) return 'not run'
-    const text = verdict.kind === 'absent' ? `not offered according to ${verdict.source}` : verdict.note
     const mark = { yes: '✓', no: '✗', absent: '—' }[verdict.kind]
-    if (text === undefined) return mark
-    const note = `${labelOf(cli)}: ${escapeCell(text)}`
+    const note = noteOf(cli, verdict)
+    if (note === undefined) return mark
     if (!notes.includes(note)) notes.push(note)
     return `${mark} (${notes.indexOf(note) + 1})`
   }
@@ -80,6 +80,17 @@ function renderCapability(heading: string, scripts: readonly Script[], results: 
   ]
   const list = notes.map((note, index) => `${index + 1}. ${note}`)
   return [`## ${heading}`, table.join('\n'), ...(list.length > 0 ? [list.join('\n')] : [])].join('\n\n')
+}
+
+/** The note of a cell. Command lines whose help texts lack the same feature share it. */
+function noteOf(cli: Cli, verdict: Verdict): string | undefined {
+  if (verdict.kind !== 'absent') {
+    return verdict.note === undefined ? undefined : `${labelOf(cli)}: ${escapeCell(verdict.note)}`
+  }
+  const prefix = `${helpSources[cli]}: `
+  return verdict.source.startsWith(prefix)
+    ? `Not offered: ${escapeCell(verdict.source.slice(prefix.length))}`
+    : `${labelOf(cli)}: not offered according to ${escapeCell(verdict.source)}`
 }
 
 /** Text for a table cell: one line, with Markdown characters escaped. */

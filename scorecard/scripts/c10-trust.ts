@@ -157,7 +157,7 @@ export const scripts: Script[] = [
     checks: forClis(
       ['jackfield', 'mcporter'],
       waitsForConsent,
-      'reads configuration files that are given, none of the folder',
+      'reads no configuration files of the working folder',
     ),
   },
   {

@@ -71,18 +71,18 @@ async function hidesToken(workspace: Workspace, cli: ConfigCli): Promise<Verdict
     const show = showArgs[cli]
     if (show !== undefined && outputOf(await workspace.run(cli, show)).includes(token)) {
       leaks.push(
-        `\`${show.filter((argument) => argument !== file && argument !== '--config').join(' ')}\` prints it`,
+        `\`${show.filter((argument) => argument !== file && argument !== '--config').join(' ')}\` prints the token`,
       )
     }
     await connectIfNeeded(workspace, cli, file, { demo: server })
     const result = await workspace.run(cli, callArgs[cli])
-    if (result.stdout.includes(token)) leaks.push('the result contains it')
-    if (result.stderr.includes(token)) leaks.push('the stderr of the server is printed with it')
+    if (result.stdout.includes(token)) leaks.push('the result contains the token')
+    if (result.stderr.includes(token)) leaks.push('the stderr of the server is printed with the token')
   })
   if (server.savedVariable() !== token) throw new Error('the server did not receive the token')
-  if (wasListed) leaks.push('it is in the process list')
+  if (wasListed) leaks.push('the token is in the process list')
   const files = filesWithToken(workspace.home)
-  if (files.length > 0) leaks.push(`it is stored in ~/${files[0]}`)
+  if (files.length > 0) leaks.push(`the token is stored in ~/${files[0]}`)
   return judge([leaks.length === 0, leaks.join('; ')])
 }
 
@@ -98,10 +98,12 @@ async function hidesBearerToken(workspace: Workspace): Promise<Verdict> {
   if (!(await server.received()).some(({ raw }) => raw.includes('tools/call'))) {
     throw new Error(`the server was not called: ${results.map((result) => summarize(result)).join(' ')}`)
   }
-  const leaks = results.some((result) => outputOf(result).includes(token)) ? ['the output contains it'] : []
-  if (wasListed) leaks.push('it is in the process list')
+  const leaks = results.some((result) => outputOf(result).includes(token))
+    ? ['the output contains the token']
+    : []
+  if (wasListed) leaks.push('the token is in the process list')
   const files = filesWithToken(workspace.home)
-  if (files.length > 0) leaks.push(`it is stored unencrypted in ~/${files[0]}`)
+  if (files.length > 0) leaks.push(`the token is stored unencrypted in ~/${files[0]}`)
   return judge([leaks.length === 0, leaks.join('; ')])
 }
 
@@ -141,7 +143,7 @@ async function keepsSecretInStore(
     ...filesWithToken(workspace.home),
     ...(readFileSync(file, 'utf8').includes(token) ? [file] : []),
   ]
-  if (files.length > 0) return { kind: 'no', note: `it is stored unencrypted in ${files[0]}` }
+  if (files.length > 0) return { kind: 'no', note: `the token is stored unencrypted in ${files[0]}` }
   return { kind: 'yes', ...(note !== undefined && { note }) }
 }
 

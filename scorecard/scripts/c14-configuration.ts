@@ -176,8 +176,7 @@ async function diagnoses(workspace: Workspace, cli: Cli): Promise<Verdict> {
     ]),
   )
   const file = await workspace.write('servers.json', json({ mcpServers }))
-  const missing: string[] = []
-  await Promise.all(
+  const notes = await Promise.all(
     servers.map(async ([name, { entry, pattern, meaning }]) => {
       const target =
         entry.url === undefined
@@ -193,9 +192,10 @@ async function diagnoses(workspace: Workspace, cli: Cli): Promise<Verdict> {
           entry.url === undefined ? ['--config', file, 'call-tool', `${name}:read`] : ['--url', entry.url],
       }
       const result = await workspace.run(cli, argv[cli])
-      if (!pattern.test(outputOf(result))) missing.push(`${meaning} (${name}: ${summarize(result, 90)})`)
+      return pattern.test(outputOf(result)) ? [] : [`${meaning} (${name}: ${summarize(result, 90)})`]
     }),
   )
+  const missing = notes.flat()
   return judge([missing.length === 0, `the output does not name ${missing.join(', nor ')}`])
 }
 
