@@ -155,10 +155,10 @@ function firstAnswer(file: string): Promise<number> {
 
 /** @param cwd the folder from which the names of packages are resolved */
 export function importOnce(source: string, cwd = here): Import {
-  const tell =
+  const addRow =
     'const { user, system } = process.cpuUsage(); process.stdout.write(JSON.stringify({ cpu: (user + system) / 1000, mb: process.memoryUsage.rss() / 1e6 }), () => process.exit())'
   const started = performance.now()
-  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', `${source}; ${tell}`], {
+  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', `${source}; ${addRow}`], {
     cwd,
     encoding: 'utf8',
     timeout: 30_000,

@@ -102,7 +102,7 @@ for (const { title, command, limit, fact, again } of steps.slice(first)) {
   }, 60_000)
   const { code, output, timedOut } = await run(command, {
     limitMs: limit * 1000,
-    heard: (text) => {
+    onOutput: (text) => {
       dots += text.split('·').length - 1
     },
   })

@@ -112,8 +112,8 @@ function refused({ status, messages }: Answer): boolean {
 async function inSession(url: string, version: string, message: object, shown = version): Promise<Answer> {
   const { session } = await send(url, hello(version))
   const headers = { ...(session !== undefined && { 'mcp-session-id': session }) }
-  const told = { ...headers, 'mcp-protocol-version': version }
-  await send(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, told)
+  const sessionHeaders = { ...headers, 'mcp-protocol-version': version }
+  await send(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, sessionHeaders)
   return send(url, message, { ...headers, 'mcp-protocol-version': shown })
 }
 

@@ -4,7 +4,7 @@ import { account, repository } from '../../servers/git/test/fixture.ts'
 import { builtProgram } from '../setup/built-program.ts'
 import { officialV1 } from './guests/official-v1.ts'
 import { officialV2 } from './guests/official-v2.ts'
-import { type Desk, restingDesk } from './suite/guest.ts'
+import { type ClientAnswers, defaultAnswers } from './suite/guest.ts'
 
 const guests = [
   { kind: officialV1, revision: '2025-11-25' },
@@ -19,15 +19,15 @@ describe.each(guests)('$kind.name at $revision with the git server', ({ kind, re
     const repo = repository()
     repo.commit('Begin', { 'a.txt': 'one\n', 'src/b.md': '# b\n' })
     repo.write('a.txt', 'two\n')
-    const elicit = vi.fn<Desk['person']>()
-    const desk: Desk = {
-      ...restingDesk(),
+    const elicit = vi.fn<ClientAnswers['person']>()
+    const answers: ClientAnswers = {
+      ...defaultAnswers(),
       person: elicit,
       folders: [{ uri: pathToFileURL(repo.path).href, name: 'project' }],
     }
     const program = builtProgram('git')
     const guest = await kind.connect({ command: process.execPath, args: [program] }, revision, {
-      desk,
+      answers,
       fetch,
     })
     try {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { builtProgram } from '../setup/built-program.ts'
 import { officialV1 } from './guests/official-v1.ts'
 import { officialV2 } from './guests/official-v2.ts'
-import { type Desk, type Guest, restingDesk } from './suite/guest.ts'
+import { type ClientAnswers, defaultAnswers, type Guest } from './suite/guest.ts'
 
 const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10)
 const flight = { origin: 'NYC', destination: 'Barcelona', date: day(60) }
@@ -30,12 +30,12 @@ const guests = [
 
 describe.each(guests)('$kind.name at $revision with the travel server', ({ kind, revision }) => {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-interop-'))
-  const elicit = vi.fn<Desk['person']>()
+  const elicit = vi.fn<ClientAnswers['person']>()
   let guest: Guest
 
   beforeAll(async () => {
-    const desk: Desk = {
-      ...restingDesk(),
+    const answers: ClientAnswers = {
+      ...defaultAnswers(),
       person: elicit,
       model: () => ({
         role: 'assistant',
@@ -47,7 +47,7 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     }
     const program = builtProgram('travel')
     const place = { command: process.execPath, args: [program, '--db', ':memory:'] }
-    guest = await kind.connect(place, revision, { desk, fetch })
+    guest = await kind.connect(place, revision, { answers, fetch })
   })
 
   afterAll(async () => {
@@ -114,7 +114,9 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     // Client v2 drops notices that arrive together with a response, so which ones arrive depends on the timing.
     expect(steps.length).toBeGreaterThan(0)
     for (const step of steps) expect([1, 2, 3, 4, 5, 6]).toContain(step)
-    await vi.waitFor(() => expect(guest.heard.changes).toContain('travel://bookings'), { timeout: 5000 })
+    await vi.waitFor(() => expect(guest.notifications.changes).toContain('travel://bookings'), {
+      timeout: 5000,
+    })
     const kept = JSON.stringify(await guest.read('travel://bookings'))
     expect(kept.match(/JF-/g)).toHaveLength(1)
   })

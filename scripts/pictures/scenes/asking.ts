@@ -37,11 +37,11 @@ export const asking: Scene = {
     studio.take('form-secret', 'A form that asks for a password', secret)
     await secret.close()
 
-    await using visit = studio.shell()
-    await visit.enter('jackfield call till pay')
-    await visit.until('Go there?')
-    await visit.settled()
-    studio.take('visit', 'A server sends you to a page', visit)
-    await visit.close()
+    await using urlElicitation = studio.shell()
+    await urlElicitation.enter('jackfield call till pay')
+    await urlElicitation.until('Go there?')
+    await urlElicitation.settled()
+    studio.take('visit', 'A server sends you to a page', urlElicitation)
+    await urlElicitation.close()
   },
 }

@@ -10,7 +10,7 @@ import { started, textOf as textOfCall } from '../../../packages/host/test/fixtu
 import { named, withoutSandbox } from '../../../packages/host/test/sandbox/bubblewrap.ts'
 import { officialV1 } from '../../../test/interop/guests/official-v1.ts'
 import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
-import { restingDesk } from '../../../test/interop/suite/guest.ts'
+import { defaultAnswers } from '../../../test/interop/suite/guest.ts'
 import { builtProgram } from '../../../test/setup/built-program.ts'
 import { eras, rowIn, shop, sqliteFile, structuredOf } from './fixture.ts'
 
@@ -88,8 +88,8 @@ describe.each([
       { command: process.execPath, args: [main, `sales=${file}`, '--allow-writes'] },
       revision,
       {
-        desk: {
-          ...restingDesk(),
+        answers: {
+          ...defaultAnswers(),
           person: ({ message }) => {
             messages.push(message)
             return { action: 'accept', content: { commit: true } }

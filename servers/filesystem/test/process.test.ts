@@ -9,7 +9,7 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { officialV1 } from '../../../test/interop/guests/official-v1.ts'
 import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
-import { type Desk, restingDesk } from '../../../test/interop/suite/guest.ts'
+import { type ClientAnswers, defaultAnswers } from '../../../test/interop/suite/guest.ts'
 import { builtProgram } from '../../../test/setup/built-program.ts'
 import { accepting, eras, folderWith, textOf } from './fixture.ts'
 
@@ -128,8 +128,8 @@ describe.each(clients)('$kind.name at $revision', ({ kind, revision }) => {
       ...Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`d${n % 50}/${n}`, ''])),
     })
     const questions: string[] = []
-    const desk: Desk = {
-      ...restingDesk(),
+    const answers: ClientAnswers = {
+      ...defaultAnswers(),
       person: ({ message }) => {
         questions.push(message)
         return { action: 'accept', content: {} }
@@ -137,7 +137,7 @@ describe.each(clients)('$kind.name at $revision', ({ kind, revision }) => {
       folders: [{ uri: pathToFileURL(folder).href }],
     }
     const place = { command: process.execPath, args: [main] }
-    const guest = await kind.connect(place, revision, { desk, fetch })
+    const guest = await kind.connect(place, revision, { answers, fetch })
     onTestFinished(() => guest.close())
     expect(guest.server).toMatchObject({ name: 'filesystem' })
     expect(await guest.tools()).toHaveLength(17)
@@ -159,7 +159,7 @@ describe.each(clients)('$kind.name at $revision', ({ kind, revision }) => {
     expect((await guest.call('write_file', { path: 'a.txt', content: 'new' })).isError ?? false).toBe(false)
     expect(questions).toEqual([expect.stringContaining('Overwrite')])
     await expect
-      .poll(() => guest.heard.changes, { timeout: 60_000 })
+      .poll(() => guest.notifications.changes, { timeout: 60_000 })
       .toContain(pathToFileURL(join(folder, 'a.txt')).href)
     await stop()
     expect(await guest.call('read_text_file', { path: '/etc/passwd' })).toMatchObject({ isError: true })

@@ -2,8 +2,8 @@ import { McpError, RpcError } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, http, sse } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import {
+  type ClientAnswers,
   type ConnectWith,
-  type Desk,
   type Failed,
   type Guest,
   type GuestKind,
@@ -23,11 +23,11 @@ export const jackfield: GuestKind = {
     const received = nothingReceived()
     const client = await connect(link(place, options), {
       ...(options.only && { revisions: [revision] }),
-      ...(options.desk && answering(options.desk)),
+      ...(options.answers && answering(options.answers)),
       timeoutMs: 5000,
       onLog: ({ level, data, logger }) => received.logs.push({ level, data, logger }),
       onChange: (change) => received.changes.push(change.type === 'resource' ? change.uri : change.type),
-      onElicitationComplete: (id) => received.visits.push(id),
+      onElicitationComplete: (id) => received.completed.push(id),
     })
     return guestOf(client, received)
   },
@@ -38,7 +38,7 @@ function link(place: Place, { fetch }: ConnectWith) {
   return place.transport === 'sse' ? sse(place.url, { fetch }) : http(place.url, { fetch })
 }
 
-function answering(desk: Desk): ConnectOptions {
+function answering(desk: ClientAnswers): ConnectOptions {
   return {
     elicitation: { form: true, url: true },
     sampling: { tools: true },
@@ -55,7 +55,7 @@ function guestOf(client: Client, received: Received): Guest {
     server: server.info,
     instructions: server.instructions,
     capabilities: server.capabilities,
-    heard: received,
+    notifications: received,
     tools: () => client.tools(),
     call: (name, args, options) => client.call(name, args, options),
     resources: () => client.resources(),

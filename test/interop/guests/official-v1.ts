@@ -16,8 +16,8 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import {
+  type ClientAnswers,
   type ConnectWith,
-  type Desk,
   type Failed,
   type Guest,
   type GuestKind,
@@ -30,7 +30,7 @@ import {
 const info = { name: 'official-guest', version: '1.0.0' }
 const requestTimeout = -32001
 const connectionClosed = -32000
-const told = StreamableHTTPClientTransport.prototype.setProtocolVersion
+const setProtocolVersion = StreamableHTTPClientTransport.prototype.setProtocolVersion
 
 /** `@modelcontextprotocol/sdk` 1, which speaks the legacy era and always offers its newest revision. */
 export const officialV1: GuestKind = {
@@ -38,10 +38,10 @@ export const officialV1: GuestKind = {
   ours: false,
   failure,
   async connect(place, _revision, options) {
-    const { desk } = options
-    const client = new Client(info, { capabilities: desk ? capabilities : {} })
+    const { answers } = options
+    const client = new Client(info, { capabilities: answers ? capabilities : {} })
     const received = nothingReceived()
-    if (desk) answer(client, desk)
+    if (answers) answer(client, answers)
     receive(client, received)
     const transport = transportTo(place, options)
     let agreed: string | undefined
@@ -49,7 +49,7 @@ export const officialV1: GuestKind = {
     Object.assign(transport, {
       setProtocolVersion: (version: string) => {
         agreed = version
-        if (transport instanceof StreamableHTTPClientTransport) told.call(transport, version)
+        if (transport instanceof StreamableHTTPClientTransport) setProtocolVersion.call(transport, version)
       },
     })
     await client.connect(transport)
@@ -73,13 +73,13 @@ function transportTo(place: Place, { fetch }: ConnectWith) {
     : new StreamableHTTPClientTransport(url, { fetch })
 }
 
-function answer(client: Client, desk: Desk): void {
+function answer(client: Client, desk: ClientAnswers): void {
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...desk.person(params) }))
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ ...desk.model(params) }))
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: desk.folders }))
 }
 
-function receive(client: Client, { logs, changes, visits }: Received): void {
+function receive(client: Client, { logs, changes, completed }: Received): void {
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
     logs.push(params)
   })
@@ -96,7 +96,7 @@ function receive(client: Client, { logs, changes, visits }: Received): void {
     changes.push(params.uri)
   })
   client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
-    visits.push(params.elicitationId)
+    completed.push(params.elicitationId)
   })
 }
 
@@ -106,7 +106,7 @@ function guestOf(client: Client, received: Received, revision: string | undefine
     server: client.getServerVersion(),
     instructions: client.getInstructions(),
     capabilities: client.getServerCapabilities(),
-    heard: received,
+    notifications: received,
     tools: async () => {
       const tools: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
       let cursor: string | undefined

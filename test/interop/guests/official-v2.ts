@@ -9,8 +9,8 @@ import {
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import {
+  type ClientAnswers,
   type ConnectWith,
-  type Desk,
   type Failed,
   type Guest,
   type GuestKind,
@@ -31,15 +31,15 @@ export const officialV2: GuestKind = {
   dropsLateProgress: true,
   failure,
   async connect(place, revision, options) {
-    const { desk } = options
+    const { answers } = options
     const client = new Client(info, {
-      capabilities: desk ? capabilities : {},
+      capabilities: answers ? capabilities : {},
       ...(revision === modern
         ? { versionNegotiation: { mode: { pin: revision } } }
         : { versionNegotiation: { mode: 'legacy' }, supportedProtocolVersions: [revision] }),
     })
     const received = nothingReceived()
-    if (desk) answer(client, desk)
+    if (answers) answer(client, answers)
     receive(client, received)
     await client.connect(transportTo(place, options))
     return guestOf(client, received, revision === modern)
@@ -62,13 +62,13 @@ function transportTo(place: Place, { fetch }: ConnectWith) {
     : new StreamableHTTPClientTransport(url, { fetch })
 }
 
-function answer(client: Client, desk: Desk): void {
+function answer(client: Client, desk: ClientAnswers): void {
   client.setRequestHandler('elicitation/create', ({ params }) => ({ ...desk.person(params) }))
   client.setRequestHandler('sampling/createMessage', ({ params }) => ({ ...desk.model(params) }))
   client.setRequestHandler('roots/list', () => ({ roots: desk.folders }))
 }
 
-function receive(client: Client, { logs, changes, visits }: Received): void {
+function receive(client: Client, { logs, changes, completed }: Received): void {
   client.setNotificationHandler('notifications/message', ({ params }) => {
     logs.push(params)
   })
@@ -81,7 +81,7 @@ function receive(client: Client, { logs, changes, visits }: Received): void {
     changes.push(params.uri)
   })
   client.setNotificationHandler('notifications/elicitation/complete', ({ params }) => {
-    visits.push(params.elicitationId)
+    completed.push(params.elicitationId)
   })
 }
 
@@ -96,7 +96,7 @@ function guestOf(client: Client, received: Received, isModern: boolean): Guest {
     server: client.getServerVersion(),
     instructions: client.getInstructions(),
     capabilities: client.getServerCapabilities(),
-    heard: received,
+    notifications: received,
     tools: async () => (await client.listTools({}, { cacheMode: 'refresh' })).tools,
     call: (name, args = {}, { onProgress, signal, timeoutMs, meta } = {}) =>
       client.callTool(

@@ -2,7 +2,7 @@ import type { Offer } from '../suite/offer.ts'
 import { fixture, fixtureWithout } from './fixture.ts'
 
 /**
- * mcp-lite 0.10. It has no instructions, log messages, subscriptions, completion, pages, visits, folders or
+ * mcp-lite 0.10. It has no instructions, log messages, subscriptions, completion, pages, URL elicitations, folders or
  * resumption, stops no handler, and goes on with sessions it does not know.
  */
 export const mcpLite: Offer = fixtureWithout(
@@ -13,9 +13,9 @@ export const mcpLite: Offer = fixtureWithout(
     'log',
     'subscribe',
     'pages',
-    'visit',
-    'visitFirst',
-    'visitOver',
+    'urlElicitation',
+    'urlElicitationRequired',
+    'urlElicitationComplete',
     'together',
     'modelTools',
     'folders',

@@ -3,7 +3,7 @@ import { type Fault, faultsIn } from '../tap/check.ts'
 import { tappedFetch } from '../tap/fetch.ts'
 import { Lines } from '../tap/lines.ts'
 import { Tap, type Tapped } from '../tap/tap.ts'
-import { type Desk, type Guest, type GuestKind, type Place, restingDesk } from './guest.ts'
+import { type ClientAnswers, defaultAnswers, type Guest, type GuestKind, type Place } from './guest.ts'
 import type { Pair } from './pair.ts'
 
 interface Opened {
@@ -20,10 +20,10 @@ export class Bench {
   readonly kind: GuestKind
   readonly revision: ProtocolVersion
   /** What the client's person, model and folders do; every case begins with one that answers nothing. */
-  readonly desk: Desk = restingDesk()
+  readonly answers: ClientAnswers = defaultAnswers()
   readonly place: Place
   /** How many messages of both sides were held to the schema. */
-  held = 0
+  checked = 0
   readonly #only: boolean
   readonly #opened: Opened[] = []
   readonly #own = new Set<Opened>()
@@ -80,9 +80,9 @@ export class Bench {
   async settle(): Promise<Fault[]> {
     await Promise.all([...this.#own].map(({ guest }) => guest.close().catch(() => {})))
     this.#own.clear()
-    Object.assign(this.desk, restingDesk())
+    Object.assign(this.answers, defaultAnswers())
     for (const { guest } of this.#opened)
-      for (const received of Object.values(guest.heard)) received.length = 0
+      for (const entries of Object.values(guest.notifications)) entries.length = 0
     return this.#faults()
   }
 
@@ -101,17 +101,17 @@ export class Bench {
 
   async #open(manner: Manner): Promise<Opened> {
     const tap = new Tap()
-    const { place, desk } = this
+    const { place, answers } = this
     const lines = 'command' in place ? new Lines() : undefined
     const reached = 'command' in place && lines ? { ...place, args: lines.around(place.args) } : place
     const guest = await this.kind.connect(reached, this.revision, {
       fetch: tappedFetch(tap),
       ...(manner !== 'nothing' && {
-        desk: {
-          person: (question) => desk.person(question),
-          model: (question) => desk.model(question),
+        answers: {
+          person: (question) => answers.person(question),
+          model: (question) => answers.model(question),
           get folders() {
-            return desk.folders
+            return answers.folders
           },
         },
       }),
@@ -133,12 +133,12 @@ export class Bench {
           message: text,
         }),
       )
-      return [...garbage, ...this.#hold(tap.take())]
+      return [...garbage, ...this.#check(tap.take())]
     })
   }
 
-  #hold(messages: Tapped[]): Fault[] {
-    this.held += messages.length
+  #check(messages: Tapped[]): Fault[] {
+    this.checked += messages.length
     return messages.flatMap((tapped) => faultsIn(this.revision, tapped))
   }
 }

@@ -57,7 +57,7 @@ export interface Folder {
 }
 
 /** How the person, the model and the folders behind a client answer; tests put in what they need. */
-export interface Desk {
+export interface ClientAnswers {
   person(question: PersonQuestion): PersonAnswer
   model(question: ModelQuestion): ModelAnswer
   folders: Folder[]
@@ -68,8 +68,8 @@ export interface Received {
   readonly logs: { level: string; data: unknown; logger?: string | undefined }[]
   /** `tools`, `prompts`, `resources`, or the URI of a resource. */
   readonly changes: string[]
-  /** `elicitationId`s of visits that are over. */
-  readonly visits: string[]
+  /** `elicitationId`s of completed URL elicitations. */
+  readonly completed: string[]
 }
 
 export interface ReceivedProgress {
@@ -114,7 +114,7 @@ export interface Guest {
   readonly server: { name: string; version: string } | undefined
   readonly instructions: string | undefined
   readonly capabilities: object | undefined
-  readonly heard: Received
+  readonly notifications: Received
   tools(): Promise<(Listed & { inputSchema: object; outputSchema?: unknown; annotations?: unknown })[]>
   call(name: string, args?: Json, options?: CallWith): Promise<Called>
   resources(): Promise<(Listed & { uri: string; mimeType?: string | undefined })[]>
@@ -147,7 +147,7 @@ export interface Failed {
 
 export interface ConnectWith {
   /** Answers questions; a client without one declares no capabilities at all. */
-  desk?: Desk
+  answers?: ClientAnswers
   /** Allows no other revision than the one named; left out, the client finds out what the server speaks. */
   only?: boolean
   /** Stands in for the global `fetch`. */
@@ -168,7 +168,7 @@ export interface GuestKind {
 }
 
 /** What this client's capabilities and answers are when no test says otherwise. */
-export const restingDesk = (): Desk => ({
+export const defaultAnswers = (): ClientAnswers => ({
   person: () => ({ action: 'cancel' }),
   model: () => ({
     role: 'assistant',
@@ -179,7 +179,7 @@ export const restingDesk = (): Desk => ({
   folders: [],
 })
 
-export const nothingReceived = (): Received => ({ logs: [], changes: [], visits: [] })
+export const nothingReceived = (): Received => ({ logs: [], changes: [], completed: [] })
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

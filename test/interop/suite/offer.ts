@@ -26,7 +26,7 @@ export interface Offer {
   ping?: true
   /** One case for each: a call and the content blocks it answers with. */
   contents: readonly { kind: string; since?: ProtocolVersion; call: Call; content: readonly object[] }[]
-  echo?: { tool: string; args(text: string): Json; said(text: string): string; maxChars?: number }
+  echo?: { tool: string; args(text: string): Json; reply(text: string): string; maxChars?: number }
   /** A tool that answers with its argument `value` as JSON text. */
   json?: { tool: string }
   described?: { tool: string; title?: string; description: string; annotations?: Json; required?: string[] }
@@ -51,11 +51,11 @@ export interface Offer {
     filters: boolean
   }
   /** A tool that waits until it is stopped, and one that returns whether it was. */
-  wait?: { tool: string; told: string; stops: boolean }
+  wait?: { tool: string; stateTool: string; stops: boolean }
   /** A tool that answers with `text` after `ms`. */
   slow?: { tool: string }
   /** A tool whose argument `region` is mirrored into a header where the transport has any. */
-  mirrored?: { tool: string; said(region: string): string }
+  mirrored?: { tool: string; reply(region: string): string }
   resources?: {
     uris: readonly string[]
     /** One case for each. */
@@ -92,7 +92,7 @@ export interface Offer {
   }[]
   pages?: { method: ListMethod; refusesBadCursor: boolean }
   changes?: {
-    tools?: { call: Call; name: string; untell?: Call }
+    tools?: { call: Call; name: string; undo?: Call }
     prompts?: { call: Call; name: string }
     resources?: { call: Call; uri: string }
   }
@@ -116,10 +116,10 @@ export interface Offer {
   twice?: { call: Call }
   /** A person, a model and folders asked in one turn. */
   together?: { call: Call }
-  visit?: { call: Call; url: string; outcome(action: string): object }
+  urlElicitation?: { call: Call; url: string; outcome(action: string): object }
   /** A call that is refused until the person visited a URL. */
-  visitFirst?: { call: Call; url: string }
-  visitOver?: { call: Call }
+  urlElicitationRequired?: { call: Call; url: string }
+  urlElicitationComplete?: { call: Call }
   model?: { call: Call; asks: object; outcome(text: string): object }
   modelTools?: { call: Call; tools: readonly string[]; outcome: object }
   /** `follows`: the server requests them when it is notified of a change. `existing`: only existing folders count. */
@@ -150,11 +150,14 @@ type Feature = { [K in keyof Offer]-?: undefined extends Offer[K] ? K : never }[
 
 const since: [ProtocolVersion, readonly Feature[]][] = [
   ['2025-06-18', ['structured', 'form', 'explicit', 'twice', 'together', 'cannotAsk', 'promptAsks']],
-  ['2025-11-25', ['choices', 'visit', 'visitFirst', 'visitOver', 'modelTools', 'letGo']],
+  [
+    '2025-11-25',
+    ['choices', 'urlElicitation', 'urlElicitationRequired', 'urlElicitationComplete', 'modelTools', 'letGo'],
+  ],
 ]
 
 const until: [ProtocolVersion, readonly Feature[]][] = [
-  ['2025-11-25', ['visitFirst', 'visitOver', 'forgetSessions', 'letGo']],
+  ['2025-11-25', ['urlElicitationRequired', 'urlElicitationComplete', 'forgetSessions', 'letGo']],
 ]
 
 /** What is left of an offer where a revision is spoken. */

@@ -60,7 +60,7 @@ export function describePair(pair: Pair): void {
   describe(nameOf(pair), () => {
     let running: Running | undefined
     let bench: Bench
-    const theirs: Fault[] = []
+    const peerFaults: Fault[] = []
 
     beforeAll(async () => {
       running = await pair.start()
@@ -70,9 +70,9 @@ export function describePair(pair: Pair): void {
 
     afterAll(() => running?.stop())
 
-    const hold = (faults: Fault[]): void => {
+    const check = (faults: Fault[]): void => {
       const isOurs = ({ from }: Fault): boolean => (from === 'client' ? guest.ours : ourServer)
-      theirs.push(...faults.filter((fault) => !isOurs(fault)))
+      peerFaults.push(...faults.filter((fault) => !isOurs(fault)))
       const own = faults
         .filter(isOurs)
         .map(({ method, what, message }) => ({ method, what, sent: JSON.stringify(message) }))
@@ -80,7 +80,7 @@ export function describePair(pair: Pair): void {
     }
 
     afterEach(async () => {
-      if (bench !== undefined) hold(await bench.settle())
+      if (bench !== undefined) check(await bench.settle())
     })
 
     it(`has ${cases.length} cases`, () => {
@@ -91,14 +91,14 @@ export function describePair(pair: Pair): void {
     for (const { name, run } of cases) it(name, () => run(bench), caseMs)
 
     it('has no deviations from the protocol but the known ones', async () => {
-      hold(await bench.close())
-      expect(bench.held).toBeGreaterThan(2 * cases.length)
+      check(await bench.close())
+      expect(bench.checked).toBeGreaterThan(2 * cases.length)
       if (process.env['SHOW_FAULTS'] !== undefined) {
-        for (const fault of theirs) console.log(nameOf(pair), JSON.stringify(fault))
+        for (const fault of peerFaults) console.log(nameOf(pair), JSON.stringify(fault))
       }
-      const told = (faults: readonly { method: string; what: string }[]): string =>
+      const summarize = (faults: readonly { method: string; what: string }[]): string =>
         [...new Set(faults.map(({ method, what }) => `${method}: ${what}`))].sort().join('\n')
-      expect(told(theirs)).toBe(told(deviationsOf(pair)))
+      expect(summarize(peerFaults)).toBe(summarize(deviationsOf(pair)))
     })
   })
 }

@@ -9,7 +9,7 @@ export interface Targets {
   readonly locked: string
   readonly sse: string
   readonly elsewhere: string
-  readonly nobody: string
+  readonly unreachable: string
 }
 
 /** What came of one check. */
@@ -64,11 +64,11 @@ const checks: readonly Check[] = [
     async run({ meet }) {
       const client = await meet()
       let open: (progress: number) => void = () => {}
-      const told = new Promise<number>((resolve) => {
+      const firstProgress = new Promise<number>((resolve) => {
         open = resolve
       })
       const call = client.call('gate', {}, { onProgress: ({ progress }) => open(progress) })
-      const first = await told
+      const first = await firstProgress
       await client.call('pass')
       const { content } = await call
       return [first, content[0]?.type === 'text' ? content[0].text : '']
@@ -106,13 +106,13 @@ const checks: readonly Check[] = [
     expected: { type: 'resource', uri: 'shop://orders' },
     async run({ meet }) {
       const client = await meet()
-      let tell: (change: unknown) => void = () => {}
-      const told = new Promise((resolve) => {
-        tell = resolve
+      let emit: (change: unknown) => void = () => {}
+      const firstChange = new Promise((resolve) => {
+        emit = resolve
       })
-      await client.watch({ resourceSubscriptions: ['shop://orders'] }, (change) => tell(change))
+      await client.watch({ resourceSubscriptions: ['shop://orders'] }, (change) => emit(change))
       await client.call('touch')
-      return told
+      return firstChange
     },
   },
   {
@@ -131,7 +131,7 @@ const checks: readonly Check[] = [
   {
     title: 'reports that no server listens',
     expected: 'CONNECT_FAILED',
-    run: ({ meet, nobody }) => failure(meet({}, nobody)),
+    run: ({ meet, unreachable }) => failure(meet({}, unreachable)),
   },
   {
     title: 'is not led to another origin',

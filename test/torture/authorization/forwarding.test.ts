@@ -27,12 +27,12 @@ const upstream = () =>
 /** A line to a server on which everything is written down. */
 async function tapped(port: number): Promise<{ url: string; received(): string }> {
   const received: Buffer[] = []
-  const tap = createServer((near) => {
-    const far = dial(port, '127.0.0.1')
-    near.on('data', (chunk) => received.push(chunk))
-    near.pipe(far).pipe(near)
-    near.on('error', () => far.destroy())
-    far.on('error', () => near.destroy())
+  const tap = createServer((client) => {
+    const remote = dial(port, '127.0.0.1')
+    client.on('data', (chunk) => received.push(chunk))
+    client.pipe(remote).pipe(client)
+    client.on('error', () => remote.destroy())
+    remote.on('error', () => client.destroy())
   })
   await new Promise<void>((resolve) => tap.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void tap.close())
@@ -81,7 +81,7 @@ const fronts: readonly [string, Front][] = [
       const server = compose({
         name: 'all',
         version: '1.0.0',
-        servers: { far: behind, near: upstream() },
+        servers: { far: behind, client: upstream() },
         onError: () => {},
       })
       return { url: await listening(server), token: good(), name: 'far__echo' }

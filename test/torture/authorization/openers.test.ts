@@ -112,10 +112,10 @@ campaign(
       const where = `${text}, trial ${trial}`
       const sound = isSound(text)
       // A login costs more than the others: two servers.
-      const door = trial % 16 === 0 ? login : random.pick([directly, visit])
-      const went = await door(text)
-      expect(went, where).toBe(door === login ? false : sound)
-      if (went) expected.push(new URL(text).href)
+      const open = trial % 16 === 0 ? loggedIn : random.pick([directly, elicited])
+      const isOpened = await open(text)
+      expect(isOpened, where).toBe(open === loggedIn ? false : sound)
+      if (isOpened) expected.push(new URL(text).href)
     }
     await expect.poll(async () => (await opened()).length, { timeout: 30_000 }).toBe(expected.length)
     expect((await opened()).toSorted()).toEqual(expected.toSorted())
@@ -142,7 +142,7 @@ async function directly(text: string): Promise<boolean> {
 }
 
 /** A visit that a server asks for, and the person agrees to. */
-async function visit(text: string): Promise<boolean> {
+async function elicited(text: string): Promise<boolean> {
   const ask = urlElicitation({
     visits: new PendingUrlElicitations(),
     ask: async (going) => ({
@@ -156,7 +156,7 @@ async function visit(text: string): Promise<boolean> {
 }
 
 /** The login page of a server; none of these authorization servers has one on this machine, so none is gone to. */
-async function login(text: string): Promise<boolean> {
+async function loggedIn(text: string): Promise<boolean> {
   const one = await protectedServer()
   one.as.metadata = { authorization_endpoint: text.replace(/^https:/, 'http:') }
   const { auth, opened } = person()

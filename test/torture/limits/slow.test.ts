@@ -16,54 +16,55 @@ import {
 const MiB = 1024 * 1024
 
 /** Where a server is reached over HTTP and over lines. */
-interface Doors {
+interface Endpoints {
   readonly web: Address
   readonly lines: Address
 }
 
 /** How a client of each transport starts a tool: over a connection that it reads or does not. */
-const transports: Readonly<Record<string, (to: Doors, name: string, reads: boolean) => Promise<Socket>>> = {
-  HTTP: async (to, name, reads) => {
-    const socket = await dial(to.web)
-    if (!reads) socket.pause()
-    socket.write(postOf(callOf(name, 1, { progressToken: 'p' }), mirrored(name)))
-    return socket
-  },
-  'HTTP session': async (to, name, reads) => {
-    const first = await dial(to.web)
-    const begun = received(first)
-    first.write(postOf(opening[0] ?? '', {}))
-    await begun.until('"serverInfo"')
-    const id = /mcp-session-id: (\S+)/i.exec(begun.text())?.[1] ?? ''
-    first.destroy()
-    const socket = await dial(to.web)
-    if (!reads) socket.pause()
-    socket.write(postOf(sessionCall(name), { 'Mcp-Session-Id': id }))
-    return socket
-  },
-  'HTTP+SSE': async (to, name, reads) => {
-    const socket = await dial(to.web)
-    const named = received(socket)
-    socket.write('GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n')
-    await named.until('sessionId=')
-    const inbox = /\/sse\?sessionId=\S+/.exec(named.text())?.[0] ?? ''
-    const sender = await dial(to.web)
-    const sent = received(sender)
-    sender.write(postOf(opening[0] ?? '', {}, inbox))
-    await sent.until('202')
-    if (reads) await named.until('"serverInfo"')
-    else socket.pause()
-    sender.write(postOf(opening[1] ?? '', {}, inbox))
-    sender.write(postOf(sessionCall(name), { Connection: 'close' }, inbox))
-    return socket
-  },
-  socket: async (to, name, reads) => {
-    const socket = await dial(to.lines)
-    if (!reads) socket.pause()
-    socket.write(`${callOf(name, 1, { progressToken: 'p' })}\n`)
-    return socket
-  },
-}
+const transports: Readonly<Record<string, (to: Endpoints, name: string, reads: boolean) => Promise<Socket>>> =
+  {
+    HTTP: async (to, name, reads) => {
+      const socket = await dial(to.web)
+      if (!reads) socket.pause()
+      socket.write(postOf(callOf(name, 1, { progressToken: 'p' }), mirrored(name)))
+      return socket
+    },
+    'HTTP session': async (to, name, reads) => {
+      const first = await dial(to.web)
+      const begun = received(first)
+      first.write(postOf(opening[0] ?? '', {}))
+      await begun.until('"serverInfo"')
+      const id = /mcp-session-id: (\S+)/i.exec(begun.text())?.[1] ?? ''
+      first.destroy()
+      const socket = await dial(to.web)
+      if (!reads) socket.pause()
+      socket.write(postOf(sessionCall(name), { 'Mcp-Session-Id': id }))
+      return socket
+    },
+    'HTTP+SSE': async (to, name, reads) => {
+      const socket = await dial(to.web)
+      const named = received(socket)
+      socket.write('GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n')
+      await named.until('sessionId=')
+      const inbox = /\/sse\?sessionId=\S+/.exec(named.text())?.[0] ?? ''
+      const sender = await dial(to.web)
+      const sent = received(sender)
+      sender.write(postOf(opening[0] ?? '', {}, inbox))
+      await sent.until('202')
+      if (reads) await named.until('"serverInfo"')
+      else socket.pause()
+      sender.write(postOf(opening[1] ?? '', {}, inbox))
+      sender.write(postOf(sessionCall(name), { Connection: 'close' }, inbox))
+      return socket
+    },
+    socket: async (to, name, reads) => {
+      const socket = await dial(to.lines)
+      if (!reads) socket.pause()
+      socket.write(`${callOf(name, 1, { progressToken: 'p' })}\n`)
+      return socket
+    },
+  }
 
 function sessionCall(name: string): string {
   const params = { name, arguments: {}, _meta: { progressToken: 'p' } }
@@ -83,16 +84,16 @@ campaign(
     const each = course.trials / Object.keys(transports).length
     for (const [name, start] of Object.entries(transports)) {
       const served = await serveMeasured({ streamStallMs: 500, connections: 2 * each + 10 })
-      const doors = { web: { port: served.port }, lines: { path: served.path } }
-      const first = await start(doors, 'echo', true)
+      const endpoints = { web: { port: served.port }, lines: { path: served.path } }
+      const first = await start(endpoints, 'echo', true)
       await answered(first)
       first.destroy()
       const before = await served.begin()
-      const stalled = await Promise.all(Array.from({ length: each }, () => start(doors, 'flood', false)))
+      const stalled = await Promise.all(Array.from({ length: each }, () => start(endpoints, 'flood', false)))
       let slowest = 0
       for (let healthy = 0; healthy < each; healthy++) {
         const began = performance.now()
-        const socket = await start(doors, 'echo', true)
+        const socket = await start(endpoints, 'echo', true)
         await answered(socket)
         socket.destroy()
         slowest = Math.max(slowest, performance.now() - began)
@@ -150,10 +151,12 @@ campaign(
     const limits = { streamStallMs: stallMs, streamQueueBytes: 3 * MiB, connections: 2 * each + 10 }
     const served = await serveMeasured(limits)
     // Of a TCP connection the system shows only in steps of megabytes what its reader took.
-    const doors = { web: { path: served.webPath }, lines: { path: served.path } }
+    const endpoints = { web: { path: served.webPath }, lines: { path: served.path } }
     const all: Promise<number>[] = []
     for (const [name, start] of Object.entries(transports)) {
-      const read = Array.from({ length: each }, () => readSlowly(() => start(doors, 'flood', false), name))
+      const read = Array.from({ length: each }, () =>
+        readSlowly(() => start(endpoints, 'flood', false), name),
+      )
       all.push(...read)
       // So many at once are held by more memory than the server has.
       if (course.long) await Promise.all(read)

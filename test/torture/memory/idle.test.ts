@@ -15,9 +15,9 @@ const onceKept = 1_000_000
 const mostAtOnce = 0.25
 
 async function idle(course: Course, kind: 'streams' | 'sessions' | 'listen' | 'bare'): Promise<Measured> {
-  const hears = course.long && (kind === 'streams' || kind === 'listen')
+  const awaitsKeepAlives = course.long && (kind === 'streams' || kind === 'listen')
   const server = programFile(new URL('programs/idle-server.ts', import.meta.url))
-  const input = { kind, count: course.trials, keepAliveMs, intervals: hears ? 2.5 : 0, server }
+  const input = { kind, count: course.trials, keepAliveMs, intervals: awaitsKeepAlives ? 2.5 : 0, server }
   return measuredBy(program, input, course.long ? 600_000 : 110_000)
 }
 

@@ -63,8 +63,8 @@ function ruled({ options, signs, answerMs }: Plan): End {
 }
 
 async function tried(plan: Plan, revision: '2025-11-25' | '2026-07-28'): Promise<End> {
-  const far = scriptedChannel(revision)
-  const client = await connect(far.link, { revisions: [revision] })
+  const server = scriptedChannel(revision)
+  const client = await connect(server.link, { revisions: [revision] })
   const start = performance.now()
   let end: End = { how: 'it never ended', atMs: 0 }
   const over = (how: string): void => {
@@ -80,12 +80,12 @@ async function tried(plan: Plan, revision: '2025-11-25' | '2026-07-28'): Promise
       ),
   )
   await vi.advanceTimersByTimeAsync(0)
-  const [call] = far.calls
+  const [call] = server.calls
   if (call?.token === undefined)
     throw new Error('The call asks for no progress, so nothing can keep it alive')
-  for (const { atMs, progress } of plan.signs) setTimeout(() => far.progress(call, progress), atMs)
+  for (const { atMs, progress } of plan.signs) setTimeout(() => server.progress(call, progress), atMs)
   for (const { atMs, byMs } of plan.jumps) setTimeout(() => vi.setSystemTime(Date.now() + byMs), atMs)
-  if (plan.answerMs < Number.POSITIVE_INFINITY) setTimeout(() => far.answer(call), plan.answerMs)
+  if (plan.answerMs < Number.POSITIVE_INFINITY) setTimeout(() => server.answer(call), plan.answerMs)
   await vi.advanceTimersByTimeAsync((plan.options.maxTotalMs ?? hourMs) + 1_000)
   await client.close()
   vi.clearAllTimers()

@@ -17,7 +17,7 @@ interface Taken {
   readonly trip: Trip
   state: 'open' | 'cancelled' | 'answered'
   /** The progress of its handler while the call was pending. */
-  readonly told: number[]
+  readonly progress: number[]
 }
 
 /** A server behind HTTP, taken through one schedule, beside what should come of it. */
@@ -30,7 +30,7 @@ class Run {
   readonly #taken: Taken[] = []
   readonly #refused: Trip[] = []
   #released = 0
-  #told = 0
+  #lastProgress = 0
 
   constructor(revision: ProtocolVersion) {
     this.#stateless = revision === '2026-07-28'
@@ -77,7 +77,7 @@ class Run {
     }
     for (const taken of this.#taken) if (taken.trip.open.size === 0) this.#resume(taken)
     await calm()
-    for (const { context } of this.#hand.runs) context.progress(++this.#told)
+    for (const { context } of this.#hand.runs) context.progress(++this.#lastProgress)
     await vi.advanceTimersByTimeAsync(600_000)
     await calm()
     const open = this.#taken.reduce((sum, { trip }) => sum + trip.open.size, 0)
@@ -96,8 +96,8 @@ class Run {
       },
       should: {
         answers: this.#taken.map((taken, nth) => (this.#isHeard(taken) ? [String(nth)] : [])),
-        progress: this.#taken.map(({ trip, told }) =>
-          goesOn(trip) ? told : trip.progress.filter(isIn(told)),
+        progress: this.#taken.map(({ trip, progress }) =>
+          goesOn(trip) ? progress : trip.progress.filter(isIn(progress)),
         ),
         refused: this.#refused.map(() => ['-32600']),
         stray: [],
@@ -117,14 +117,14 @@ class Run {
   #request(): void {
     const trip = this.#caller.call(`p${this.#taken.length}`)
     const isFree = this.#stateless || !this.#taken.some(({ state }) => state === 'open')
-    if (isFree) this.#taken.push({ trip, state: 'open', told: [] })
+    if (isFree) this.#taken.push({ trip, state: 'open', progress: [] })
     else this.#refused.push(trip)
   }
 
   #progress(): void {
     const last = this.#taken.at(-1)
-    this.#hand.runs.at(-1)?.context.progress(++this.#told)
-    if (last?.state === 'open') last.told.push(this.#told)
+    this.#hand.runs.at(-1)?.context.progress(++this.#lastProgress)
+    if (last?.state === 'open') last.progress.push(this.#lastProgress)
   }
 
   /** Lets the oldest run go that goes on, cancelled or not. */

@@ -62,7 +62,7 @@ function compare(model: Model, shop: Shop): void {
 }
 
 /** Whether changes of lists reach the client as they happen. */
-const hears = ({ place, watching }: Model): boolean => watching || place.revision === '2025-11-25'
+const receivesChanges = ({ place, watching }: Model): boolean => watching || place.revision === '2025-11-25'
 
 /** The open call at a place in their order, as chance has it. */
 function someOpen(model: Model, nth: number, kind?: 'hold' | 'ask'): string | undefined {
@@ -103,7 +103,7 @@ const change = fc.constantFrom(...names).map((name) =>
         shop.server.add({ tools: { [name]: tool({ run: () => name }) } })
       }
       if (model.watching) model.received++
-      if (!hears(model)) model.mayBeStale = true
+      if (!receivesChanges(model)) model.mayBeStale = true
     },
   ),
 )

@@ -65,7 +65,7 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
   const calls: Arrived[] = []
   const cancelled: RequestId[] = []
   const stray: string[] = []
-  let tell: (message: object) => void = () => {}
+  let send: (message: object) => void = () => {}
   let lose: () => void = () => {}
   let up = true
   const receive = (message: JsonRpcMessage): void => {
@@ -80,10 +80,10 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
     if (!('id' in message)) return
     const { id } = message
     if (method === 'tools/call') calls.push({ id, token: tokenIn(params) })
-    else tell({ jsonrpc: '2.0', id, result: greeting(revision) })
+    else send({ jsonrpc: '2.0', id, result: greeting(revision) })
   }
   const link = new DuplexTransport('memory', async (events) => {
-    tell = (message) => events.text(JSON.stringify(message))
+    send = (message) => events.text(JSON.stringify(message))
     lose = () => events.lost(new McpError('CONNECTION_CLOSED', 'The far end hung up'))
     return { send: async (text) => receive(JSON.parse(text)), close: async () => {} }
   })
@@ -92,8 +92,8 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
     calls,
     cancelled,
     stray,
-    progress: (call, progress) => up && tell(notice(call, progress)),
-    answer: (call) => up && tell({ jsonrpc: '2.0', id: call.id, result: given(revision) }),
+    progress: (call, progress) => up && send(notice(call, progress)),
+    answer: (call) => up && send({ jsonrpc: '2.0', id: call.id, result: given(revision) }),
     hangUp: () => {
       up = false
       lose()

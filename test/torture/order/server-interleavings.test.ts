@@ -25,9 +25,9 @@ class Run {
   readonly #came: (string | number)[] = []
   readonly #should: (string | number)[] = []
   readonly #stray: string[] = []
-  readonly #connection = new DuplexConnection(this.#hand.server, (message) => this.#hear(message))
+  readonly #connection = new DuplexConnection(this.#hand.server, (message) => this.#receive(message))
   #up = true
-  #told = 0
+  #lastProgress = 0
   #isGreeted = false
 
   constructor(revision: ProtocolVersion) {
@@ -53,7 +53,7 @@ class Run {
         this.#request()
         break
       case 'progress':
-        this.#hand.runs.at(-1)?.context.progress(++this.#told)
+        this.#hand.runs.at(-1)?.context.progress(++this.#lastProgress)
         break
       case 'cancel':
         if (this.#up) this.#end('cancelled')
@@ -82,7 +82,7 @@ class Run {
     for (let left = this.#released.size; left < all; left++) this.#release()
     await settled()
     const last = this.#came.length
-    for (const { context } of this.#hand.runs) context.progress(++this.#told)
+    for (const { context } of this.#hand.runs) context.progress(++this.#lastProgress)
     await vi.advanceTimersByTimeAsync(600_000)
     await settled()
     return {
@@ -131,7 +131,7 @@ class Run {
     if (open >= 0) this.#states[open] = how
   }
 
-  #hear(message: JsonRpcMessage): void {
+  #receive(message: JsonRpcMessage): void {
     if ('method' in message) {
       const token = message.params?.['progressToken']
       const state = typeof token === 'string' ? this.#states[Number(token.slice(1))] : undefined

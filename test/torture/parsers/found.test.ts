@@ -54,13 +54,13 @@ describe('an object in the position of a name', () => {
   })
 
   it('of an error that a program throws is reported unchanged', async () => {
-    const told: FromProgram[] = []
+    const messages: FromProgram[] = []
     const limits = { memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
     const program = 'Promise.prototype.then = () => { throw { message: { toString: 1 } } }'
     await runInSandbox({ file: 'program.js', servers: [], program, ...limits }, (message) =>
-      told.push(message),
+      messages.push(message),
     )
-    expect(told).toEqual([{ type: 'end', outcome: 'error', error: '{"toString":1}' }])
+    expect(messages).toEqual([{ type: 'end', outcome: 'error', error: '{"toString":1}' }])
   })
 
   it('of a variable is a problem of that setting and of no other', () => {

@@ -25,7 +25,7 @@ import { isObject } from '../../setup/json.ts'
 import type { Random } from '../random.ts'
 import { isTyped, mustHold, type Target } from './fuzz-target.ts'
 import { messages } from './fuzz-wire.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
 const revisions = ['2026-07-28', '2025-11-25'] as const
@@ -97,7 +97,7 @@ const params: Readonly<Record<string, object>> = {
 
 /** A client and who it speaks with. */
 interface Met {
-  readonly far: FarEnd
+  readonly peer: SchemaPeer
   readonly client: Client
 }
 
@@ -146,8 +146,8 @@ async function meeting(clients: Map<ProtocolVersion, Met>, random: Random): Prom
   // A client that was used for long, or was lied to, is no proof of how the next one begins.
   if (known !== undefined && random.fraction() < 0.98) return known
   await known?.client.close()
-  const far = farEnd((method) => ({ result: right[revision][method] ?? {} }))
-  const met = { far, client: await connect(far.link, { ...handlers, revisions: [revision] }) }
+  const peer = schemaPeer((method) => ({ result: right[revision][method] ?? {} }))
+  const met = { peer, client: await connect(peer.link, { ...handlers, revisions: [revision] }) }
   clients.set(revision, met)
   return met
 }
@@ -158,8 +158,8 @@ async function answered(input: Buffer, random: Random, clients: Map<ProtocolVers
   if (!isObject(value)) return
   const { method, result, error } = value
   if (typeof method !== 'string') return
-  const { client, far } = await meeting(clients, random)
-  far.answer = () => (error === undefined ? { result } : { error })
+  const { client, peer } = await meeting(clients, random)
+  peer.answer = () => (error === undefined ? { result } : { error })
   const stop = new AbortController()
   const asked = client.request(method, { ...params[method] }, { signal: stop.signal })
   await Promise.race([asked, turns(20).then(() => stop.abort())])
@@ -173,9 +173,9 @@ async function receiveMessage(
 ): Promise<void> {
   const value = parseJson(input.toString('utf8'))
   if (typeof value !== 'object' || value === null) return
-  const { far } = await meeting(clients, random)
-  far.answer = () => ({ result: {} })
-  far.say(value)
+  const { peer } = await meeting(clients, random)
+  peer.answer = () => ({ result: {} })
+  peer.send(value)
   await turns(2)
   const [fault] = faults.splice(0)
   if (fault !== undefined) throw fault

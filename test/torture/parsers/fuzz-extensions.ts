@@ -15,7 +15,7 @@ import { DuplexConnection } from '../../../packages/sdk/src/transports/server/co
 import { isObject } from '../../setup/json.ts'
 import { Broken, isTyped, mustHold, type Target } from './fuzz-target.ts'
 import type { Form } from './mutate.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 
 const skillText = '---\nname: pdf\ndescription: Works on PDFs\nmetadata: {version: 1.0}\n---\n# PDF\n'
 const skillUri = 'skill://pdf/SKILL.md'
@@ -255,29 +255,29 @@ const right: Readonly<Record<string, unknown>> = {
 
 /** A client of both extensions, and who it speaks with. */
 interface Met {
-  readonly far: FarEnd
+  readonly peer: SchemaPeer
   readonly client: Awaited<ReturnType<typeof connect>>
   readonly tasks: ReturnType<typeof tasksClient>
   readonly skills: ReturnType<typeof skillsClient>
 }
 
 async function meeting(): Promise<Met> {
-  const far = farEnd((method) => ({ result: { resultType: 'complete', ...Object(right[method]) } }))
+  const peer = schemaPeer((method) => ({ result: { resultType: 'complete', ...Object(right[method]) } }))
   const extensions = { tasks: tasksClient(), skills: skillsClient() }
-  const client = await connect(far.link, {
+  const client = await connect(peer.link, {
     extensions: [extensions.tasks, extensions.skills],
     revisions: ['2026-07-28'],
     onWarning: () => {},
     onElicit: () => ({ action: 'cancel' }),
   })
-  return { far, client, ...extensions }
+  return { peer, client, ...extensions }
 }
 
 /** Asks for all there is to ask for, where one answer is not what it should be; what is given has the shape it says. */
-async function followed({ far, client, tasks, skills }: Met, input: Buffer): Promise<void> {
+async function followed({ peer, client, tasks, skills }: Met, input: Buffer): Promise<void> {
   const wrong = parseJson(input.toString('utf8'))
   if (!isObject(wrong)) return
-  far.answer = (method) => {
+  peer.answer = (method) => {
     const own = Object.hasOwn(wrong, method) ? wrong[method] : right[method]
     return { result: isObject(own) ? { resultType: 'complete', ...own } : own }
   }

@@ -117,7 +117,7 @@ async function request(
     'last-event-id',
   ]
   for (const [at, name] of names.entries()) if (words[at] !== undefined) set(headers, name, words[at])
-  if (asJson && random.fraction() < 0.6) sayAgain(input, headers)
+  if (asJson && random.fraction() < 0.6) repeatInHeaders(input, headers)
   const foreign = random.fraction() < 0.2
   if (random.fraction() < 0.7) headers.set('mcp-session-id', sessions[foreign ? 1 - me : me] ?? '')
   const method = asJson || random.fraction() < 0.6 ? 'POST' : random.pick(['GET', 'DELETE', 'OPTIONS', 'PUT'])
@@ -129,9 +129,9 @@ async function request(
   const text = await beginning(response)
   mustHold(!text.includes(secretOf(callers[1 - me] ?? '')), 'a secret reached another caller')
   const inSession = foreign && headers.has('mcp-session-id') && headers.get('mcp-protocol-version') === null
-  const standsAlone = /2026-07-28|initialize/.test(Buffer.from(body ?? []).toString('latin1'))
+  const isStateless = /2026-07-28|initialize/.test(Buffer.from(body ?? []).toString('latin1'))
   mustHold(
-    !inSession || standsAlone || !response.ok || method === 'OPTIONS',
+    !inSession || isStateless || !response.ok || method === 'OPTIONS',
     'a session serves another caller',
   )
   mustHold(response.status < 500, `status ${response.status}: ${text}`)
@@ -139,7 +139,7 @@ async function request(
 }
 
 /** Makes headers repeat the values of the message, as required. */
-function sayAgain(input: Buffer, headers: Headers): void {
+function repeatInHeaders(input: Buffer, headers: Headers): void {
   const message = parseObject(input.toString('utf8'))
   const params = isObject(message['params']) ? message['params'] : {}
   const meta = isObject(params['_meta']) ? params['_meta'] : {}

@@ -5,7 +5,7 @@ import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
-import { farEnd } from './schema-far-end.ts'
+import { schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
 // Changes every place of every notice that has no effect to be seen, in every revision, and prints where the official schema
@@ -35,13 +35,13 @@ for (const revision of protocolVersions) {
     await each(revision, 'client', { method, params }, (changed) => saidByServer(revision, changed))
   }
   const right = results(revision)
-  const far = farEnd((method) => ({ result: right[method] }))
+  const peer = schemaPeer((method) => ({ result: right[method] }))
   let warnings = 0
-  const client = await connect(far.link, { revisions: [revision], onWarning: () => warnings++ })
+  const client = await connect(peer.link, { revisions: [revision], onWarning: () => warnings++ })
   for (const [method, params] of Object.entries(quiet)) {
     await each(revision, 'server', { method, params }, async (changed) => {
       warnings = 0
-      far.say(changed)
+      peer.send(changed)
       await client.call('other')
       return warnings > 0
     })

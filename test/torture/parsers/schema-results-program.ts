@@ -5,7 +5,7 @@ import { McpError, RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
 // Changes every place of every result that a server may answer with, in every revision, and prints where our client and the
@@ -40,7 +40,7 @@ for (const revision of protocolVersions) {
   const meetAny = (): Promise<Met> =>
     meet(
       revision,
-      farEnd((asked) => ({ result: right[asked] })),
+      schemaPeer((asked) => ({ result: right[asked] })),
     )
   for (const [method, result] of Object.entries(right)) {
     if (faults(revision, method, { result }).length > 0) continue
@@ -72,16 +72,16 @@ for (const revision of protocolVersions) {
 await print(answered, failed)
 
 interface Met {
-  far: FarEnd
+  peer: SchemaPeer
   client: Client
   /** What happens when the client says that it left something out. */
   onWarning: () => void
 }
 
-async function meet(revision: ProtocolVersion, far: FarEnd, onWarning = (): void => {}): Promise<Met> {
+async function meet(revision: ProtocolVersion, peer: SchemaPeer, onWarning = (): void => {}): Promise<Met> {
   const received = { onWarning }
-  const client = await connect(far.link, { revisions: [revision], onWarning: () => received.onWarning() })
-  return Object.assign(received, { far, client })
+  const client = await connect(peer.link, { revisions: [revision], onWarning: () => received.onWarning() })
+  return Object.assign(received, { peer, client })
 }
 
 async function isGreetingRefused(
@@ -91,8 +91,8 @@ async function isGreetingRefused(
   right: Readonly<Record<string, object>>,
 ): Promise<boolean> {
   let refused = false
-  const far = farEnd((asked) => (asked === method ? answer : { result: right[asked] }))
-  const met = await meet(revision, far, () => {
+  const peer = schemaPeer((asked) => (asked === method ? answer : { result: right[asked] }))
+  const met = await meet(revision, peer, () => {
     refused = true
   }).catch(unlessMeant)
   await met?.client.close()
@@ -103,7 +103,7 @@ async function isGreetingRefused(
 async function isRefused(met: Met, method: string, answer: object): Promise<boolean> {
   const stop = new AbortController()
   met.onWarning = () => stop.abort()
-  met.far.answer = () => answer
+  met.peer.answer = () => answer
   try {
     await met.client.request(method, { ...params[method] }, { signal: stop.signal })
     return stop.signal.aborted
@@ -114,9 +114,9 @@ async function isRefused(met: Met, method: string, answer: object): Promise<bool
 }
 
 /** Whether a subscription that ends so counts as broken off, and not as ended by the server. */
-async function isNoEnd({ client, far }: Met, result: object): Promise<boolean> {
+async function isNoEnd({ client, peer }: Met, result: object): Promise<boolean> {
   let id: unknown
-  far.answer = (_method, message) => {
+  peer.answer = (_method, message) => {
     id = Reflect.get(message, 'id')
     return undefined
   }
@@ -124,14 +124,14 @@ async function isNoEnd({ client, far }: Met, result: object): Promise<boolean> {
   await settled()
   const meta = { 'io.modelcontextprotocol/subscriptionId': id }
   const params = { notifications: { toolsListChanged: true }, _meta: meta }
-  far.say({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
+  peer.send({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
   const watch = await watching
   let isOver = false
   watch.closed.then(() => {
     isOver = true
   })
   const named = JSON.parse(JSON.stringify({ result }).replace('"its own"', JSON.stringify(id)))
-  far.say({ jsonrpc: '2.0', id, ...named })
+  peer.send({ jsonrpc: '2.0', id, ...named })
   await settled()
   const isBroken = !isOver
   await watch.close()

@@ -29,19 +29,19 @@ export interface Way {
 /** Starts the servers of the corpus on standard streams. */
 export async function overLines(era: Era): Promise<Way> {
   const child = start('stdio')
-  const far = new RemoteMessages()
+  const remote = new RemoteMessages()
   const answers: Record<string, unknown>[] = []
   let arrived: () => void = () => {}
   const lines = linesOf(child)
   lines.on('line', (line) => {
     const value: Record<string, unknown> = JSON.parse(line)
-    far.received(value)
+    remote.received(value)
     answers.push(value)
     arrived()
   })
   let probes = 0
   const write = (text: string | Buffer): void => {
-    far.sent(text.toString())
+    remote.sent(text.toString())
     child.stdin?.write(text)
     child.stdin?.write('\n')
   }

@@ -36,11 +36,11 @@ const rude: Record<string, Answer> = {
   'brings a message and ends it': () => streamed(`retry: 0\n\ndata: ${news}\n\n`),
   'brings a message and breaks it off': () => {
     const bytes = new TextEncoder().encode(`retry: 0\n\ndata: ${news}\n\n`)
-    let told = false
+    let hasSentEvent = false
     const pull = (stream: ReadableStreamDefaultController<Uint8Array>): void => {
-      if (told) stream.error(new Error('broken'))
+      if (hasSentEvent) stream.error(new Error('broken'))
       else stream.enqueue(bytes)
-      told = true
+      hasSentEvent = true
     }
     return new Response(new ReadableStream({ pull }), { headers: { 'content-type': 'text/event-stream' } })
   },

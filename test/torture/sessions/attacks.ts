@@ -116,16 +116,16 @@ export async function attackAll(
     const send = (ask: Ask): Promise<Answer> | undefined =>
       nodes[at]?.send({ ...ask, headers: { ...ask.headers, ...as('mallory'), ...mine } })
     const where = `${attack.name}, node ${at + 1}, trial ${trial}`
-    const toldBy = (answer: Answer | undefined): Promise<string | undefined> =>
+    const contentOf = (answer: Answer | undefined): Promise<string | undefined> =>
       attack.streams ? received(answer, 1, where) : within(where, Promise.resolve(answer?.text()))
     const theirs = await within(where, Promise.resolve(send(foreign)))
     // An answer that ought not to be may be a stream without an end, so its status is judged before it is read.
     expect(theirs?.status, where).toBe(attack.status)
     const blank = await within(where, Promise.resolve(send(nobodys)))
-    const [told, toldBlank] = [await toldBy(theirs), await toldBy(blank)]
-    expect([theirs?.status, told], where).toEqual([blank?.status, toldBlank])
-    expect(told, where).not.toContain(alice.word)
-    for (const handle of handles) expect(told, where).not.toContain(handle)
+    const [content, contentOfBlank] = [await contentOf(theirs), await contentOf(blank)]
+    expect([theirs?.status, content], where).toEqual([blank?.status, contentOfBlank])
+    expect(content, where).not.toContain(alice.word)
+    for (const handle of handles) expect(content, where).not.toContain(handle)
   }
 }
 

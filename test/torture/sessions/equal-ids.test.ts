@@ -39,11 +39,11 @@ async function served(seed: number): Promise<string> {
       echo: tool({
         input: z.object({ text: z.string() }),
         async run({ text }, ctx) {
-          const told = `${ctx.peer.principal} said ${text}`
-          if (random.fraction() < 0.3) ctx.progress(1, 2, told)
+          const reply = `${ctx.peer.principal} said ${text}`
+          if (random.fraction() < 0.3) ctx.progress(1, 2, reply)
           const turns = random.between(0, 5)
           for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
-          return told
+          return reply
         },
       }),
     },

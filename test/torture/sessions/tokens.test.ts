@@ -139,8 +139,8 @@ async function served(tokens: ReadonlyMap<string, Token>) {
       follow: tool({
         run: (_args, ctx) =>
           new Promise<string>((resolve) => {
-            let told = 0
-            const timer = setInterval(() => ctx.progress(++told), stepMs)
+            let progress = 0
+            const timer = setInterval(() => ctx.progress(++progress), stepMs)
             ctx.signal.addEventListener('abort', () => {
               clearInterval(timer)
               resolve('stopped')

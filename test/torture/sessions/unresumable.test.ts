@@ -40,11 +40,11 @@ async function tryOne(why: string, revision: (typeof revisions)[number]): Promis
   const where = `${why}, on ${revision}`
   const { promise: cut, resolve: wasCut } = Promise.withResolvers<void>()
   const count: Tool = async (_args, { notify }) => {
-    const tell = (progress: number): void =>
+    const progress = (progress: number): void =>
       notify({ method: 'notifications/progress', params: { progressToken: 1, progress } })
-    for (let at = 1; at <= 3; at++) tell(at)
+    for (let at = 1; at <= 3; at++) progress(at)
     await cut
-    for (let at = 4; at <= 10; at++) tell(at)
+    for (let at = 4; at <= 10; at++) progress(at)
     return 'answer'
   }
   const server = testServer({ count })

@@ -120,16 +120,16 @@ export function begin(args: string[], options: ProcessOptions = {}): Running {
   let stdout = ''
   let stderr = ''
   const waiting = new Set<() => void>()
-  const heard = (): void => {
+  const onOutput = (): void => {
     for (const look of waiting) look()
   }
   child.stdout.on('data', (chunk) => {
     stdout += chunk
-    heard()
+    onOutput()
   })
   child.stderr.on('data', (chunk) => {
     stderr += chunk
-    heard()
+    onOutput()
   })
   if (options.stdinStaysOpen !== true) child.stdin.end(options.stdin ?? '')
   const ended = new Promise<Ended>((resolve, reject) => {

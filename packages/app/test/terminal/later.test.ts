@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     ['session', /booking still waits: Which seat\? The question and its call end with this conversation/],
   ] as const)(
     'is reported on exit: where to answer it, or that it ends with the conversation (%s)',
-    async (era, told) => {
+    async (era, notice) => {
       const { open, write } = home(era, 'home', { defaultVerdict: 'allow' })
       const turns = [{ say: 'I book.', call: [{ name: 'booking__book' }] }, { say: 'Later, then.' }]
       const terminal = open('chat', '--model', `script:${write('script.json', { turns })}`)
@@ -127,9 +127,9 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
       terminal.type('\u000c')
       await terminal.until(/Later, then\.[\s\S]*you › *$/m)
       terminal.press('ctrl+d')
-      await terminal.until(told)
+      await terminal.until(notice)
       expect(await terminal.exited).toBe(0)
-      const id = told.exec(terminal.history())?.[1]
+      const id = notice.exec(terminal.history())?.[1]
       if (id === undefined) return
       const second = open('respond', id, '--accept', 'seat=9F')
       await second.until(/"seat":"9F"/)

@@ -25,16 +25,16 @@ function resultText(message: SamplingMessage | undefined): string {
 describe('a turn', () => {
   test('without tools is one request and one reply', async () => {
     const model = scriptedModel(says('Hello.'))
-    const heard: string[] = []
+    const received: string[] = []
     const talk = createConversation({ host: fakeHost({}), model })
-    const turn = await talk.say('Hi', { onText: (delta) => heard.push(delta) })
+    const turn = await talk.say('Hi', { onText: (delta) => received.push(delta) })
     expect(turn).toEqual({
       text: 'Hello.',
       stopReason: 'endTurn',
       rounds: 1,
       usage: { inputTokens: 10, outputTokens: 5 },
     })
-    expect(heard).toEqual(['Hello.'])
+    expect(received).toEqual(['Hello.'])
     expect(talk.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
   })
 

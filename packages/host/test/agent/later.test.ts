@@ -4,7 +4,7 @@ import type { Model } from '../../src/types/index.ts'
 import { session, started, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { form, seat } from '../inbox/programs.ts'
+import { form, seatAnswer } from '../inbox/programs.ts'
 import { says, scriptedModel, uses } from './host.ts'
 
 /** A host whose person leaves every form for later. */
@@ -44,15 +44,15 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
     const { talk, say, late, events, question } = talkWith(host, model)
     expect(await say('Book a seat')).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
     expect(events.map(({ type }) => type)).toEqual(['start', 'later'])
-    const told = JSON.stringify(model.requests[1]?.messages.at(-1))
-    expect(told).toContain('has neither failed nor finished')
-    expect(told).toContain(question().slice(0, 8))
+    const lastMessage = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(lastMessage).toContain('has neither failed nor finished')
+    expect(lastMessage).toContain(question().slice(0, 8))
     expect(host.inbox.get(question())).toMatchObject({ state: 'open', waits: true })
 
-    host.inbox.answer(question(), seat('12A'), 'a window')
+    host.inbox.answer(question(), seatAnswer('12A'), 'a window')
     await until(() => late.length === 1, 'the result')
     expect(late).toMatchObject([{ type: 'end', name: 's__ask', denied: false }])
-    expect(said(late[0])).toMatchObject({ answer: seat('12A') })
+    expect(said(late[0])).toMatchObject({ answer: seatAnswer('12A') })
     // It is kept at once, so that it is not lost with this program.
     expect(JSON.stringify(host.conversations.entries(talk.id).at(-1))).toContain('12A')
     await say('And?')
@@ -72,7 +72,7 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
     })
     const { say, late, question } = talkWith(host, model)
     expect(await say('Book a seat', stop.signal)).toMatchObject({ stopReason: 'cancelled' })
-    host.inbox.answer(question(), seat('12A'), 'a window')
+    host.inbox.answer(question(), seatAnswer('12A'), 'a window')
     await until(() => late.length === 1, 'the result')
     expect(late[0]?.result.isError).not.toBe(true)
   })
@@ -82,7 +82,7 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
     const model = scriptedModel(
       uses('', askSeat),
       async () => {
-        host.inbox.answer(question(), seat('3C'), 'a window')
+        host.inbox.answer(question(), seatAnswer('3C'), 'a window')
         await until(() => late.length === 1, 'the result')
         return uses('', ['s__ask', { params: { ...form(), message: 'Which other?' } }])
       },
@@ -107,13 +107,13 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
 test('a deferred approval is no refusal: the call happens once it is given', async () => {
   const host = await started({
     servers: { s: session().config },
-    surface: person({ approval: () => undefined, elicitation: () => seat('7F') }),
+    surface: person({ approval: () => undefined, elicitation: () => seatAnswer('7F') }),
   })
   const { say, late, question } = talkWith(host, scriptedModel(uses('', askSeat), says('Later, then.')))
   await say('Book a seat')
   host.inbox.answer(question(), { verdict: 'allow' }, 'a window')
   await until(() => late.length === 1, 'the result')
-  expect(said(late[0])).toMatchObject({ answer: seat('7F') })
+  expect(said(late[0])).toMatchObject({ answer: seatAnswer('7F') })
 })
 
 test('a call that still waits when the host closes is suspended, and the model gets no result for it', async () => {

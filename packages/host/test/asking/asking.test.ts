@@ -88,9 +88,9 @@ describe.each(eras)('elicitation (%s)', (era) => {
     for (const { cause, params } of surface.asked.flatMap((question) =>
       question.kind === 'elicitation' ? [question] : [],
     )) {
-      const told = cause.arguments === undefined ? undefined : { ...form, message: params.message }
-      expect(cause.arguments?.['params']).toEqual(told)
-      if (era === 'stateless') expect(told).toBeDefined()
+      const recordedParams = cause.arguments === undefined ? undefined : { ...form, message: params.message }
+      expect(cause.arguments?.['params']).toEqual(recordedParams)
+      if (era === 'stateless') expect(recordedParams).toBeDefined()
     }
   })
 
@@ -129,15 +129,15 @@ describe.each(eras)('elicitation (%s)', (era) => {
   })
 
   it('to a URL reaches only a surface that supports URLs', async () => {
-    const visit = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' }
+    const urlParams = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' }
     const surface = person({ elicitation: () => ({ action: 'accept' }), urlElicitation: true })
     const host = await hostIn(era, { surface })
-    expect(returned(await ask(host, visit))).toMatchObject({ answer: { action: 'accept' } })
+    expect(returned(await ask(host, urlParams))).toMatchObject({ answer: { action: 'accept' } })
     expect(surface.asked).toMatchObject([{ params: { mode: 'url', url: 'https://example.com/in' } }])
 
     const plain = person({ elicitation: () => ({ action: 'accept' }) })
     const other = await hostIn(era, { surface: plain })
-    await ask(other, visit)
+    await ask(other, urlParams)
     expect(plain.asked).toEqual([])
   })
 })
@@ -185,13 +185,13 @@ describe('the declared capabilities', () => {
     models: [scripted('m')],
     roots: [{ uri: 'file:///srv' }],
   }
-  const saidBy = async (options: Partial<HostOptions>): Promise<unknown> => {
+  const outputOf = async (options: Partial<HostOptions>): Promise<unknown> => {
     const host = await hostIn('session', options)
     return returned(await host.call('s__client', {}, cli))
   }
 
   it('include everything if everything can be shown', async () => {
-    expect(await saidBy({ ...all, info: { name: 'mine', version: '2' } })).toMatchObject({
+    expect(await outputOf({ ...all, info: { name: 'mine', version: '2' } })).toMatchObject({
       info: { name: 'mine', version: '2' },
       capabilities: {
         elicitation: { form: {}, url: {} },
@@ -216,7 +216,7 @@ describe('the declared capabilities', () => {
     ['there is no model', { ...all, models: [] }, ['elicitation', 'roots']],
     ['there are no roots', { ...all, roots: [] }, ['elicitation', 'sampling']],
   ])('leave out what cannot be answered when %s', async (_name, options, kinds) => {
-    const said = await saidBy(options)
+    const said = await outputOf(options)
     const { capabilities } = said as { capabilities: object }
     // Extensions are supported whoever is there.
     const answerable = Object.keys(capabilities).filter((capability) => capability !== 'extensions')

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { HostOptions, PolicyRule } from '../../src/types/index.ts'
 import { session, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { form, seat, storeFile } from '../inbox/programs.ts'
+import { form, seatAnswer, storeFile } from '../inbox/programs.ts'
 import { asksBack, roundsServer, text } from '../inbox/rounds-server.ts'
 
 const allow: PolicyRule = { id: 'all', verdict: 'allow' }
@@ -33,7 +33,7 @@ it('a resumed call applies rules about results, and records its labels', async (
     await first.close()
     await call
     const second = await host({ rules })
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     const done = await second.inbox.resumed(id)
     if (done === undefined) throw new Error('nothing was taken up')
     const out = second.policy.explain('web__echo', { text: '' }, { conversation })

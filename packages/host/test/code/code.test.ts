@@ -431,11 +431,11 @@ describe('the activity log', () => {
       says('ok'),
     )
     await createConversation({ host, model, codeMode: true, id: 'c1' }).say('Go')
-    const told = JSON.stringify(model.requests[1]?.messages.at(-1))
-    expect(told).toContain(
+    const lastMessage = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(lastMessage).toContain(
       'sell(args: {\\n      /** how many */\\n      count: number\\n      gift?: boolean\\n    })',
     )
-    expect(told).not.toContain('draw-pot')
+    expect(lastMessage).not.toContain('draw-pot')
     expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain(
       `"data":"${dot}","mimeType":"image/png"`,
     )

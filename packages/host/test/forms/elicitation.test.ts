@@ -14,7 +14,7 @@ const form = (message: string, properties: object, required: string[] = []) => (
   method: 'elicitation/create',
   params: { mode: 'form', message, requestedSchema: { type: 'object', properties, required } },
 })
-const seat = { seat: { type: 'string' } }
+const seatField = { seatField: { type: 'string' } }
 
 async function rounds(
   script: Script,
@@ -33,11 +33,13 @@ describe('a server with several rounds', () => {
     const states = ['é\u0000"\\ \u2028 😀 …', `${'A/+='.repeat(200)} `]
     const ids: unknown[] = []
     const surface = person({
-      elicitation: ({ params }) => ({ action: 'accept', content: { seat: `for ${params.message}` } }),
+      elicitation: ({ params }) => ({ action: 'accept', content: { seatField: `for ${params.message}` } }),
     })
     const { server, book } = await rounds(
       (_params, nth) =>
-        nth <= 2 ? asksBack({ q: form(`step ${nth}`, seat, ['seat']) }, states[nth - 1]) : text('booked'),
+        nth <= 2
+          ? asksBack({ q: form(`step ${nth}`, seatField, ['seat']) }, states[nth - 1])
+          : text('booked'),
       {
         surface,
         connect: {
@@ -57,15 +59,17 @@ describe('a server with several rounds', () => {
     expect(server.calls.map(({ requestState }) => requestState)).toEqual([undefined, ...states])
     expect(server.calls.map(({ inputResponses }) => inputResponses)).toEqual([
       undefined,
-      { q: { action: 'accept', content: { seat: 'for step 1' } } },
-      { q: { action: 'accept', content: { seat: 'for step 2' } } },
+      { q: { action: 'accept', content: { seatField: 'for step 1' } } },
+      { q: { action: 'accept', content: { seatField: 'for step 2' } } },
     ])
     expect(new Set(ids).size).toBe(3)
   })
 
   it('is stopped with an explanation if it never stops asking', async () => {
-    const surface = person({ elicitation: () => ({ action: 'accept', content: { seat: 'x' } }) })
-    const { server, book } = await rounds(() => asksBack({ q: form('again?', seat) }, 'state'), { surface })
+    const surface = person({ elicitation: () => ({ action: 'accept', content: { seatField: 'x' } }) })
+    const { server, book } = await rounds(() => asksBack({ q: form('again?', seatField) }, 'state'), {
+      surface,
+    })
     const call = await book()
     expect(textOf(call)).toContain('requested input more than 10 times')
     expect(call.error).toMatchObject({ code: 'TOO_MANY_ROUNDS' })
@@ -78,12 +82,12 @@ describe('a server with several rounds', () => {
     const surface = person({
       elicitation: ({ params }) =>
         new Promise((resolve) =>
-          waiting.push(() => resolve({ action: 'accept', content: { seat: params.message } })),
+          waiting.push(() => resolve({ action: 'accept', content: { seatField: params.message } })),
         ),
     })
     const { server, book } = await rounds(
       (_params, nth) =>
-        nth === 1 ? asksBack({ a: form('first', seat), b: form('second', seat) }) : text('booked'),
+        nth === 1 ? asksBack({ a: form('first', seatField), b: form('second', seatField) }) : text('booked'),
       { surface },
     )
     const call = book()
@@ -91,8 +95,8 @@ describe('a server with several rounds', () => {
     for (const answer of waiting.toReversed()) answer()
     expect(returned(await call)).toBe('booked')
     expect(server.calls[1]?.inputResponses).toEqual({
-      a: { action: 'accept', content: { seat: 'first' } },
-      b: { action: 'accept', content: { seat: 'second' } },
+      a: { action: 'accept', content: { seatField: 'first' } },
+      b: { action: 'accept', content: { seatField: 'second' } },
     })
     expect(server.calls).toHaveLength(2)
   })
@@ -101,11 +105,13 @@ describe('a server with several rounds', () => {
 describe('a form', () => {
   it('that seems to ask for a secret has a warning, and the secret is not logged', async () => {
     const surface = person({
-      elicitation: () => ({ action: 'accept', content: { password: 'hunter2', seat: '4A' } }),
+      elicitation: () => ({ action: 'accept', content: { password: 'hunter2', seatField: '4A' } }),
     })
     const { host, server, book } = await rounds(
       (_params, nth) =>
-        nth === 1 ? asksBack({ q: form('Log in', { password: { type: 'string' }, ...seat }) }) : text('in'),
+        nth === 1
+          ? asksBack({ q: form('Log in', { password: { type: 'string' }, ...seatField }) })
+          : text('in'),
       { surface },
     )
     await book()
@@ -120,7 +126,7 @@ describe('a form', () => {
   it("shows the server's identity, and keeps the reason of a refusal in this host", async () => {
     const surface = person({ elicitation: () => ({ action: 'decline', reason: 'I do not like it' }) })
     const { host, server, book } = await rounds(
-      (_params, nth) => (nth === 1 ? asksBack({ q: form('m', seat) }) : text('no')),
+      (_params, nth) => (nth === 1 ? asksBack({ q: form('m', seatField) }) : text('no')),
       { surface },
     )
     await book()
@@ -133,18 +139,18 @@ describe('a form', () => {
 
   it('is prefilled only with remembered answers, never secrets', async () => {
     const given: HostAnswers['elicitation'][] = [
-      { action: 'accept', content: { seat: '1A', name: 'Ada', password: 'x' } },
+      { action: 'accept', content: { seatField: '1A', name: 'Ada', password: 'x' } },
       {
         action: 'accept',
-        content: { seat: '2A', name: 'Ada', password: 'x' },
+        content: { seatField: '2A', name: 'Ada', password: 'x' },
         remember: ['seat', 'name', 'password'],
       },
-      { action: 'accept', content: { seat: '3A', name: 'Bob', password: 'x' } },
-      { action: 'accept', content: { seat: '4A', name: 'Bob', password: 'x' }, remember: ['seat'] },
+      { action: 'accept', content: { seatField: '3A', name: 'Bob', password: 'x' } },
+      { action: 'accept', content: { seatField: '4A', name: 'Bob', password: 'x' }, remember: ['seat'] },
       { action: 'decline' },
     ]
     const surface = person({ elicitation: () => given.shift() })
-    const fields = { ...seat, name: { type: 'string' }, password: { type: 'string' } }
+    const fields = { ...seatField, name: { type: 'string' }, password: { type: 'string' } }
     const { host, server, book } = await rounds(
       ({ inputResponses }) =>
         inputResponses === undefined ? asksBack({ q: form('m', fields) }) : text('ok'),
@@ -154,9 +160,9 @@ describe('a form', () => {
     expect(elicitations(surface.asked).map(({ remembered }) => remembered)).toEqual([
       undefined,
       undefined,
-      { seat: '2A', name: 'Ada' },
-      { seat: '2A', name: 'Ada' },
-      { seat: '4A' },
+      { seatField: '2A', name: 'Ada' },
+      { seatField: '2A', name: 'Ada' },
+      { seatField: '4A' },
     ])
     expect(JSON.stringify(server.calls)).not.toContain('remember')
     for (const { detail } of host.activity({ kind: 'elicitation' })) {
@@ -167,11 +173,11 @@ describe('a form', () => {
   it('stores no known secret, whatever the field is called', async () => {
     const messages = ['Enter your password', 'Enter anything']
     const surface = person({
-      elicitation: () => ({ action: 'accept', content: { seat: 'hunter2' }, remember: ['seat'] }),
+      elicitation: () => ({ action: 'accept', content: { seatField: 'hunter2' }, remember: ['seat'] }),
     })
     const { book } = await rounds(
       ({ inputResponses }) =>
-        inputResponses === undefined ? asksBack({ q: form(messages.shift() ?? '', seat) }) : text('ok'),
+        inputResponses === undefined ? asksBack({ q: form(messages.shift() ?? '', seatField) }) : text('ok'),
       { surface },
     )
     await book()
@@ -183,7 +189,7 @@ describe('a form', () => {
     const surface = person({
       elicitation: ({ params }) =>
         params.message === 'text'
-          ? { action: 'accept', content: { seat: 'window' }, remember: ['seat'] }
+          ? { action: 'accept', content: { seatField: 'window' }, remember: ['seat'] }
           : { action: 'cancel' },
     })
     const asked = ['text', 'number']
@@ -191,7 +197,7 @@ describe('a form', () => {
       ({ inputResponses }) => {
         if (inputResponses !== undefined) return text('ok')
         const kind = asked.shift() ?? ''
-        return asksBack({ q: form(kind, { seat: { type: kind === 'text' ? 'string' : 'number' } }) })
+        return asksBack({ q: form(kind, { seatField: { type: kind === 'text' ? 'string' : 'number' } }) })
       },
       { surface },
     )
@@ -203,7 +209,7 @@ describe('a form', () => {
 
 describe('a URL elicitation', () => {
   type Consent = NonNullable<Manners['elicitation']>
-  async function visit(url: string, elicitation: Consent, open?: HostOptions['openPage']) {
+  async function elicitUrl(url: string, elicitation: Consent, open?: HostOptions['openPage']) {
     const opened: string[] = []
     const surface = person({ elicitation, urlElicitation: true })
     const { host, server, book } = await rounds(
@@ -228,7 +234,7 @@ describe('a URL elicitation', () => {
 
   it('is opened after consent, and its answer is sent once the user finished', async () => {
     const { url, visits, touch } = await site()
-    const { opened, host, surface, answers } = await visit(url, ({ visit: underWay }) =>
+    const { opened, host, surface, answers } = await elicitUrl(url, ({ visit: underWay }) =>
       underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
     )
     expect(opened).toEqual([url])
@@ -248,7 +254,7 @@ describe('a URL elicitation', () => {
 
   it.each(['decline', 'cancel'] as const)('is not opened on %s', async (action) => {
     const { url, visits } = await site()
-    const { opened, answers } = await visit(url, () => ({ action }))
+    const { opened, answers } = await elicitUrl(url, () => ({ action }))
     expect(opened).toEqual([])
     expect(answers).toEqual({ q: { action } })
     expect(visits()).toBe(0)
@@ -261,7 +267,7 @@ describe('a URL elicitation', () => {
       { action: 'accept', visit: 'open' },
       { action: 'cancel' },
     ]
-    const { opened, surface, answers } = await visit('https://a.example/x', () => words.shift())
+    const { opened, surface, answers } = await elicitUrl('https://a.example/x', () => words.shift())
     expect(opened).toEqual(['https://a.example/x', 'https://a.example/x'])
     expect(elicitations(surface.asked).map((question) => question.visit)).toEqual([
       undefined,
@@ -273,7 +279,7 @@ describe('a URL elicitation', () => {
   })
 
   it('reports why the page could not be opened, and continues', async () => {
-    const { surface, answers } = await visit(
+    const { surface, answers } = await elicitUrl(
       'https://a.example/x',
       ({ visit: underWay }) =>
         underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
@@ -284,7 +290,7 @@ describe('a URL elicitation', () => {
   })
 
   it('over http to another machine is never opened by the host', async () => {
-    const { opened, surface } = await visit('http://a.example/x', ({ visit: underWay }) =>
+    const { opened, surface } = await elicitUrl('http://a.example/x', ({ visit: underWay }) =>
       underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
     )
     expect(opened).toEqual([])
@@ -292,7 +298,9 @@ describe('a URL elicitation', () => {
   })
 
   it('has warnings about its URL', async () => {
-    const { surface } = await visit('https://paypal.com@evil.example:8443/', () => ({ action: 'decline' }))
+    const { surface } = await elicitUrl('https://paypal.com@evil.example:8443/', () => ({
+      action: 'decline',
+    }))
     expect(elicitations(surface.asked)[0]?.findings?.map(({ code }) => code)).toEqual([
       'user-information',
       'port',

@@ -6,7 +6,7 @@ import type { BrokeredCall, HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { form, program, seat, storeFile } from './programs.ts'
+import { form, program, seatAnswer, storeFile } from './programs.ts'
 import { asksBack, roundsServer } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
@@ -42,14 +42,14 @@ describe.each(eras)('a question (%s)', (era) => {
       waits: true,
       question: { kind: 'elicitation', params: form(), cause: { server: 's', tool: 'ask', caller: 'cli' } },
     })
-    host.inbox.answer(id, seat('12A'), 'the inbox')
+    host.inbox.answer(id, seatAnswer('12A'), 'the inbox')
     expect(() => host.inbox.answer(id, { action: 'decline' }, 'a late face')).toThrow(
       /already answered by the inbox at \d{4}-/,
     )
-    expect(returned(await call)).toMatchObject({ answer: seat('12A') })
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('12A') })
     expect(host.inbox.list()).toEqual([])
     expect(host.inbox.list({ state: 'all', server: 's' })).toMatchObject([
-      { id, state: 'answered', waits: false, answer: { value: seat('12A'), by: 'the inbox' } },
+      { id, state: 'answered', waits: false, answer: { value: seatAnswer('12A'), by: 'the inbox' } },
     ])
   })
 
@@ -62,10 +62,12 @@ describe.each(eras)('a question (%s)', (era) => {
     expect(await other.say({ id, answer: { action: 'accept', content: { seat: 5 } } })).toContain(
       'does not fit the question',
     )
-    expect(await other.say({ id, answer: seat('12A') })).toBe('answered')
-    expect(returned(await call)).toMatchObject({ answer: seat('12A') })
-    expect(() => host.inbox.answer(id, seat('1B'), 'here')).toThrow('already answered by another program')
-    expect(await other.say({ id, answer: seat('1B') })).toContain('already answered by another program')
+    expect(await other.say({ id, answer: seatAnswer('12A') })).toBe('answered')
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('12A') })
+    expect(() => host.inbox.answer(id, seatAnswer('1B'), 'here')).toThrow(
+      'already answered by another program',
+    )
+    expect(await other.say({ id, answer: seatAnswer('1B') })).toContain('already answered by another program')
     expect(host.events).toContainEqual({
       type: 'question',
       item: expect.objectContaining({ id, state: 'answered' }),
@@ -84,9 +86,9 @@ describe.each(eras)('a question (%s)', (era) => {
     expect(host.inbox.get(id)?.state).toBe('open')
     const second = shelf()
     host.attach(second)()
-    const third = person({ elicitation: () => seat('9C') })
+    const third = person({ elicitation: () => seatAnswer('9C') })
     host.attach(third)
-    expect(returned(await call)).toMatchObject({ answer: seat('9C') })
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('9C') })
     for (const face of [first, second, third]) expect(face.asked.map((asked) => asked.id)).toEqual([id])
   })
 
@@ -104,8 +106,8 @@ describe.each(eras)('a question (%s)', (era) => {
     away()
     await new Promise(setImmediate)
     expect(host.inbox.get(id)?.state).toBe('open')
-    host.inbox.answer(id, seat('2D'), 'the inbox')
-    expect(returned(await call)).toMatchObject({ answer: seat('2D') })
+    host.inbox.answer(id, seatAnswer('2D'), 'the inbox')
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('2D') })
   })
 })
 
@@ -149,7 +151,7 @@ describe('a question whose call ended', () => {
     stop.abort()
     expect((await call).error?.code).toBe('CANCELLED')
     await until(() => host.inbox.get(id)?.state === 'withdrawn', 'withdrawn')
-    expect(() => host.inbox.answer(id, seat('1A'), 'x')).toThrow(
+    expect(() => host.inbox.answer(id, seatAnswer('1A'), 'x')).toThrow(
       /is withdrawn: the answer is no longer wanted/,
     )
   })
@@ -188,7 +190,7 @@ describe('the store of questions', () => {
   it('detects killed programs, and which are still running', async () => {
     const store = storeFile()
     const servers = JSON.stringify({ s: session().config })
-    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
+    const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
     await other.say({ tool: 's__ask', args: { params: form() } })
     const host = hostOf({ store })
     const id = await oneOpen(host)
@@ -207,10 +209,10 @@ describe('the store of questions', () => {
     // Both have seen the question open before either of them writes.
     const [one, other] = [openStore(store), openStore(store)]
     expect([one.inbox.get(id)?.state, other.inbox.get(id)?.state]).toEqual(['open', 'open'])
-    expect(one.inbox.answer(id, { value: seat('1A'), by: 'one' })).toBe(true)
-    expect(other.inbox.answer(id, { value: seat('2B'), by: 'other' })).toBe(false)
+    expect(one.inbox.answer(id, { value: seatAnswer('1A'), by: 'one' })).toBe(true)
+    expect(other.inbox.answer(id, { value: seatAnswer('2B'), by: 'other' })).toBe(false)
     expect(other.inbox.withdraw(id, 'too late')).toBe(false)
-    expect(returned(await call)).toMatchObject({ answer: seat('1A') })
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('1A') })
     for (const opened of [one, other]) opened.close()
   })
 
@@ -218,7 +220,7 @@ describe('the store of questions', () => {
     const store = storeFile()
     const host = await hostIn('stateless', { surface: shelf(), store })
     const call = ask(host)
-    host.inbox.answer(await oneOpen(host), seat('1A'), 'x')
+    host.inbox.answer(await oneOpen(host), seatAnswer('1A'), 'x')
     await call
     for (const more of ['', '-wal', '-shm', '.running']) {
       const { mode } = statSync(`${store}${more}`)

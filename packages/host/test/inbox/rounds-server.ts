@@ -68,9 +68,9 @@ export async function roundsServer(script: Script, says: Says = {}): Promise<Rou
       const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
       const given = answer(method, params)
       if (given === undefined) return
-      const told = 'code' in given ? { error: given } : { result: given }
+      const outcome = 'code' in given ? { error: given } : { result: given }
       response.writeHead('code' in given ? 400 : 200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...told }))
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -12,7 +12,7 @@ const rules = [{ id: 'all', verdict: 'allow' as const }]
 const cli = { caller: 'cli' } as const
 const params = { message: 'Which seat?', requestedSchema: schema }
 
-interface Far {
+interface TestServer {
   readonly config: ServerConfig
   /** Takes the server away. */
   end(): Promise<void>
@@ -23,7 +23,7 @@ async function kill(host: Watched): Promise<void> {
   process.kill(Number(JSON.parse(textOf(await host.call('s__pid', {}, cli)))), 'SIGKILL')
 }
 
-async function overHttp(options: Partial<ServeHttpOptions> = {}): Promise<Far> {
+async function overHttp(options: Partial<ServeHttpOptions> = {}): Promise<TestServer> {
   const listener = await serveHttp(askingServer(), { keys: ['k'.repeat(32)], ...options }).listen()
   onTestFinished(() => listener.close())
   const { pathname } = new URL(listener.url)
@@ -35,13 +35,13 @@ const own: ServerConfig = {
   command: process.execPath,
   args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
 }
-const onStdio = (era: 'modern' | 'legacy') => async (): Promise<Far> => ({
+const onStdio = (era: 'modern' | 'legacy') => async (): Promise<TestServer> => ({
   config: { ...own, era },
   end: async () => {},
 })
 
 /** Every way a host reaches servers, in both eras. The first never takes a question back by itself. */
-const ways: Record<string, () => Promise<Far>> = {
+const ways: Record<string, () => Promise<TestServer>> = {
   'stdio, session, of a server that takes nothing back': async () => ({
     config: session().config,
     end: async () => {},
@@ -49,12 +49,12 @@ const ways: Record<string, () => Promise<Far>> = {
   'stdio, session': onStdio('legacy'),
   'stdio, stateless': onStdio('modern'),
   'HTTP, session': async () => {
-    const far = await overHttp()
-    return { ...far, config: { ...far.config, era: 'legacy' } }
+    const server = await overHttp()
+    return { ...server, config: { ...server.config, era: 'legacy' } }
   },
   'HTTP, stateless': async () => {
-    const far = await overHttp()
-    return { ...far, config: { ...far.config, era: 'modern' } }
+    const server = await overHttp()
+    return { ...server, config: { ...server.config, era: 'modern' } }
   },
   'HTTP+SSE': () => overHttp({ sse: '/sse' }),
 }

@@ -365,7 +365,7 @@ it('a secret is in no output of the host', async () => {
     secrets,
     store,
     rules,
-    connect: { onMessage: (...heard) => wire.push(heard) },
+    connect: { onMessage: (...message) => wire.push(message) },
   })
   const called = await host.call('s__leak', { typed: canary }, cli)
   expect(textOf(called)).toMatch(/^\[mine\] \S*\[mine\]$/)

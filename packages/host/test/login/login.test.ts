@@ -416,7 +416,7 @@ describe('tokens', () => {
       data: { challenge: expect.stringContaining('no [accessToken]') },
     })
     expect(tokens.at(-1)).toMatch(/^access-\d+-secret$/)
-    const told = JSON.stringify([call, host.events, host.activity(), [...host.connections]])
+    const recorded = JSON.stringify([call, host.events, host.activity(), [...host.connections]])
     await host.close()
     const bytes = ['', '-wal'].map((end) => {
       try {
@@ -425,6 +425,6 @@ describe('tokens', () => {
         return ''
       }
     })
-    for (const text of [told, ...bytes]) expect(text).not.toMatch(/(access|refresh)-\d+-secret/)
+    for (const text of [recorded, ...bytes]) expect(text).not.toMatch(/(access|refresh)-\d+-secret/)
   })
 })

@@ -241,14 +241,14 @@ describe('an image and audio sent by the user', () => {
     ['OpenAI', gpt, openai.response([openai.text('ok')]), false],
     ['Google', gemini, google.answer([{ text: 'ok' }]), true],
     ['a compatible server', local, chat.completion({ content: 'ok' }), true],
-  ] as const)('reach %s, or a note names what was left out', async (_, model, answer, hears) => {
+  ] as const)('reach %s, or a note names what was left out', async (_, model, answer, acceptsAudio) => {
     await using server = await provider(answer)
     await model(server).generate(request({ messages: said }))
     expect(server.received).toHaveLength(1)
     const sent = JSON.stringify(server.received[0]?.body)
     expect(sent).toContain(png)
-    expect(sent.includes(wav)).toBe(hears)
-    if (!hears)
+    expect(sent.includes(wav)).toBe(acceptsAudio)
+    if (!acceptsAudio)
       expect(sent).toContain('audio of 40 kB (audio/wav) was left out: this model does not accept audio')
     expectNoBytesAsText(server.received[0]?.body)
   })

@@ -185,11 +185,11 @@ describe("the model's version of a result", () => {
   it('over a real connection may be larger than four million bytes', async () => {
     const server = await eraHttp('2025-11-25')
     const whole = 'y'.repeat(5_000_000)
-    server.before = (heard, response) => {
-      if (heard.method !== 'tools/call') return false
+    server.intercept = (message, response) => {
+      if (message.method !== 'tools/call') return false
       const result = { content: [{ type: 'text', text: whole }] }
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
       return true
     }
     const host = await started({
@@ -216,11 +216,11 @@ describe('a stored result and forks of its conversation', () => {
   it('is readable by every fork, and by no other conversation', async () => {
     const server = await eraHttp('2025-11-25')
     const whole = `${'y'.repeat(50_000)} the end`
-    server.before = (heard, response) => {
-      if (heard.method !== 'tools/call') return false
+    server.intercept = (message, response) => {
+      if (message.method !== 'tools/call') return false
       const result = { content: [{ type: 'text', text: whole }] }
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
       return true
     }
     const host = await started({
@@ -246,8 +246,8 @@ describe('a stored result and forks of its conversation', () => {
     const later = scriptedModel(uses('', ['s__hello']), says('ok'))
     const grown = createConversation({ host, model: later, resume: forkOfFork })
     await grown.say('Call it again')
-    const told = JSON.stringify(later.requests[1]?.messages.at(-1)).replaceAll('\\"', '"')
-    const own = idIn([{ type: 'text', text: told }])
+    const lastMessage = JSON.stringify(later.requests[1]?.messages.at(-1)).replaceAll('\\"', '"')
+    const own = idIn([{ type: 'text', text: lastMessage }])
     expect(host.results.read(own, {}, { conversation: forkOfFork }).total).toBe(whole.length)
     expect(() => host.results.read(own, {}, { conversation: trunk.id })).toThrow('There is no result')
   })
@@ -298,16 +298,16 @@ describe('a path', () => {
   it('finds every value of any document', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const visit = (at: unknown, pointer: string, path: string): void => {
+        const walk = (at: unknown, pointer: string, path: string): void => {
           expect(valuesAt(value, pointer)).toEqual([at])
           expect(valuesAt(value, path === '' ? '.' : path)).toEqual([at])
           if (typeof at !== 'object' || at === null) return
           for (const [key, member] of Object.entries(at)) {
             const step = Array.isArray(at) ? `[${key}]` : `[${JSON.stringify(key)}]`
-            visit(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, `${path}${step}`)
+            walk(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, `${path}${step}`)
           }
         }
-        visit(value, '', '')
+        walk(value, '', '')
       }),
     )
   })

@@ -25,11 +25,11 @@ export const request: CreateMessageParams = {
 
 /** A host with the fixture of one era as `s`, whose tools may be called. */
 export async function hostIn(era: Era, options: Partial<HostOptions>): Promise<Watched> {
-  return (await worldIn(era, options)).host
+  return (await hostAndServer(era, options)).host
 }
 
 /** The same, with the stateless server to look at. */
-export async function worldIn(
+export async function hostAndServer(
   era: Era,
   options: Partial<HostOptions>,
 ): Promise<{ host: Watched; server: StatelessServer | undefined }> {

@@ -104,7 +104,7 @@ async function oneOpen(host: Watched): Promise<string> {
 }
 
 /** All that a face can have of a host. */
-async function told(host: Watched): Promise<string> {
+async function everythingShown(host: Watched): Promise<string> {
   const { trace, trust } = host
   return JSON.stringify([
     host.events,
@@ -142,7 +142,7 @@ describe('a secret', () => {
     await host.read('s', resource?.resource.uri ?? '')
     const read = one.server.calls.filter((call) => 'uri' in call)
     expect(read).toMatchObject([{ uri: `shop://orders?key=${canary.header}` }])
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
     await host.close()
     expect(leaksIn(one.state)).toEqual([])
 
@@ -178,7 +178,7 @@ describe('a secret', () => {
       expect(whole).not.toBe('')
       expect(secretsIn(whole)).toEqual([])
     }
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 
   it('typed into a form reaches the server only', async () => {
@@ -192,7 +192,7 @@ describe('a secret', () => {
     const call = await host.call('s__book', {}, cli)
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
     expect(secretsIn(textOf(call))).toEqual([])
-    const whole = await told(host)
+    const whole = await everythingShown(host)
     expect(secretsIn(whole)).toEqual([])
     expect(/pin\\*"?:\s*4711/.exec(whole)?.[0]).toBeUndefined()
     expect(host.inbox.list({ state: 'answered' })[0]?.answer?.value).toMatchObject({
@@ -213,7 +213,7 @@ describe('a secret', () => {
     expect(await other.say({ id, answer: filled })).toBe('answered')
     await call
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
     expect(leaksIn(one.state)).toEqual([])
     for (const { name } of filesIn(one.state).filter(({ name }) => /activity\.db(?:-\w+)?$/.test(name)))
       expect(statSync(name).mode & 0o077).toBe(0)
@@ -248,7 +248,7 @@ describe('a secret', () => {
     expect(secretsIn(JSON.stringify(done))).toEqual([])
     expect(one.server.calls[1]).toMatchObject({ arguments: args, requestState: `state ${canary.header}` })
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
-    expect(secretsIn(await told(second))).toEqual([])
+    expect(secretsIn(await everythingShown(second))).toEqual([])
     await second.close()
     expect(leaksIn(one.state)).toEqual([])
   })
@@ -274,11 +274,11 @@ describe('a secret', () => {
   })
 
   it('typed for a call that could not be resumed yet is asked for again by the resuming program', async () => {
-    const seat = {
+    const seatQuestion = {
       message: 'Which seat?',
-      requestedSchema: { type: 'object' as const, properties: { seat: { type: 'string' as const } } },
+      requestedSchema: { type: 'object' as const, properties: { seatQuestion: { type: 'string' as const } } },
     }
-    const asks = asksBack({ a: question, b: { method: 'elicitation/create', params: seat } })
+    const asks = asksBack({ a: question, b: { method: 'elicitation/create', params: seatQuestion } })
     const one = await house(({ inputResponses }, nth) => (nth === 1 ? asks : text(inputResponses)))
     const first = await one.host()
     const call = first.call('s__book', {}, cli)
@@ -293,12 +293,15 @@ describe('a secret', () => {
     expect(leaksIn(one.state)).toEqual([])
 
     const third = await one.host()
-    third.inbox.answer(b, { action: 'accept', content: { seat: '1A' } }, 'me')
+    third.inbox.answer(b, { action: 'accept', content: { seatQuestion: '1A' } }, 'me')
     const again = await oneOpen(third)
     expect(again).not.toBe(a)
     third.inbox.answer(again, filled, 'me')
     await third.inbox.resumed(b)
-    expect(one.server.calls[1]?.inputResponses).toMatchObject({ a: filled, b: { content: { seat: '1A' } } })
+    expect(one.server.calls[1]?.inputResponses).toMatchObject({
+      a: filled,
+      b: { content: { seatQuestion: '1A' } },
+    })
     expect(leaksIn(one.state)).toEqual([])
   })
 
@@ -324,7 +327,7 @@ describe('a secret', () => {
     expect(secretsIn(JSON.stringify(face.asked))).toEqual([])
     expect(face.asked[0]).toMatchObject({ arguments: { key: '[X-Api-Key]' } })
     expect(one.server.calls).toMatchObject([{ arguments: { key: canary.header, more: true } }])
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 
   it('does not reach a model through any text, result or question of a server', async () => {
@@ -337,8 +340,8 @@ describe('a secret', () => {
       id: 'm',
       isLanguageModel: true,
       async generate(request) {
-        const { signal: _signal, ...told } = request
-        requests.push(structuredClone(told))
+        const { signal: _signal, ...data } = request
+        requests.push(structuredClone(data))
         const content =
           requests.length === 1
             ? { type: 'tool_use' as const, id: '1', name: 's__book', input: {} }
@@ -383,6 +386,6 @@ describe('a secret', () => {
       : []
     expect(lines.filter((line) => line.includes(script)).length).toBeGreaterThan(0)
     expect(lines.filter((line) => line.includes(canary.env))).toEqual([])
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 })

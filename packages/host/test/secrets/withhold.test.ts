@@ -110,13 +110,13 @@ describe('an error', () => {
   const shown = (error: unknown): string => inspect(redactedError(error, redactor()), { depth: 20 })
 
   it('has no secret in any printed part, its causes included', () => {
-    const far = new Error(`far ${bare}`)
+    const cause = new Error(`far ${bare}`)
     for (const error of [
       new Error(`with ${bare}`),
-      new Error('plain', { cause: far }),
+      new Error('plain', { cause: cause }),
       new Error('plain', { cause: { token: bare } }),
       new McpError('HTTP', `with ${bare}`, {
-        cause: new Error('near', { cause: far }),
+        cause: new Error('near', { cause: cause }),
         details: { told: bare },
       }),
       new RpcError(-32603, 'plain', { told: [bare] }),

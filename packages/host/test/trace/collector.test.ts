@@ -56,10 +56,10 @@ describe(`an OpenTelemetry Collector${found ? '' : ` [left out: it ${without}]`}
     const { resourceSpans } = JSON.parse(body)
     const ids: string[] = resourceSpans[0].scopeSpans[0].spans.map(({ spanId }: { spanId: string }) => spanId)
     expect(ids.length).toBeGreaterThan(10)
-    const heard = (): string[] =>
+    const exported = (): string[] =>
       [...said().matchAll(/^ {4}ID +: ([0-9a-f]{16})$/gm)].map(([, id = '']) => id)
-    await until(() => heard().length >= ids.length, 'all spans are written down')
-    expect(heard().sort()).toEqual([...ids].sort())
+    await until(() => exported().length >= ids.length, 'all spans are written down')
+    expect(exported().sort()).toEqual([...ids].sort())
     expect(said()).toContain('gen_ai.tool.name: Str(fail)')
   })
 })

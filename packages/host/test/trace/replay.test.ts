@@ -175,7 +175,7 @@ test('playback ignores lines that are no messages', async () => {
 test('notifications carry the ids of the current requests', async () => {
   const subscription = 'io.modelcontextprotocol/subscriptionId'
   const progress = { method: 'notifications/progress', params: { progressToken: 3, progress: 1 } }
-  const told = {
+  const notification = {
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: {}, _meta: { [subscription]: 2 } },
   }
@@ -186,7 +186,7 @@ test('notifications carry the ids of the current requests', async () => {
       before: [{ message: progress }],
       answer: { result: { content: [] } },
     },
-    { method: 'subscriptions/listen', params: { notifications: {} }, before: [{ message: told }] },
+    { method: 'subscriptions/listen', params: { notifications: {} }, before: [{ message: notification }] },
   ]
   const [input, output] = [new PassThrough(), new PassThrough()]
   const done = playBack({ revision: '2026-07-28', exchanges }, { input, output })
@@ -205,7 +205,7 @@ test('notifications carry the ids of the current requests', async () => {
     { jsonrpc: '2.0', ...progress, params: { progressToken: 'mine', progress: 1 } },
     { jsonrpc: '2.0', id: 41, result: { content: [] } },
     { jsonrpc: '2.0', id: 42, result: { content: [] } },
-    { jsonrpc: '2.0', ...told, params: { notifications: {}, _meta: { [subscription]: 43 } } },
+    { jsonrpc: '2.0', ...notification, params: { notifications: {}, _meta: { [subscription]: 43 } } },
   ])
 })
 

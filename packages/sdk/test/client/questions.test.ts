@@ -138,15 +138,15 @@ describe('an elicitation', () => {
   it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])('may not open %s', async (url) => {
     if (!URL.canParse(url)) faultyPeer('a URL that is none')
     const options = { onElicit: accept(), elicitation: { url: true } }
-    const visit = { mode: 'url', message: 'Go', url, elicitationId: '1' }
-    const answer = await put('elicitation/create', visit, options)
+    const urlRequest = { mode: 'url', message: 'Go', url, elicitationId: '1' }
+    const answer = await put('elicitation/create', urlRequest, options)
     expect(answer.error?.code).toBe(-32602)
   })
 
   it('by URL is answered without content; forms are rejected if only URLs were declared', async () => {
     const options = { onElicit: accept({ a: 'b' }), elicitation: { url: true } }
-    const visit = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }
-    expect((await put('elicitation/create', visit, options)).result).toEqual({ action: 'accept' })
+    const urlRequest = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }
+    expect((await put('elicitation/create', urlRequest, options)).result).toEqual({ action: 'accept' })
     expect((await put('elicitation/create', form({}), options)).error?.code).toBe(-32602)
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { begun, failure, type Message, result, scripted, sse, tick, until } from './support/http.ts'
 
-const visit = (elicitationId: string): object => ({
+const urlElicitation = (elicitationId: string): object => ({
   mode: 'url',
   message: 'Sign in',
   url: 'https://example.com/',
@@ -19,7 +19,7 @@ const finished = (elicitationId: unknown): object => ({
 async function meet(options: ConnectOptions = {}) {
   const received: string[] = []
   const answers: Message[] = []
-  let tell = (_message: object): void => {}
+  let notify = (_message: object): void => {}
   const server = await scripted((one) => {
     const { message } = one
     if (message.method === undefined && message.id !== undefined) {
@@ -28,13 +28,13 @@ async function meet(options: ConnectOptions = {}) {
     } else if (begun(one, 's')) return
     else if (one.method === 'GET') {
       const send = sse(one.res)
-      tell = (data) => send({ data })
+      notify = (data) => send({ data })
       send({})
     } else if (message.method === 'ping') result(one, {})
     else if (message.params.name === 'refused') {
-      failure(one, -32042, 'Visit first', 200, { elicitations: [visit('e1'), visit('e2')] })
+      failure(one, -32042, 'Visit first', 200, { elicitations: [urlElicitation('e1'), urlElicitation('e2')] })
     } else {
-      const params = visit(message.params.name)
+      const params = urlElicitation(message.params.name)
       sse(one.res)({ data: { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params } })
     }
   })
@@ -45,7 +45,7 @@ async function meet(options: ConnectOptions = {}) {
     ...options,
   })
   onTestFinished(() => client.close())
-  return { client, received, answers, tell: (message: object) => tell(message) }
+  return { client, received, answers, tell: (message: object) => notify(message) }
 }
 
 describe('the completion of a URL elicitation', () => {
@@ -68,7 +68,7 @@ describe('the completion of a URL elicitation', () => {
     const { client, received, tell } = await meet()
     await expect(client.call('refused')).rejects.toMatchObject({
       code: -32042,
-      data: { elicitations: [visit('e1'), visit('e2')] },
+      data: { elicitations: [urlElicitation('e1'), urlElicitation('e2')] },
     })
     for (const id of ['e2', 'e1', 'e3', 'e2']) tell(finished(id))
     await until(() => received.length === 2)

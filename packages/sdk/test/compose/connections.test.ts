@@ -162,14 +162,14 @@ describe('a server with sessions', () => {
   it('notifies only the session of a completed URL elicitation', async () => {
     const { through } = await watched({ revisions: [legacy] })
     const done: string[] = []
-    const visitor = async (name: string) =>
+    const clientOf = async (name: string) =>
       client(through, {
         revisions: [legacy],
         elicitation: { url: true },
         onElicit: () => ({ action: 'accept' }),
         onElicitationComplete: (id) => done.push(`${name} ${id}`),
       })
-    const [ada, bob] = [await visitor('ada'), await visitor('bob')]
+    const [ada, bob] = [await clientOf('ada'), await clientOf('bob')]
     await ada.call('visit')
     await ada.call('visited')
     await until(() => done.length > 0)

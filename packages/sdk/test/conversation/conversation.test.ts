@@ -54,15 +54,15 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
   })
 
   it('have one response for each request, by its id, with a result or an error', () => {
-    for (const [asker, answerer] of [
+    for (const [requester, answerer] of [
       ['client', 'server'],
       ['server', 'client'],
     ] as const) {
-      const asked = requests(said, asker).map(({ message }) => message['id'])
+      const asked = requests(said, requester).map(({ message }) => message['id'])
       const answered = answers(said, answerer).map(({ message }) => message['id'])
       expect(new Set(answered).size).toBe(answered.length)
       expect(answered.filter((id) => !asked.includes(id))).toEqual([])
-      const unanswered = requests(said, asker).filter(({ message }) => !answered.includes(message['id']))
+      const unanswered = requests(said, requester).filter(({ message }) => !answered.includes(message['id']))
       // Only what was cancelled has no answer.
       for (const { message } of unanswered) {
         expect(['tools/call', 'subscriptions/listen']).toContain(message['method'])

@@ -149,8 +149,8 @@ async function converse({ transport, revision }: Setting): Promise<Said[]> {
     if (!isObject(copy)) throw new Error('a message must be an object')
     const { id, method } = copy
     if (typeof method === 'string') asked.set(`${by} ${JSON.stringify(id)}`, method)
-    const asker = by === 'client' ? 'server' : 'client'
-    const answers = method === undefined ? asked.get(`${asker} ${JSON.stringify(id)}`) : undefined
+    const requester = by === 'client' ? 'server' : 'client'
+    const answers = method === undefined ? asked.get(`${requester} ${JSON.stringify(id)}`) : undefined
     said.push({ by, message: copy, answers })
   }
   const server = everything()

@@ -34,9 +34,9 @@ export async function sayEverything(
     await givenUp(client)
     await client.ping()
     if (version < '2026-07-28') {
-      const isTold = (all: readonly Said[]): boolean =>
+      const isNotified = (all: readonly Said[]): boolean =>
         notices(all, 'server', 'notifications/tools/list_changed').length > 0
-      await said.until(isTold)
+      await said.until(isNotified)
     }
     return [...said]
   } finally {

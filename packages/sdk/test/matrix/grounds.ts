@@ -73,7 +73,7 @@ export class SharedGround implements Ground {
     const { target, close } = await this.#transport.play(partOf(this.version, script, received))
     onTestFinished(close)
     return {
-      heard: received,
+      received: received,
       warnings,
       said,
       connect: async (options = {}) => {

@@ -31,7 +31,7 @@ export interface Played {
   connect(options?: ConnectOptions): Promise<Client>
   readonly said: Transcript
   /** Every JSON value that reached the server, as it came. */
-  readonly heard: readonly unknown[]
+  readonly received: readonly unknown[]
   readonly warnings: readonly string[]
 }
 

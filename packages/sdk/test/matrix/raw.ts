@@ -42,7 +42,7 @@ export function everyCapability(version: ProtocolVersion): JsonObject {
 /** A client that is written out message by message. */
 export class Raw {
   /** All received messages, in order. */
-  readonly heard: Received[] = []
+  readonly received: Received[] = []
   /** What `initialize` was answered with. */
   greeting: JsonObject = {}
   readonly #version: ProtocolVersion
@@ -60,7 +60,7 @@ export class Raw {
 
   /** Discards the messages received so far. */
   forget(): void {
-    this.heard.length = 0
+    this.received.length = 0
   }
 
   get stateless(): boolean {
@@ -92,12 +92,12 @@ export class Raw {
   async answer(id: RequestId, since = 0): Promise<JsonObject> {
     const isIt = ({ message }: Received): boolean => !('method' in message) && message['id'] === id
     await this.until((received) => received.slice(since).some(isIt))
-    return this.heard.slice(since).find(isIt)?.message ?? {}
+    return this.received.slice(since).find(isIt)?.message ?? {}
   }
 
   /** The response to one request. */
   async send(method: string, params: JsonObject = {}, how: RawRequest = {}): Promise<JsonObject> {
-    const since = this.heard.length
+    const since = this.received.length
     return this.answer(await this.begin(method, params, how), since)
   }
 
@@ -114,7 +114,7 @@ export class Raw {
   }
 
   /** Sends a notice. */
-  async tell(method: string, params: JsonObject = {}): Promise<void> {
+  async notify(method: string, params: JsonObject = {}): Promise<void> {
     const meta = this.meta()
     await this.post({ method, params: Object.keys(meta).length === 0 ? params : { ...params, _meta: meta } })
   }
@@ -135,7 +135,7 @@ export class Raw {
   /** Says that the answer to a request is no longer wanted, as the transport has it. */
   async cancel(requestId: RequestId, reason = 'No longer wanted'): Promise<void> {
     if (this.stateless && this.#line?.hangUp !== undefined) this.#line.hangUp(requestId)
-    else await this.tell('notifications/cancelled', { requestId, reason })
+    else await this.notify('notifications/cancelled', { requestId, reason })
   }
 
   /** Asks for what every server answers at once: when it is answered, all that was sent before has been taken. */
@@ -147,7 +147,7 @@ export class Raw {
   until(so: (received: readonly Received[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
-        if (!so(this.heard)) return
+        if (!so(this.received)) return
         this.#waiting.delete(look)
         resolve()
       }
@@ -158,14 +158,14 @@ export class Raw {
 
   /** The received notifications of a method. */
   notices(method: string): JsonObject[] {
-    return this.heard.flatMap(({ message }) =>
+    return this.received.flatMap(({ message }) =>
       message['method'] === method && !('id' in message) ? [message] : [],
     )
   }
 
   /** The requests that the server sent. */
   get asked(): JsonObject[] {
-    return this.heard.flatMap(({ message }) => ('method' in message && 'id' in message ? [message] : []))
+    return this.received.flatMap(({ message }) => ('method' in message && 'id' in message ? [message] : []))
   }
 
   /** Has the server end the connection, where it can end one alone; false where it cannot. */
@@ -192,7 +192,7 @@ export class Raw {
   #take(value: unknown, cause: RequestId | undefined): void {
     for (const message of Array.isArray(value) ? value : [value]) {
       if (!isObject(message)) throw new TypeError('The server said something that is no message')
-      this.heard.push({ message, cause })
+      this.received.push({ message, cause })
       const answer = 'method' in message && 'id' in message ? this.#onRequest?.(message) : undefined
       if (answer !== undefined) this.post({ id: message['id'], ...answer })
     }

@@ -67,6 +67,9 @@ export function revisionsOf(method: keyof typeof methods): Pick<Rule, 'since' | 
 }
 
 /** Whether a rule applies to a revision. */
-export function stands({ since, until }: Pick<Rule, 'since' | 'until'>, version: ProtocolVersion): boolean {
+export function appliesTo(
+  { since, until }: Pick<Rule, 'since' | 'until'>,
+  version: ProtocolVersion,
+): boolean {
   return (since === undefined || version >= since) && (until === undefined || version <= until)
 }

@@ -4,7 +4,7 @@ import type { Transport } from '../transports/everywhere.ts'
 import { type Kind, kinds } from '../transports/kinds.ts'
 import { features } from './features.ts'
 import { SharedGround } from './grounds.ts'
-import { stands } from './rule.ts'
+import { appliesTo } from './rule.ts'
 import { rules } from './rules.ts'
 
 const full = process.env['JACKFIELD_MATRIX'] === 'full'
@@ -64,7 +64,7 @@ export function tryRules(transport: Transport): void {
     const ground = new SharedGround(transport, version)
     afterAll(() => ground.close())
     const tried = rules.filter((rule, at) => {
-      const revisions = transport.revisions.filter((one) => stands(rule, one))
+      const revisions = transport.revisions.filter((one) => appliesTo(rule, one))
       return triedAt(transport, at, revisions).includes(version)
     })
     it.each(tried)('$title', ({ holds }) => holds(ground))

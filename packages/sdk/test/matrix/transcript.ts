@@ -21,9 +21,9 @@ export class Transcript implements Iterable<Said> {
     if (!isObject(message)) throw new TypeError('A message is an object')
     // A client that tries another transport begins another conversation.
     if (message['method'] === 'initialize') this.forget()
-    const asker = by === 'client' ? 'server' : 'client'
+    const requester = by === 'client' ? 'server' : 'client'
     if ('method' in message) this.#asked.set(keyOf(by, message), message)
-    const answers = 'method' in message ? undefined : this.#asked.get(keyOf(asker, message))
+    const answers = 'method' in message ? undefined : this.#asked.get(keyOf(requester, message))
     this.#said.push({ by, message, answers })
     for (const look of this.#waiting) look()
   }

@@ -140,7 +140,7 @@ const everything: ClientCapabilities = {
   sampling: { tools: {} },
   roots: {},
 }
-const withVisits: ProtocolVersion[] = ['2025-11-25', '2026-07-28']
+const withUrlElicitations: ProtocolVersion[] = ['2025-11-25', '2026-07-28']
 
 describe.each(protocolVersions)('an input request of %s', (version) => {
   const elicits = version >= '2025-06-18'
@@ -185,7 +185,7 @@ describe.each(protocolVersions)('an input request of %s', (version) => {
   )
 })
 
-describe.each(withVisits)('a URL elicitation, on %s', (version) => {
+describe.each(withUrlElicitations)('a URL elicitation, on %s', (version) => {
   it('has its mode, message and URL', async () => {
     const { questions, faults } = await put(version, 'visit0', everything)
     const { params } = questions[0] ?? {}
@@ -199,7 +199,7 @@ describe.each(withVisits)('a URL elicitation, on %s', (version) => {
   })
 })
 
-describe.each(withVisits)('tools in sampling, on %s', (version) => {
+describe.each(withUrlElicitations)('tools in sampling, on %s', (version) => {
   it('have uses and results in order', async () => {
     for (const name of ['tools', 'choice', 'answered']) {
       const { questions, faults } = await put(version, name, everything)
@@ -217,8 +217,8 @@ describe('the error that requires URL elicitations first', () => {
     })
     expect(faults).toEqual([])
     for (const capabilities of [everything, {}]) {
-      const visit = await put('2025-11-25', 'visit0', capabilities)
-      expect(visit.answer).not.toMatchObject({ error: { code: -32042 } })
+      const refused = await put('2025-11-25', 'visit0', capabilities)
+      expect(refused.answer).not.toMatchObject({ error: { code: -32042 } })
     }
   })
 })

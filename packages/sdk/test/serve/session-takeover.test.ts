@@ -37,14 +37,14 @@ function shop(node: string, ledger: Ledger) {
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const book = async (ctx: Parameters<Parameters<typeof tool>[0]['run']>[1]): Promise<string> => {
     ledger.runs.push(node)
-    const seat = await ctx.step('hold', (key) => {
+    const reservation = await ctx.step('hold', (key) => {
       ledger.keys.push(key)
-      return { seat: `12A from ${node}` }
+      return { reservation: `12A from ${node}` }
     })
     ctx.progress(1)
     const first = await ctx.elicit({ message: 'Book?', schema: yes })
     const second = await ctx.elicit({ message: 'Pay?', schema: yes })
-    return `${seat.seat}: ${first.action}, ${second.action}, on ${node}`
+    return `${reservation.reservation}: ${first.action}, ${second.action}, on ${node}`
   }
   return defineServer({
     name: 'shop',

@@ -59,8 +59,8 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
       onTestFinished(() => {
         server.kill('SIGKILL')
       })
-      const far = new RemoteMessages()
-      return onLines(server.stdout, (text) => server.stdin.write(far.sent(text)), version)
+      const remote = new RemoteMessages()
+      return onLines(server.stdout, (text) => server.stdin.write(remote.sent(text)), version)
     },
   ],
   [

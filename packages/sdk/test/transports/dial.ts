@@ -24,10 +24,10 @@ export interface Dialled {
   close(): Promise<void>
 }
 
-export async function dialMemory(server: Server, hear: Receive): Promise<Dialled> {
+export async function dialMemory(server: Server, receive: Receive): Promise<Dialled> {
   const connection = new DuplexConnection(server, (message) => {
     const text = JSON.stringify(message)
-    queueMicrotask(() => hear(JSON.parse(text), undefined))
+    queueMicrotask(() => receive(JSON.parse(text), undefined))
   })
   return {
     send: async (value) => {
@@ -38,10 +38,10 @@ export async function dialMemory(server: Server, hear: Receive): Promise<Dialled
   }
 }
 
-export async function dialLines(to: NetConnectOpts, hear: Receive): Promise<Dialled> {
+export async function dialLines(to: NetConnectOpts, receive: Receive): Promise<Dialled> {
   const reached = dialSocket(to)
   await once(reached, 'connect')
-  readLines(reached, hear)
+  readLines(reached, receive)
   return {
     send: async (value) => {
       reached.write(`${JSON.stringify(value)}\n`)
@@ -55,17 +55,17 @@ export async function dialLines(to: NetConnectOpts, hear: Receive): Promise<Dial
   }
 }
 
-export async function dialProcess(args: readonly string[], hear: Receive): Promise<Dialled> {
+export async function dialProcess(args: readonly string[], receive: Receive): Promise<Dialled> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
   child.stderr.resume()
-  const far = new RemoteMessages()
+  const remote = new RemoteMessages()
   readLines(child.stdout, (value, ...more) => {
-    far.received(value)
-    hear(value, ...more)
+    remote.received(value)
+    receive(value, ...more)
   })
   return {
     send: async (value) => {
-      child.stdin.write(far.sent(`${JSON.stringify(value)}\n`))
+      child.stdin.write(remote.sent(`${JSON.stringify(value)}\n`))
     },
     async end() {
       child.stdin.end()
@@ -80,10 +80,10 @@ export async function dialProcess(args: readonly string[], hear: Receive): Promi
   }
 }
 
-function readLines(stream: Readable, hear: Receive): void {
+function readLines(stream: Readable, receive: Receive): void {
   const lines = new LineReader({
     maxBytes: 4 * 1024 * 1024,
-    onLine: (text) => hear(JSON.parse(text), undefined),
+    onLine: (text) => receive(JSON.parse(text), undefined),
     onTooLong: () => {},
     onNotUtf8: () => {},
   })
@@ -92,14 +92,14 @@ function readLines(stream: Readable, hear: Receive): void {
 }
 
 /** Streamable HTTP in both eras: what a message's own `_meta` says decides which headers it gets. */
-export function dialHttp(url: URL, hear: Receive): Dialled {
+export function dialHttp(url: URL, receive: Receive): Dialled {
   const all = new AbortController()
   const streams = new Map<RequestId, AbortController>()
   let session: Record<string, string> = {}
   const listen = async (): Promise<void> => {
     const headers = { accept: 'text/event-stream', ...session }
     const response = await fetch(url, { headers, signal: all.signal })
-    if (response.ok) read(response, (event) => receiveEvent(event, hear, undefined))
+    if (response.ok) read(response, (event) => receiveEvent(event, receive, undefined))
   }
   return {
     async send(value) {
@@ -117,12 +117,12 @@ export function dialHttp(url: URL, hear: Receive): Dialled {
         signal: AbortSignal.any([all.signal, stop.signal]),
       })
       if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-        read(response, (event) => receiveEvent(event, hear, id))
+        read(response, (event) => receiveEvent(event, receive, id))
       } else {
         const text = await response.text()
         const answer: unknown = text === '' ? undefined : JSON.parse(text)
         session = sessionIn(response, answer) ?? session
-        if (answer !== undefined) hear(answer, id)
+        if (answer !== undefined) receive(answer, id)
       }
       if (isObject(value) && value['method'] === 'notifications/initialized') await listen()
     },
@@ -138,14 +138,14 @@ export function dialHttp(url: URL, hear: Receive): Dialled {
 }
 
 /** The transport of 2024-11-05: one stream for received messages, and the endpoint it names for sent ones. */
-export async function dialSse(url: URL, hear: Receive): Promise<Dialled> {
+export async function dialSse(url: URL, receive: Receive): Promise<Dialled> {
   const stop = new AbortController()
   const { signal } = stop
   const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal })
   const inbox = await new Promise<URL>((resolve) => {
     read(response, (event) => {
       if (event.event === 'endpoint') resolve(new URL(event.data, url))
-      else receiveEvent(event, hear, undefined)
+      else receiveEvent(event, receive, undefined)
     })
   })
   return {
@@ -153,7 +153,7 @@ export async function dialSse(url: URL, hear: Receive): Promise<Dialled> {
       const headers = { 'content-type': 'application/json' }
       const sent = await fetch(inbox, { method: 'POST', headers, body: JSON.stringify(value), signal })
       const text = await sent.text()
-      if (!sent.ok && text !== '') hear(JSON.parse(text), undefined)
+      if (!sent.ok && text !== '') receive(JSON.parse(text), undefined)
     },
     close: async () => stop.abort(),
   }
@@ -184,10 +184,10 @@ function sessionIn(response: Response, answer: unknown): Record<string, string> 
 
 function receiveEvent(
   { data, event = 'message' }: ServerSentEvent,
-  hear: Receive,
+  receive: Receive,
   cause: RequestId | undefined,
 ): void {
-  if (event === 'message' && data !== '') hear(JSON.parse(data), cause)
+  if (event === 'message' && data !== '') receive(JSON.parse(data), cause)
 }
 
 /** Reads a stream until it ends, breaks off, or is let go. */

@@ -224,9 +224,9 @@ describe('a server process', () => {
       const params = { name: 'noisy', _meta: meta }
       return `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`
     }
-    const far = new RemoteMessages()
+    const remote = new RemoteMessages()
     for (const id of [1, 2, 3]) {
-      server.stdin.write(far.sent(call(id)))
+      server.stdin.write(remote.sent(call(id)))
       await until(() => out.includes(`"id":${id}`))
     }
     server.stdin.end()

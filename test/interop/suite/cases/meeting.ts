@@ -58,11 +58,11 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
           }),
         )
       : []),
-    ...given(offer.echo, ({ tool, args, said }) => [
+    ...given(offer.echo, ({ tool, args, reply }) => [
       does('answers twenty calls in a row', async (bench) => {
         const guest = await bench.able()
         for (let at = 0; at < 20; at++) {
-          expect(textOf(await guest.call(tool, args(`number ${at}`)))).toBe(said(`number ${at}`))
+          expect(textOf(await guest.call(tool, args(`number ${at}`)))).toBe(reply(`number ${at}`))
         }
       }),
     ]),

@@ -10,7 +10,7 @@ export function modelCases(offer: Offer): Case[] {
     ...given(offer.model, ({ call, asks, outcome }) => [
       does('samples with its model, with the content of the server', async (bench) => {
         const asked: ModelQuestion[] = []
-        bench.desk.model = (question) => {
+        bench.answers.model = (question) => {
           asked.push(question)
           return {
             role: 'assistant',
@@ -26,7 +26,7 @@ export function modelCases(offer: Offer): Case[] {
     ...given(offer.modelTools, ({ call, tools, outcome }) => [
       does('samples with its model and tools', async (bench) => {
         const asked: (string[] | undefined)[] = []
-        bench.desk.model = (question) => {
+        bench.answers.model = (question) => {
           asked.push(question.tools?.map(({ name }) => name))
           return {
             role: 'assistant',
@@ -49,7 +49,7 @@ const other = 'file:///tmp/a%20b'
 function folderCases({ call, outcome, follows, existing }: NonNullable<Offer['folders']>): Case[] {
   const [first, second] = existing ?? [home, other]
   const opens = async (bench: Bench, guest: Guest, uris: readonly string[]): Promise<void> => {
-    bench.desk.folders = uris.map((uri, at) => (at === 0 ? { uri, name: 'first' } : { uri }))
+    bench.answers.folders = uris.map((uri, at) => (at === 0 ? { uri, name: 'first' } : { uri }))
     if (follows || bench.revision < '2026-07-28') await guest.rootsChanged()
     await vi.waitFor(async () => expect(await calling(guest, call)).toMatchObject(outcome(uris)), {
       timeout: 5000,

@@ -38,7 +38,7 @@ export function resourceCases(offer: Offer): Case[] {
         const guest = await bench.able()
         const stop = await guest.watch({ uris: [uri] })
         await calling(guest, update)
-        await vi.waitFor(() => expect(guest.heard.changes).toContain(uri), { timeout: 5000 })
+        await vi.waitFor(() => expect(guest.notifications.changes).toContain(uri), { timeout: 5000 })
         await stop()
       }),
       does('gets no notification after it unsubscribed', async (bench) => {
@@ -48,9 +48,9 @@ export function resourceCases(offer: Offer): Case[] {
         const stopOther = await other.watch({ uris: [uri] })
         await calling(other, update)
         if ('command' in bench.place) await calling(guest, update)
-        await vi.waitFor(() => expect(other.heard.changes).toContain(uri), { timeout: 5000 })
+        await vi.waitFor(() => expect(other.notifications.changes).toContain(uri), { timeout: 5000 })
         await guest.tools()
-        expect(guest.heard.changes).toEqual([])
+        expect(guest.notifications.changes).toEqual([])
         await stopOther()
       }),
     ]),

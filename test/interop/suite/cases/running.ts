@@ -62,8 +62,10 @@ function logCases({ call, entries, filters }: NonNullable<Offer['log']>): Case[]
         await guest.logLevel(level)
         await calling(guest, call)
         const wanted = entries.filter((entry) => levels.slice(at).some((name) => name === entry.level))
-        await vi.waitFor(() => expect(guest.heard.logs).toHaveLength(wanted.length), { timeout: 5000 })
-        expect(guest.heard.logs).toMatchObject(wanted)
+        await vi.waitFor(() => expect(guest.notifications.logs).toHaveLength(wanted.length), {
+          timeout: 5000,
+        })
+        expect(guest.notifications.logs).toMatchObject(wanted)
       }),
     ),
     does('gets no log messages of another connection', async (bench) => {
@@ -71,20 +73,20 @@ function logCases({ call, entries, filters }: NonNullable<Offer['log']>): Case[]
       await loud.logLevel('debug')
       await still.logLevel('debug')
       await calling(loud, call)
-      await vi.waitFor(() => expect(loud.heard.logs).toHaveLength(entries.length), { timeout: 5000 })
+      await vi.waitFor(() => expect(loud.notifications.logs).toHaveLength(entries.length), { timeout: 5000 })
       await still.tools()
-      expect(still.heard.logs).toEqual([])
+      expect(still.notifications.logs).toEqual([])
     }),
   ]
 }
 
-function waitCases({ tool, told, stops }: NonNullable<Offer['wait']>): Case[] {
+function waitCases({ tool, stateTool, stops }: NonNullable<Offer['wait']>): Case[] {
   const known = stops ? ['and the tool is stopped'] : []
   const stopping = (how: string, options: () => { end: () => void; with: object }, kind: string): Case =>
     does([how, ...known].join(', '), async (bench) => {
       const guest = await bench.able()
       const key = `key ${keys++}`
-      const state = async (): Promise<string> => textOf(await guest.call(told, { key }))
+      const state = async (): Promise<string> => textOf(await guest.call(stateTool, { key }))
       const { end, with: bounds } = options()
       const failed = failureOf(bench, guest.call(tool, { key }, bounds))
       await vi.waitFor(async () => expect(await state()).not.toBe('unknown'), soon)
@@ -112,11 +114,14 @@ function waitCases({ tool, told, stops }: NonNullable<Offer['wait']>): Case[] {
       const one = failureOf(bench, guest.call(tool, { key: keep }, { signal: kept.signal }))
       const other = failureOf(bench, guest.call(tool, { key: drop }, { signal: dropped.signal }))
       for (const key of [keep, drop]) {
-        await vi.waitFor(async () => expect(textOf(await guest.call(told, { key }))).toBe('started'), soon)
+        await vi.waitFor(
+          async () => expect(textOf(await guest.call(stateTool, { key }))).toBe('started'),
+          soon,
+        )
       }
       dropped.abort()
       expect((await other).kind).toBe('cancelled')
-      expect(textOf(await guest.call(told, { key: keep }))).toBe('started')
+      expect(textOf(await guest.call(stateTool, { key: keep }))).toBe('started')
       kept.abort()
       expect((await one).kind).toBe('cancelled')
     }),

@@ -31,7 +31,7 @@ function renewalCases(offer: Offer, forget: NonNullable<Offer['forgetSessions']>
     ...given(offer.form, ({ call, accept, outcome }) => [
       does('answers input requests in the new session too', async (bench) => {
         const guest = await bench.open()
-        bench.desk.person = () => ({ action: 'accept', content: accept })
+        bench.answers.person = () => ({ action: 'accept', content: accept })
         await calling(guest, forget)
         expect(await calling(guest, call)).toMatchObject(outcome('accept'))
         expect(bench.tapOf(guest).asked.get('initialize')).toBe(2)
@@ -43,9 +43,9 @@ function renewalCases(offer: Offer, forget: NonNullable<Offer['forgetSessions']>
         const stop = await guest.watch({ tools: true })
         await calling(guest, forget)
         await guest.ping()
-        guest.heard.changes.length = 0
+        guest.notifications.changes.length = 0
         await calling(guest, call)
-        await vi.waitFor(() => expect(guest.heard.changes).toContain('tools'), { timeout: 5000 })
+        await vi.waitFor(() => expect(guest.notifications.changes).toContain('tools'), { timeout: 5000 })
         await stop()
       }),
     ]),

@@ -115,7 +115,7 @@ export function toolCases(offer: Offer): Case[] {
         }),
       ]),
     ]),
-    ...given(offer.mirrored, ({ tool, said }) => [
+    ...given(offer.mirrored, ({ tool, reply }) => [
       does('sends arguments in headers too, thirty at once', async (bench) => {
         const guest = await bench.able()
         // Which argument it is, a client knows from the list.
@@ -123,7 +123,7 @@ export function toolCases(offer: Offer): Case[] {
         const plain = Array.from({ length: 25 }, (_, at) => `region-${at}`)
         const regions = [...plain, 'Ærø, Bodø', '北欧', ' padded ', '=?base64?no?=', '']
         const answers = await Promise.all(regions.map((region) => guest.call(tool, { region })))
-        expect(answers.map(textOf)).toEqual(regions.map(said))
+        expect(answers.map(textOf)).toEqual(regions.map(reply))
       }),
     ]),
     ...given(offer.pages, ({ method, refusesBadCursor }) => [
@@ -154,27 +154,27 @@ export function toolCases(offer: Offer): Case[] {
   ]
 }
 
-function echoCases({ tool, args, said, maxChars = 1_000_000 }: NonNullable<Offer['echo']>): Case[] {
+function echoCases({ tool, args, reply, maxChars = 1_000_000 }: NonNullable<Offer['echo']>): Case[] {
   return [
     ...Object.entries(scripts).map(([kind, text]) =>
       does(`sends and gets ${kind} unchanged`, async (bench) => {
-        expect(textOf(await (await bench.able()).call(tool, args(text)))).toBe(said(text))
+        expect(textOf(await (await bench.able()).call(tool, args(text)))).toBe(reply(text))
       }),
     ),
     does('sends and gets an empty text', async (bench) => {
-      expect(textOf(await (await bench.able()).call(tool, args('')))).toBe(said(''))
+      expect(textOf(await (await bench.able()).call(tool, args('')))).toBe(reply(''))
     }),
     does(`sends and gets ${maxChars} characters`, async (bench) => {
       const text = 'Jackfrucht '.repeat(maxChars / 10).slice(0, maxChars)
       const echoed = textOf(await (await bench.able()).call(tool, args(text)))
-      expect(echoed.length).toBe(said(text).length)
-      expect(echoed === said(text)).toBe(true)
+      expect(echoed.length).toBe(reply(text).length)
+      expect(echoed === reply(text)).toBe(true)
     }),
     does('separates thirty concurrent calls', async (bench) => {
       const guest = await bench.able()
       const texts = Array.from({ length: 30 }, (_, at) => `call ${at}`)
       const answers = await Promise.all(texts.map((text) => guest.call(tool, args(text))))
-      expect(answers.map(textOf)).toEqual(texts.map(said))
+      expect(answers.map(textOf)).toEqual(texts.map(reply))
     }),
   ]
 }

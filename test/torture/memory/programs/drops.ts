@@ -3,11 +3,11 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serveSocket } from '@jackfield/sdk/socket'
-import { Lane } from './lane.ts'
+import { HttpConnection } from './http-connection.ts'
+import { keepBusy, openLineSession, openSession, openSseSession } from './http-session.ts'
 import { Line } from './line.ts'
 import { served } from './served.ts'
 import { planIn, soak } from './soak.ts'
-import { enter, enterLine, enterOlder, occupy } from './visits.ts'
 import { wares } from './wares.ts'
 
 // Sessions that are begun, used and dropped in every way there is, and the server that must not keep them.
@@ -86,43 +86,43 @@ class Crowd {
   }
 }
 
-const free = Array.from({ length: lanes }, () => new Lane(port))
+const free = Array.from({ length: lanes }, () => new HttpConnection(port))
 let crowd: Crowd | undefined
 
-type Drop = (lane: Lane) => Promise<void>
+type Drop = (lane: HttpConnection) => Promise<void>
 
 const drops: Readonly<Record<string, Drop>> = {
   DELETE: async (lane) => {
-    const { headers } = await enter(lane)
+    const { headers } = await openSession(lane)
     const { status } = await lane.exchange(`DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`)
     if (status !== 204 && status !== 404) throw new Error(`DELETE was answered with ${status}`)
   },
   FIN: async (lane) => {
-    const drop = await occupy(port, await enter(lane))
+    const drop = await keepBusy(port, await openSession(lane))
     await drop('FIN')
   },
   RST: async (lane) => {
-    const drop = await occupy(port, await enter(lane))
+    const drop = await keepBusy(port, await openSession(lane))
     await drop('RST')
   },
   silence: async (lane) => {
-    await enter(lane)
+    await openSession(lane)
   },
   crash: async () => {
     if (crowd === undefined || crowd.full) crowd = new Crowd()
     await crowd.enter()
   },
   'FIN of HTTP+SSE': async (lane) => {
-    const stream = await enterOlder(port, lane)
+    const stream = await openSseSession(port, lane)
     await stream.end('FIN')
   },
   'RST of HTTP+SSE': async (lane) => {
-    const stream = await enterOlder(port, lane)
+    const stream = await openSseSession(port, lane)
     await stream.end('RST')
   },
   'end of a socket': async () => {
     const line = await Line.to({ path })
-    await enterLine(line)
+    await openLineSession(line)
     await line.end('FIN')
   },
 }

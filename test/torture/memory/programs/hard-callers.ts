@@ -174,14 +174,14 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
     'Mcp-Session-Id': String(begun?.headers['mcp-session-id']),
     'Mcp-Protocol-Version': version,
   }
-  const tell = async (message: Message): Promise<void> => {
+  const notify = async (message: Message): Promise<void> => {
     const got = await http.send('POST', headers, { jsonrpc: '2.0', ...message }).response
     got?.resume()
   }
-  await tell({ method: 'notifications/initialized' })
+  await notify({ method: 'notifications/initialized' })
   const newest: number[] = []
   const take = (requestId: number): Promise<void> =>
-    tell({ method: 'notifications/cancelled', params: { requestId, reason: 'enough' } })
+    notify({ method: 'notifications/cancelled', params: { requestId, reason: 'enough' } })
   return {
     name: 'a session over HTTP',
     call(params, onQuestion) {
@@ -197,7 +197,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
           const newest = await readBody(got, onText, (received) => {
             const { id } = received
             if (isResponse(received)) answered = received
-            else if (id !== undefined) onQuestion?.((given) => tell({ id, ...given }))
+            else if (id !== undefined) onQuestion?.((given) => notify({ id, ...given }))
           })
           last = newest ?? last
           if (last === undefined || answered !== undefined || cancelled) return answered

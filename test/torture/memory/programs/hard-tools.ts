@@ -184,10 +184,10 @@ export function hardWays(gate: () => Promise<void>): Ways {
     })
   })
   add('stops when it is told to, and says something', 'hangs', async (ctx) => {
-    const told = new Promise<boolean>((resolve) => {
+    const stopped = new Promise<boolean>((resolve) => {
       ctx.signal.addEventListener('abort', () => resolve(true))
     })
-    if (await Promise.race([told, gate()])) speak(ctx)
+    if (await Promise.race([stopped, gate()])) speak(ctx)
     return 'stopped'
   })
   add('streams and stops', 'hangs', async (ctx) => {

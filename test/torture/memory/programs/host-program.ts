@@ -57,10 +57,12 @@ function remote(): Promise<{ child: ChildProcess; url: string }> {
   return new Promise((resolve) => child.once('message', (url) => resolve({ child, url: String(url) })))
 }
 
-const far = what === 'connections' ? await remote() : undefined
+const remoteServer = what === 'connections' ? await remote() : undefined
 const servers: HostOptions['servers'] = {
   near: { command: process.execPath, args: ['--no-warnings', program], connectTimeoutMs: 60_000 },
-  ...(far === undefined ? {} : { far: { url: far.url, connectTimeoutMs: 60_000 } }),
+  ...(remoteServer === undefined
+    ? {}
+    : { remoteServer: { url: remoteServer.url, connectTimeoutMs: 60_000 } }),
 }
 const host = createHost({
   servers,
@@ -118,7 +120,7 @@ await collected()
 const atEnd = held()
 // Engines go on compiling for a while, so the first half is less significant.
 const { best, upper } = slopeOf(heaps.slice(samples / 2))
-far?.child.disconnect()
+remoteServer?.child.disconnect()
 rmSync(folder, { recursive: true, force: true })
 const found = {
   made: count,

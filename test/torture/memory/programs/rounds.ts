@@ -1,5 +1,5 @@
 import { defineServer, tool } from '@jackfield/sdk'
-import { Lane } from './lane.ts'
+import { HttpConnection } from './http-connection.ts'
 import { modernHeaders, post, served } from './served.ts'
 import { planIn, soak } from './soak.ts'
 
@@ -37,7 +37,7 @@ const { port, listeners } = await served(server, {
   // All clients here have one address.
   clientAddress: () => undefined,
 })
-const free = Array.from({ length: lanes }, () => new Lane(port))
+const free = Array.from({ length: lanes }, () => new HttpConnection(port))
 
 const _meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',

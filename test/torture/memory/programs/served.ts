@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Server } from '@jackfield/sdk'
 import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
-import { listenersOf } from './lane.ts'
+import { listenersOf } from './http-connection.ts'
 
 /** A server on a port of this process. */
 export interface Served {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
+import { type Answer, HttpConnection } from './http-connection.ts'
 import { cancelledOf, initialize, initialized, messageBytes, messageOf, requestOf } from './kinds.ts'
-import { type Answer, Lane } from './lane.ts'
 import { get, modernHeaders, post, served, sessionHeaders } from './served.ts'
 import { planIn, soak } from './soak.ts'
 import { wares } from './wares.ts'
@@ -15,15 +15,15 @@ const { server, began, stopped } = wares()
 const { port, listeners, connections } = await served(server, { limits: { messageBytes, storedEvents: 50 } })
 
 interface Caller {
-  readonly lane: Lane
+  readonly lane: HttpConnection
   /** Takes requests of the lane back. */
-  readonly aside: Lane
+  readonly aside: HttpConnection
   readonly session: string | undefined
 }
 
 async function enter(): Promise<Caller> {
-  const lane = new Lane(port)
-  const aside = new Lane(port)
+  const lane = new HttpConnection(port)
+  const aside = new HttpConnection(port)
   if (era === 'modern') return { lane, aside, session: undefined }
   const { session } = await lane.exchange(post(initialize, ''))
   await lane.exchange(post(initialized, sessionHeaders(session)))

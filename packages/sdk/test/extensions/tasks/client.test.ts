@@ -254,14 +254,17 @@ describe('a client with tasks, on 2026-07-28', () => {
 
   it('validates a task’s questions like any other', async () => {
     const task = { taskId: 'x', createdAt: '', lastUpdatedAt: '', ttlMs: null, pollIntervalMs: 50 }
-    const visit = { method: 'elicitation/create', params: { mode: 'url', message: 'Go', url: 'https://a.b' } }
+    const urlRequest = {
+      method: 'elicitation/create',
+      params: { mode: 'url', message: 'Go', url: 'https://a.b' },
+    }
     const sly = child(`each((message) => {
       if (message.method === 'server/discover') modern(message)
       if (message.method === 'tools/call')
         send({ id: message.id, result: { resultType: 'task', status: 'working', ...${JSON.stringify(task)} } })
       if (message.method === 'tasks/get')
         send({ id: message.id, result: { resultType: 'complete', status: 'input_required',
-          inputRequests: { visit: ${JSON.stringify(visit)} }, ...${JSON.stringify(task)} } })
+          inputRequests: { visit: ${JSON.stringify(urlRequest)} }, ...${JSON.stringify(task)} } })
     })`)
     const onElicit = vi.fn(() => ({ action: 'accept' as const }))
     const client = await connect(sly, { extensions: [tasksClient()], onElicit })

@@ -18,7 +18,7 @@ export const cancellingRules: readonly Rule[] = [
       const { length: before } = JSON.parse(await raw.call('reasons'))
       expect(before).toBeGreaterThan(0)
       await raw.settle()
-      expect(raw.heard.filter(({ message }) => message['id'] === id)).toEqual([])
+      expect(raw.received.filter(({ message }) => message['id'] === id)).toEqual([])
       expect(raw.notices('notifications/progress')).toHaveLength(1)
     },
   },
@@ -42,13 +42,13 @@ export const cancellingRules: readonly Rule[] = [
       const ended = await raw.begin('tools/call', { name: 'echo', arguments: { text: 'x' } })
       await raw.answer(ended)
       for (const requestId of ['never sent', ended, null, [], undefined]) {
-        await raw.tell(cancelled, { requestId })
+        await raw.notify(cancelled, { requestId })
       }
       await raw.settle()
-      expect(raw.heard.filter(({ message }) => !('method' in message))).toHaveLength(2)
+      expect(raw.received.filter(({ message }) => !('method' in message))).toHaveLength(2)
       expect(await raw.call('echo', { text: 'still here' })).toBe('still here')
 
-      const { client, heard } = await ground.meet({
+      const { client, received } = await ground.meet({
         methods: {
           'tools/call': ({ id, say }) => {
             for (const requestId of ['never sent', 4711, ...(ground.stateless ? [id] : [])]) {
@@ -60,7 +60,7 @@ export const cancellingRules: readonly Rule[] = [
       })
       expect(await client.call('any')).toMatchObject({ content: [{ text: 'all the same' }] })
       await client.ping()
-      expect(heard.filter((one) => !isObject(one) || !('method' in one))).toEqual([])
+      expect(received.filter((one) => !isObject(one) || !('method' in one))).toEqual([])
     },
   },
   {
@@ -76,7 +76,7 @@ export const cancellingRules: readonly Rule[] = [
       })
       await Promise.all(racing)
       await raw.settle()
-      const answers = raw.heard.filter(({ message }) => String(message['id']).startsWith('race'))
+      const answers = raw.received.filter(({ message }) => String(message['id']).startsWith('race'))
       for (const { message } of answers) expect(message).toMatchObject({ result: { content: [{}] } })
       expect(new Set(answers.map(({ message }) => message['id'])).size).toBe(answers.length)
       expect(await raw.call('echo', { text: 'race 0' }, { id: 'race again' })).toBe('race 0')
@@ -116,16 +116,16 @@ export const cancellingRules: readonly Rule[] = [
     title: 'progress extends a timeout, up to a maximum',
     async holds(ground) {
       const { client } = await ground.talk()
-      let heard = 0
+      let received = 0
       // A busy machine may need longer for the first word.
-      for (let maxTotalMs = 60; heard === 0 && maxTotalMs < 10_000; maxTotalMs *= 2) {
-        const call = client.call('tick', {}, { timeoutMs: 10_000, maxTotalMs, onProgress: () => heard++ })
+      for (let maxTotalMs = 60; received === 0 && maxTotalMs < 10_000; maxTotalMs *= 2) {
+        const call = client.call('tick', {}, { timeoutMs: 10_000, maxTotalMs, onProgress: () => received++ })
         await expect(call).rejects.toMatchObject({
           code: 'TIMEOUT',
           message: expect.stringContaining(`${maxTotalMs}`),
         })
       }
-      expect(heard).toBeGreaterThan(0)
+      expect(received).toBeGreaterThan(0)
     },
   },
   {
@@ -168,7 +168,7 @@ export const cancellingRules: readonly Rule[] = [
       const result = { role: 'assistant', model: 'tiny', content: { type: 'text', text: 'Paris' } }
       await raw.post({ id: question['id'], result })
       await raw.settle()
-      expect(raw.heard.filter(({ message }) => message['id'] === id && !('method' in message))).toEqual([])
+      expect(raw.received.filter(({ message }) => message['id'] === id && !('method' in message))).toEqual([])
       expect(raw.notices(cancelled)).toHaveLength(1)
     },
   },
@@ -177,9 +177,9 @@ export const cancellingRules: readonly Rule[] = [
     ...sessions,
     async holds(ground) {
       const { called } = resultsOf(ground.version)
-      let received: unknown
+      let reason: unknown
       let takeBack = (): void => {}
-      const { client, heard } = await ground.meet(
+      const { client, received } = await ground.meet(
         {
           methods: {
             'tools/call': ({ id, say }) => {
@@ -198,7 +198,7 @@ export const cancellingRules: readonly Rule[] = [
             takeBack()
             return new Promise((_, reject) => {
               signal.addEventListener('abort', () => {
-                received = signal.reason
+                reason = signal.reason
                 reject(signal.reason)
               })
             })
@@ -207,8 +207,8 @@ export const cancellingRules: readonly Rule[] = [
       )
       await client.call('any')
       await client.ping()
-      expect(String(received)).toContain('never mind')
-      expect(heard.filter((one) => at(one, 'id') === 'question')).toEqual([])
+      expect(String(reason)).toContain('never mind')
+      expect(received.filter((one) => at(one, 'id') === 'question')).toEqual([])
     },
   },
   {
@@ -220,7 +220,7 @@ export const cancellingRules: readonly Rule[] = [
       const { raw, end } = await ground.alone()
       const notifications = { toolsListChanged: true }
       const id = await raw.begin('subscriptions/listen', { notifications })
-      await raw.until(() => raw.heard.length === 1)
+      await raw.until(() => raw.received.length === 1)
       await end()
       const answer = await raw.answer(id)
       expect(answer).toMatchObject({ result: { resultType: 'complete' } })

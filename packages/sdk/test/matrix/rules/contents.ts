@@ -47,7 +47,7 @@ export const contentRules: readonly Rule[] = [
       ] as const) {
         expect(await raw.send(method, params)).toMatchObject({ error: { code: -32603 } })
       }
-      expect(JSON.stringify(raw.heard)).not.toContain('secret')
+      expect(JSON.stringify(raw.received)).not.toContain('secret')
     },
   },
   {
@@ -207,7 +207,7 @@ export const contentRules: readonly Rule[] = [
     async holds(ground) {
       const raw = await ground.raw()
       const listening = await raw.begin('subscriptions/listen', { notifications: { toolsListChanged: true } })
-      await raw.until(() => raw.heard.length > 0)
+      await raw.until(() => raw.received.length > 0)
       raw.forget()
       const [quiet, loud] = await Promise.all([
         raw.begin('tools/call', { name: 'work' }),
@@ -215,7 +215,7 @@ export const contentRules: readonly Rule[] = [
       ])
       await Promise.all([raw.answer(quiet), raw.answer(loud)])
       await raw.settle()
-      const causes = raw.heard.flatMap(({ message, cause }) => (message['method'] === log ? [cause] : []))
+      const causes = raw.received.flatMap(({ message, cause }) => (message['method'] === log ? [cause] : []))
       expect(causes).toEqual(Array.from({ length: 5 }, () => (ground.streams ? loud : undefined)))
       await raw.cancel(listening)
     },

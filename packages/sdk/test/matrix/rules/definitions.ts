@@ -18,7 +18,7 @@ export const definitionRules: readonly Rule[] = [
       const list = { type: 'array', prefixItems: [{ type: 'string' }] }
       const schema = { type: 'object', properties: { list } }
       const newest = { ...schema, $schema: 'https://json-schema.org/draft/2020-12/schema' }
-      const { client, heard } = await meetTools(ground, {
+      const { client, received } = await meetTools(ground, {
         none: schema,
         newest,
         drafts: { ...schema, $schema: drafts },
@@ -27,7 +27,7 @@ export const definitionRules: readonly Rule[] = [
         code: 'INVALID',
         message: expect.stringMatching(/draft-04.*2020-12/),
       })
-      expect(heard.filter((one) => at(one, 'method') === 'tools/call')).toEqual([])
+      expect(received.filter((one) => at(one, 'method') === 'tools/call')).toEqual([])
       for (const name of ['none', 'newest']) {
         await expect(client.call(name, { list: ['text'] })).resolves.toMatchObject({
           structuredContent: { list: ['text'] },

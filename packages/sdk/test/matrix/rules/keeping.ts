@@ -55,7 +55,7 @@ export const keepingRules: readonly Rule[] = [
         ['a:negative', -5],
         ['a:none', undefined],
       ])
-      const { client, heard } = await ground.meet({
+      const { client, received } = await ground.meet({
         methods: {
           'resources/read': ({ params }) => {
             const uri = String(params['uri'])
@@ -69,7 +69,7 @@ export const keepingRules: readonly Rule[] = [
           },
         },
       })
-      const reads = (uri: string): number => heard.filter((one) => at(one, 'params', 'uri') === uri).length
+      const reads = (uri: string): number => received.filter((one) => at(one, 'params', 'uri') === uri).length
       for (const uri of times.keys()) {
         for (const _ of [1, 2]) expect((await client.read(uri)).contents).toMatchObject([{ text: uri }])
       }
@@ -88,7 +88,7 @@ export const keepingRules: readonly Rule[] = [
     title: 'no client gets cached results of another',
     ...stateless,
     async holds(ground) {
-      const { heard, connect } = await ground.play({
+      const { received, connect } = await ground.play({
         methods: {
           'resources/read': ({ params }) => ({
             resultType: 'complete',
@@ -100,7 +100,7 @@ export const keepingRules: readonly Rule[] = [
       })
       const clients = [await connect(), await connect()]
       for (const client of [...clients, ...clients]) await client.read('a:b')
-      expect(heard.filter((one) => at(one, 'method') === 'resources/read')).toHaveLength(2)
+      expect(received.filter((one) => at(one, 'method') === 'resources/read')).toHaveLength(2)
     },
   },
   {
@@ -171,7 +171,7 @@ export const keepingRules: readonly Rule[] = [
       await raw.until(() => raw.notices('notifications/prompts/list_changed').length > 0)
       await raw.settle()
       const of = (id: unknown): unknown[] =>
-        raw.heard.flatMap(({ message }) =>
+        raw.received.flatMap(({ message }) =>
           at(message, 'params', '_meta', MetaKey.subscriptionId) === id ? [message] : [],
         )
       expect(methods(of(first))).toEqual([acknowledged, 'notifications/tools/list_changed', resourceUpdated])
@@ -179,7 +179,7 @@ export const keepingRules: readonly Rule[] = [
       expect(of(first)[0]).toMatchObject({
         params: { notifications: { toolsListChanged: true, resourceSubscriptions: ['rules://text'] } },
       })
-      const notices = raw.heard.filter(({ message }) => 'method' in message)
+      const notices = raw.received.filter(({ message }) => 'method' in message)
       expect(notices).toHaveLength(of(first).length + of(second).length)
       for (const { message, cause } of notices) {
         if (ground.streams) expect(at(message, 'params', '_meta', MetaKey.subscriptionId)).toBe(cause)
@@ -218,10 +218,10 @@ export const keepingRules: readonly Rule[] = [
       const { client } = await ground.meet({
         methods: {
           'subscriptions/listen': ({ id, params: { notifications }, say }) => {
-            const tell = (method: string, params: object): void =>
+            const notify = (method: string, params: object): void =>
               say({ method, params: { ...params, _meta: { [MetaKey.subscriptionId]: id } } })
-            subscriptions.push(tell)
-            tell(acknowledged, { notifications })
+            subscriptions.push(notify)
+            notify(acknowledged, { notifications })
             return undefined
           },
           'tools/call': () => {

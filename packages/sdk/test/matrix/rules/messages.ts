@@ -190,7 +190,7 @@ export const messageRules: readonly Rule[] = [
     ...stateless,
     async holds(ground) {
       ground.faulty('it asks on a revision where it cannot')
-      const { client, heard } = await ground.meet(
+      const { client, received } = await ground.meet(
         {
           methods: {
             'tools/call': ({ say }) => {
@@ -203,7 +203,7 @@ export const messageRules: readonly Rule[] = [
       )
       await client.call('any')
       await client.ping()
-      expect(heard.filter((one) => at(one, 'id') === 'question')).toEqual([])
+      expect(received.filter((one) => at(one, 'id') === 'question')).toEqual([])
     },
   },
 ]

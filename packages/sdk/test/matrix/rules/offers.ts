@@ -53,8 +53,8 @@ export const offerRules: readonly Rule[] = [
   {
     title: 'a client uses no undeclared capability of its server',
     async holds(ground) {
-      const { client, heard } = await ground.meet({ capabilities: {} })
-      const before = heard.length
+      const { client, received } = await ground.meet({ capabilities: {} })
+      const before = received.length
       for (const work of everyList(client)) await expect(work()).resolves.toEqual([])
       for (const work of [
         () => client.request('tools/list'),
@@ -65,7 +65,7 @@ export const offerRules: readonly Rule[] = [
       ]) {
         await expect(work()).rejects.toMatchObject({ code: 'CAPABILITY' })
       }
-      expect(heard).toHaveLength(before)
+      expect(received).toHaveLength(before)
     },
   },
   {

@@ -24,7 +24,7 @@ export const progressRules: readonly Rule[] = [
       const id = await raw.begin('tools/call', { name: 'work' }, { meta: { progressToken: 'last' } })
       await raw.answer(id)
       await raw.settle()
-      const order = raw.heard.map(({ message }) => message['id'] ?? message['method'])
+      const order = raw.received.map(({ message }) => message['id'] ?? message['method'])
       expect(order.lastIndexOf(progress)).toBeLessThan(order.indexOf(id))
       expect(raw.notices(progress)).toHaveLength(3)
     },
@@ -57,16 +57,16 @@ export const progressRules: readonly Rule[] = [
       const { client } = await ground.meet({
         methods: {
           'tools/call': ({ params, say }) => {
-            const tell = (progressToken: unknown, at: number): void =>
+            const notify = (progressToken: unknown, at: number): void =>
               say({ method: progress, params: { progressToken, progress: at } })
-            if (last !== undefined) tell(last, 9)
+            if (last !== undefined) notify(last, 9)
             const token = at(params, '_meta', 'progressToken')
             last = token
-            tell(token, 1)
-            tell('of nobody', 5)
-            tell(token, 3)
-            tell(token, 2)
-            tell(token, 3)
+            notify(token, 1)
+            notify('of nobody', 5)
+            notify(token, 3)
+            notify(token, 2)
+            notify(token, 3)
             return resultsOf(ground.version).called('done')
           },
         },

@@ -172,12 +172,12 @@ export const questionRules: readonly Rule[] = [
           throw new Error('secret')
         },
       }
-      const { ask, heard } = await interview(ground, failing)
+      const { ask, received } = await interview(ground, failing)
       const { result, error, failure } = await ask(roots)
       expect(result).toBeUndefined()
       if (ground.stateless) expect(failure).toBeInstanceOf(Error)
       else expect(error).toMatchObject({ code: -32603 })
-      expect(JSON.stringify(heard)).not.toContain('secret')
+      expect(JSON.stringify(received)).not.toContain('secret')
     },
   },
   {
@@ -246,10 +246,12 @@ export const questionRules: readonly Rule[] = [
     title: 'a server is notified of changed roots',
     ...sessions,
     async holds(ground) {
-      const { client, heard } = await ground.meet({}, { onRoots: [{ uri: 'file:///home/ada' }] })
+      const { client, received } = await ground.meet({}, { onRoots: [{ uri: 'file:///home/ada' }] })
       await client.rootsChanged()
       await client.ping()
-      expect(heard.filter((one) => at(one, 'method') === 'notifications/roots/list_changed')).toHaveLength(1)
+      expect(received.filter((one) => at(one, 'method') === 'notifications/roots/list_changed')).toHaveLength(
+        1,
+      )
     },
   },
   {

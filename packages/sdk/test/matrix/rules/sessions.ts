@@ -29,8 +29,8 @@ export const sessionRules: readonly Rule[] = [
     title: 'initialize offers the newest revision that the client supports',
     ...sessions,
     async holds(ground) {
-      const { heard } = await ground.meet({}, { revisions: upTo(ground.version) })
-      expect(heard[0]).toMatchObject({ method: 'initialize', params: { protocolVersion: ground.version } })
+      const { received } = await ground.meet({}, { revisions: upTo(ground.version) })
+      expect(received[0]).toMatchObject({ method: 'initialize', params: { protocolVersion: ground.version } })
     },
   },
   {
@@ -72,7 +72,7 @@ export const sessionRules: readonly Rule[] = [
     title: 'a client disconnects from a server that responds with an unsupported revision',
     ...sessions,
     async holds(ground) {
-      const { heard, connect } = await ground.play({
+      const { received, connect } = await ground.play({
         methods: {
           initialize: () => ({ protocolVersion: '1999-01-01', capabilities: {}, serverInfo: info }),
         },
@@ -81,7 +81,7 @@ export const sessionRules: readonly Rule[] = [
         code: 'VERSION_MISMATCH',
         message: expect.stringContaining('1999-01-01'),
       })
-      expect(heard.map((one) => at(one, 'method'))).toEqual(['initialize'])
+      expect(received.map((one) => at(one, 'method'))).toEqual(['initialize'])
     },
   },
   {
@@ -89,7 +89,7 @@ export const sessionRules: readonly Rule[] = [
     ...sessions,
     async holds(ground) {
       const stop = new AbortController()
-      const { heard, connect } = await ground.play({
+      const { received, connect } = await ground.play({
         methods: {
           initialize: () => {
             stop.abort()
@@ -98,21 +98,21 @@ export const sessionRules: readonly Rule[] = [
         },
       })
       await expect(connect({ signal: stop.signal })).rejects.toBeInstanceOf(Error)
-      expect(heard.map((one) => at(one, 'method'))).toEqual(['initialize'])
+      expect(received.map((one) => at(one, 'method'))).toEqual(['initialize'])
     },
   },
   {
     title: 'initialize is not sent or accepted in a batch',
     ...batches,
     async holds(ground) {
-      const { heard } = await ground.meet({})
-      expect(heard.filter((one) => Array.isArray(one))).toEqual([])
+      const { received } = await ground.meet({})
+      expect(received.filter((one) => Array.isArray(one))).toEqual([])
       ground.faulty('it begins a session in a batch')
       const raw = await ground.raw({ begin: false })
       const params = { protocolVersion: ground.version, capabilities: {}, clientInfo: info }
       await raw.say([{ jsonrpc: '2.0', id: 'first', method: 'initialize', params }])
       await raw.until((all) => all.length > 0)
-      expect(raw.heard[0]?.message).toMatchObject({ error: { code: -32600 } })
+      expect(raw.received[0]?.message).toMatchObject({ error: { code: -32600 } })
     },
   },
   {
@@ -120,7 +120,7 @@ export const sessionRules: readonly Rule[] = [
     ...batches,
     async holds(ground) {
       const raw = await ground.raw()
-      const { length } = raw.heard
+      const { length } = raw.received
       await raw.say([
         { jsonrpc: '2.0', id: 'one', method: 'ping' },
         { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'nothing' } },
@@ -155,7 +155,7 @@ export const sessionRules: readonly Rule[] = [
     async holds(ground) {
       const raw = await ground.raw()
       expect(await raw.ask('ping')).toEqual({})
-      const { client, heard } = await ground.meet({
+      const { client, received } = await ground.meet({
         methods: {
           'tools/call': ({ say }) => {
             say({ id: 'ping', method: 'ping' })
@@ -165,7 +165,7 @@ export const sessionRules: readonly Rule[] = [
       })
       await client.call('any')
       await client.ping()
-      expect(heard).toContainEqual({ jsonrpc: '2.0', id: 'ping', result: {} })
+      expect(received).toContainEqual({ jsonrpc: '2.0', id: 'ping', result: {} })
     },
   },
   {

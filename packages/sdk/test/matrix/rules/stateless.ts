@@ -66,7 +66,7 @@ export const statelessRules: readonly Rule[] = [
     title: 'a client of both eras sends server/discover first, and starts a session if that is unknown',
     async holds(ground) {
       const { called } = resultsOf(ground.version)
-      const { client, heard } = await ground.meet(
+      const { client, received } = await ground.meet(
         {
           methods: {
             ...(!ground.stateless && {
@@ -78,7 +78,7 @@ export const statelessRules: readonly Rule[] = [
         { revisions: protocolVersions.filter((one) => one <= ground.version || one === '2026-07-28') },
       )
       for (const name of ['one', 'two']) await client.call(name)
-      const methods = heard.map((one) => at(one, 'method'))
+      const methods = received.map((one) => at(one, 'method'))
       const greeting = ground.stateless ? [] : ['initialize', 'notifications/initialized']
       expect(methods).toEqual(['server/discover', ...greeting, 'tools/call', 'tools/call'])
     },
@@ -127,7 +127,7 @@ export const statelessRules: readonly Rule[] = [
         code: 'VERSION_MISMATCH',
         message: expect.stringMatching(/2025-11-25.*2026-07-28/),
       })
-      expect(older.heard.map((one) => at(one, 'method'))).toEqual(['server/discover'])
+      expect(older.received.map((one) => at(one, 'method'))).toEqual(['server/discover'])
     },
   },
   {
@@ -173,7 +173,7 @@ export const statelessRules: readonly Rule[] = [
         const { called, listed } = resultsOf(ground.version)
         const tools = [{ name: 'any', inputSchema: { type: 'object' } }]
         const _meta = ground.stateless ? { _meta: { [MetaKey.serverInfo]: serverInfo } } : {}
-        const { client, heard } = await ground.meet({
+        const { client, received } = await ground.meet({
           methods: {
             ...(!ground.stateless && {
               initialize: () => ({
@@ -188,7 +188,7 @@ export const statelessRules: readonly Rule[] = [
         })
         await client.tools()
         await client.call('any')
-        talks.push(heard)
+        talks.push(received)
       }
       expect(talks[1]).toEqual(talks[0])
     },

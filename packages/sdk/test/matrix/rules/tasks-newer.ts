@@ -114,7 +114,7 @@ export const newerTaskRules: readonly Rule[] = [
       const gate = `cancelled over ${ground.transport}`
       const id = await raw.begin('tools/call', { name: 'waits', arguments: { gate } }, able(ground))
       const taskId = taskIn(part(await raw.answer(id), 'result'))
-      await raw.tell('notifications/cancelled', { requestId: id })
+      await raw.notify('notifications/cancelled', { requestId: id })
       expect(await raw.ask('tasks/get', { taskId }, able(ground))).toMatchObject({ status: 'working' })
       const before = Number(await raw.call('aborted'))
       const { _meta, ...acknowledged } = await raw.ask('tasks/cancel', { taskId }, able(ground))

@@ -105,7 +105,7 @@ export const olderTaskRules: readonly Rule[] = [
       const taskId = taskIn(await raw.ask('tools/call', { name: 'waits', arguments: { gate }, task: {} }))
       const waiting = await raw.begin('tasks/result', { taskId }, { meta: related('another') })
       await raw.ask('tasks/get', { taskId })
-      expect(raw.heard.filter(({ message }) => message['id'] === waiting)).toEqual([])
+      expect(raw.received.filter(({ message }) => message['id'] === waiting)).toEqual([])
       await raw.call('open', { gate })
       const answer = await raw.answer(waiting)
       expect(answer['result']).toEqual({
@@ -243,7 +243,7 @@ export const olderTaskRules: readonly Rule[] = [
       const gate = `cancelled over ${ground.transport}`
       const id = await raw.begin('tools/call', { name: 'waits', arguments: { gate }, task: {} })
       const taskId = taskIn(part(await raw.answer(id), 'result'))
-      await raw.tell('notifications/cancelled', { requestId: id })
+      await raw.notify('notifications/cancelled', { requestId: id })
       expect(await raw.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
       const before = Number(await raw.call('aborted'))
       expect(await raw.ask('tasks/cancel', { taskId })).toMatchObject({ taskId, status: 'cancelled' })
@@ -314,13 +314,13 @@ export const olderTaskRules: readonly Rule[] = [
     async holds(ground) {
       const requestedSchema = { type: 'object', properties: {} }
       const params: JsonObject = { message: 'Sure?', requestedSchema, task: { ttl: 1000 } }
-      const { ask, heard } = await interview(ground, {
+      const { ask, received } = await interview(ground, {
         extensions: [tasksClient()],
         onElicit: () => ({ action: 'decline' }),
       })
       const { result } = await ask({ method: 'elicitation/create', params })
       expect(result).toEqual({ action: 'decline' })
-      expect(at(heard[0], 'params', 'capabilities', 'tasks')).toBeUndefined()
+      expect(at(received[0], 'params', 'capabilities', 'tasks')).toBeUndefined()
     },
   },
   {

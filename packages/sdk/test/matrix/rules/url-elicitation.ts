@@ -58,15 +58,15 @@ export const urlElicitationRules: readonly Rule[] = [
     async holds(ground) {
       const over: string[] = []
       const { params } = urlQuestion('https://example.com/in')
-      const tell = (say: (message: JsonObject) => void, elicitationId: string): void =>
+      const notify = (say: (message: JsonObject) => void, elicitationId: string): void =>
         say({ method: 'notifications/elicitation/complete', params: { elicitationId } })
       const { client } = await ground.meet(
         {
           methods: {
             'tools/call': ({ say }) => {
-              for (const id of ['v', 'unknown']) tell(say, id)
+              for (const id of ['v', 'unknown']) notify(say, id)
               say({ id: 'question', method: 'elicitation/create', params })
-              for (const id of ['v', 'v', 'unknown']) tell(say, id)
+              for (const id of ['v', 'v', 'unknown']) notify(say, id)
               return { content: [] }
             },
           },

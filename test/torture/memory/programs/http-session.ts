@@ -1,11 +1,11 @@
+import type { HttpConnection } from './http-connection.ts'
 import { initialize, initialized } from './kinds.ts'
-import type { Lane } from './lane.ts'
 import { type Ending, Line } from './line.ts'
 import { get, post, sessionHeaders } from './served.ts'
 
 /** A session over HTTP, as its client has it. */
-export interface Visit {
-  readonly lane: Lane
+export interface HttpSession {
+  readonly lane: HttpConnection
   readonly headers: string
 }
 
@@ -20,7 +20,7 @@ const later = JSON.stringify({ ...call, id: 2, params: { name: 'later', argument
  * Begins a session and has a tool of it called, whose progress is stored to be sent again. One that was idle for too
  * long meanwhile, as the machine was busy, is begun anew.
  */
-export async function enter(lane: Lane): Promise<Visit> {
+export async function openSession(lane: HttpConnection): Promise<HttpSession> {
   for (let again = 0; again < 20; again++) {
     const { session, status } = await lane.exchange(post(initialize, ''))
     if (status !== 200 || session === undefined) throw new Error(`initialize was answered with ${status}`)
@@ -35,9 +35,9 @@ export async function enter(lane: Lane): Promise<Visit> {
 }
 
 /** Has a session do what keeps it busy: a stream is open, and a call under way. Gives the way to break both off. */
-export async function occupy(
+export async function keepBusy(
   port: number,
-  { lane, headers }: Visit,
+  { lane, headers }: HttpSession,
 ): Promise<(how: Ending) => Promise<void>> {
   const stream = await Line.to({ port })
   stream.say(get(headers))
@@ -50,7 +50,7 @@ export async function occupy(
 }
 
 /** The session of a connection whose lines are messages, its tool called. */
-export async function enterLine(line: Line): Promise<void> {
+export async function openLineSession(line: Line): Promise<void> {
   line.say(`${initialize}\n${initialized}\n`)
   await line.until('"initialize"')
   line.say(`${count}\n`)
@@ -58,7 +58,7 @@ export async function enterLine(line: Line): Promise<void> {
 }
 
 /** A session of HTTP+SSE, its tool called. Gives the way to break it off. */
-export async function enterOlder(port: number, lane: Lane): Promise<Line> {
+export async function openSseSession(port: number, lane: HttpConnection): Promise<Line> {
   const stream = await Line.to({ port })
   stream.say(get('', '/sse'))
   const found = await stream.until('sessionId=')

@@ -2,37 +2,40 @@ import { DuplexTransport } from '../../../packages/sdk/src/transports/client/dup
 import { isObject } from '../../setup/json.ts'
 
 /** A scripted peer of a client: it sends the given messages, valid or not. */
-export interface FarEnd {
+export interface SchemaPeer {
   readonly link: DuplexTransport
   /** What it answers a request with: the members of a response besides its id. */
   answer: (method: string, message: object) => object | undefined
   /** Hears of notices and of answers. */
   receive: (message: object) => void
   /** Sends a message of its own. */
-  say(message: object): void
+  send(message: object): void
 }
 
 /** Makes the scripted peer of one connection. */
-export function farEnd(answer: FarEnd['answer']): FarEnd {
-  let say: FarEnd['say'] = () => {}
-  const end: FarEnd = {
+export function schemaPeer(answer: SchemaPeer['answer']): SchemaPeer {
+  let send: SchemaPeer['send'] = () => {}
+  const peer: SchemaPeer = {
     answer,
     receive: () => {},
-    say: (message) => say(message),
+    send: (message) => send(message),
     link: new DuplexTransport('memory', async (events) => {
-      say = (message) => events.text(JSON.stringify(message))
-      return { send: async (text) => queueMicrotask(() => take(JSON.parse(text))), close: async () => {} }
+      send = (message) => events.text(JSON.stringify(message))
+      return {
+        send: async (text) => queueMicrotask(() => receiveMessage(JSON.parse(text))),
+        close: async () => {},
+      }
     }),
   }
-  const take = (message: unknown): void => {
+  const receiveMessage = (message: unknown): void => {
     if (!isObject(message)) return
     const { id, method } = message
     if (typeof method !== 'string' || id === undefined) {
-      end.receive(message)
+      peer.receive(message)
       return
     }
-    const said = end.answer(method, message)
-    if (said !== undefined) say({ jsonrpc: '2.0', id, ...said })
+    const response = peer.answer(method, message)
+    if (response !== undefined) send({ jsonrpc: '2.0', id, ...response })
   }
-  return end
+  return peer
 }
