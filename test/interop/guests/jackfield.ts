@@ -38,13 +38,13 @@ function link(place: Place, { fetch }: ConnectWith) {
   return place.transport === 'sse' ? sse(place.url, { fetch }) : http(place.url, { fetch })
 }
 
-function answering(desk: ClientAnswers): ConnectOptions {
+function answering(answers: ClientAnswers): ConnectOptions {
   return {
     elicitation: { form: true, url: true },
     sampling: { tools: true },
-    onElicit: (question) => desk.person(question),
-    onSample: (question) => desk.model(question),
-    onRoots: () => desk.folders,
+    onElicit: (question) => answers.person(question),
+    onSample: (question) => answers.model(question),
+    onRoots: () => answers.folders,
   }
 }
 

@@ -73,10 +73,10 @@ function transportTo(place: Place, { fetch }: ConnectWith) {
     : new StreamableHTTPClientTransport(url, { fetch })
 }
 
-function answer(client: Client, desk: ClientAnswers): void {
-  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...desk.person(params) }))
-  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ ...desk.model(params) }))
-  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: desk.folders }))
+function answer(client: Client, answers: ClientAnswers): void {
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answers.person(params) }))
+  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ ...answers.model(params) }))
+  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: answers.folders }))
 }
 
 function receive(client: Client, { logs, changes, completed }: Received): void {

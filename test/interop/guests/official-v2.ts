@@ -62,10 +62,10 @@ function transportTo(place: Place, { fetch }: ConnectWith) {
     : new StreamableHTTPClientTransport(url, { fetch })
 }
 
-function answer(client: Client, desk: ClientAnswers): void {
-  client.setRequestHandler('elicitation/create', ({ params }) => ({ ...desk.person(params) }))
-  client.setRequestHandler('sampling/createMessage', ({ params }) => ({ ...desk.model(params) }))
-  client.setRequestHandler('roots/list', () => ({ roots: desk.folders }))
+function answer(client: Client, answers: ClientAnswers): void {
+  client.setRequestHandler('elicitation/create', ({ params }) => ({ ...answers.person(params) }))
+  client.setRequestHandler('sampling/createMessage', ({ params }) => ({ ...answers.model(params) }))
+  client.setRequestHandler('roots/list', () => ({ roots: answers.folders }))
 }
 
 function receive(client: Client, { logs, changes, completed }: Received): void {

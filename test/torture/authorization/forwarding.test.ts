@@ -81,7 +81,7 @@ const fronts: readonly [string, Front][] = [
       const server = compose({
         name: 'all',
         version: '1.0.0',
-        servers: { far: behind, client: upstream() },
+        servers: { far: behind, near: upstream() },
         onError: () => {},
       })
       return { url: await listening(server), token: good(), name: 'far__echo' }

@@ -14,7 +14,7 @@ const form = (message: string, properties: object, required: string[] = []) => (
   method: 'elicitation/create',
   params: { mode: 'form', message, requestedSchema: { type: 'object', properties, required } },
 })
-const seatField = { seatField: { type: 'string' } }
+const seatField = { seat: { type: 'string' } }
 
 async function rounds(
   script: Script,
@@ -33,7 +33,7 @@ describe('a server with several rounds', () => {
     const states = ['é\u0000"\\ \u2028 😀 …', `${'A/+='.repeat(200)} `]
     const ids: unknown[] = []
     const surface = person({
-      elicitation: ({ params }) => ({ action: 'accept', content: { seatField: `for ${params.message}` } }),
+      elicitation: ({ params }) => ({ action: 'accept', content: { seat: `for ${params.message}` } }),
     })
     const { server, book } = await rounds(
       (_params, nth) =>
@@ -59,14 +59,14 @@ describe('a server with several rounds', () => {
     expect(server.calls.map(({ requestState }) => requestState)).toEqual([undefined, ...states])
     expect(server.calls.map(({ inputResponses }) => inputResponses)).toEqual([
       undefined,
-      { q: { action: 'accept', content: { seatField: 'for step 1' } } },
-      { q: { action: 'accept', content: { seatField: 'for step 2' } } },
+      { q: { action: 'accept', content: { seat: 'for step 1' } } },
+      { q: { action: 'accept', content: { seat: 'for step 2' } } },
     ])
     expect(new Set(ids).size).toBe(3)
   })
 
   it('is stopped with an explanation if it never stops asking', async () => {
-    const surface = person({ elicitation: () => ({ action: 'accept', content: { seatField: 'x' } }) })
+    const surface = person({ elicitation: () => ({ action: 'accept', content: { seat: 'x' } }) })
     const { server, book } = await rounds(() => asksBack({ q: form('again?', seatField) }, 'state'), {
       surface,
     })
@@ -82,7 +82,7 @@ describe('a server with several rounds', () => {
     const surface = person({
       elicitation: ({ params }) =>
         new Promise((resolve) =>
-          waiting.push(() => resolve({ action: 'accept', content: { seatField: params.message } })),
+          waiting.push(() => resolve({ action: 'accept', content: { seat: params.message } })),
         ),
     })
     const { server, book } = await rounds(
@@ -95,8 +95,8 @@ describe('a server with several rounds', () => {
     for (const answer of waiting.toReversed()) answer()
     expect(returned(await call)).toBe('booked')
     expect(server.calls[1]?.inputResponses).toEqual({
-      a: { action: 'accept', content: { seatField: 'first' } },
-      b: { action: 'accept', content: { seatField: 'second' } },
+      a: { action: 'accept', content: { seat: 'first' } },
+      b: { action: 'accept', content: { seat: 'second' } },
     })
     expect(server.calls).toHaveLength(2)
   })
@@ -105,7 +105,7 @@ describe('a server with several rounds', () => {
 describe('a form', () => {
   it('that seems to ask for a secret has a warning, and the secret is not logged', async () => {
     const surface = person({
-      elicitation: () => ({ action: 'accept', content: { password: 'hunter2', seatField: '4A' } }),
+      elicitation: () => ({ action: 'accept', content: { password: 'hunter2', seat: '4A' } }),
     })
     const { host, server, book } = await rounds(
       (_params, nth) =>
@@ -139,14 +139,14 @@ describe('a form', () => {
 
   it('is prefilled only with remembered answers, never secrets', async () => {
     const given: HostAnswers['elicitation'][] = [
-      { action: 'accept', content: { seatField: '1A', name: 'Ada', password: 'x' } },
+      { action: 'accept', content: { seat: '1A', name: 'Ada', password: 'x' } },
       {
         action: 'accept',
-        content: { seatField: '2A', name: 'Ada', password: 'x' },
+        content: { seat: '2A', name: 'Ada', password: 'x' },
         remember: ['seat', 'name', 'password'],
       },
-      { action: 'accept', content: { seatField: '3A', name: 'Bob', password: 'x' } },
-      { action: 'accept', content: { seatField: '4A', name: 'Bob', password: 'x' }, remember: ['seat'] },
+      { action: 'accept', content: { seat: '3A', name: 'Bob', password: 'x' } },
+      { action: 'accept', content: { seat: '4A', name: 'Bob', password: 'x' }, remember: ['seat'] },
       { action: 'decline' },
     ]
     const surface = person({ elicitation: () => given.shift() })
@@ -160,9 +160,9 @@ describe('a form', () => {
     expect(elicitations(surface.asked).map(({ remembered }) => remembered)).toEqual([
       undefined,
       undefined,
-      { seatField: '2A', name: 'Ada' },
-      { seatField: '2A', name: 'Ada' },
-      { seatField: '4A' },
+      { seat: '2A', name: 'Ada' },
+      { seat: '2A', name: 'Ada' },
+      { seat: '4A' },
     ])
     expect(JSON.stringify(server.calls)).not.toContain('remember')
     for (const { detail } of host.activity({ kind: 'elicitation' })) {
@@ -173,7 +173,7 @@ describe('a form', () => {
   it('stores no known secret, whatever the field is called', async () => {
     const messages = ['Enter your password', 'Enter anything']
     const surface = person({
-      elicitation: () => ({ action: 'accept', content: { seatField: 'hunter2' }, remember: ['seat'] }),
+      elicitation: () => ({ action: 'accept', content: { seat: 'hunter2' }, remember: ['seat'] }),
     })
     const { book } = await rounds(
       ({ inputResponses }) =>
@@ -189,7 +189,7 @@ describe('a form', () => {
     const surface = person({
       elicitation: ({ params }) =>
         params.message === 'text'
-          ? { action: 'accept', content: { seatField: 'window' }, remember: ['seat'] }
+          ? { action: 'accept', content: { seat: 'window' }, remember: ['seat'] }
           : { action: 'cancel' },
     })
     const asked = ['text', 'number']
@@ -197,7 +197,7 @@ describe('a form', () => {
       ({ inputResponses }) => {
         if (inputResponses !== undefined) return text('ok')
         const kind = asked.shift() ?? ''
-        return asksBack({ q: form(kind, { seatField: { type: kind === 'text' ? 'string' : 'number' } }) })
+        return asksBack({ q: form(kind, { seat: { type: kind === 'text' ? 'string' : 'number' } }) })
       },
       { surface },
     )

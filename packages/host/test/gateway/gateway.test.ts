@@ -31,7 +31,7 @@ const asked = (message: string) => ({
 describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) => {
   it('answers both questions of a server of 2026-07-28, whose state is returned unchanged', async () => {
     const remote = await upstream()
-    const { server, host } = await gateway({ servers: { remote: { url: remote.url } } })
+    const { server, host } = await gateway({ servers: { far: { url: remote.url } } })
     const client = await clientOf(server)
     const result = await client.call('far__two_step')
     expect(JSON.parse(text(result))).toEqual([
@@ -55,7 +55,7 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
 
   it('answers with its own model and its own folders', async () => {
     const remote = await upstream()
-    const { server } = await gateway({ servers: { remote: { url: remote.url } } })
+    const { server } = await gateway({ servers: { far: { url: remote.url } } })
     const client = await clientOf(server)
     expect(JSON.parse(text(await client.call('far__think')))).toEqual({ type: 'text', text: 'thought' })
     expect(JSON.parse(text(await client.call('far__folders')))).toEqual([{ uri: 'file:///client' }])
@@ -66,7 +66,7 @@ describe('a question that its client does not support', () => {
   it("is answered by the host's user", async () => {
     const remote = await upstream()
     const surface = person({ elicitation: ({ params }) => filling(params) })
-    const { server } = await gateway({ servers: { remote: { url: remote.url } }, surface })
+    const { server } = await gateway({ servers: { far: { url: remote.url } }, surface })
     const client = await ours(server, {})
     expect(text(await client.call('far__two_step'))).toContain('client where')
     expect(surface.asked.map(({ kind }) => kind)).toEqual(['elicitation', 'elicitation'])
@@ -92,7 +92,7 @@ describe('a question that its client does not support', () => {
 describe.each(['2026-07-28', '2025-11-25'] as const)('clients of %s at the same time', (revision) => {
   it('are each asked only about their own requests', async () => {
     const remote = await upstream()
-    const { server } = await gateway({ servers: { remote: { url: remote.url } } })
+    const { server } = await gateway({ servers: { far: { url: remote.url } } })
     const answering = (name: string) =>
       ours(server, {
         revisions: [revision],
@@ -221,7 +221,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)
         },
       })
       const rules = [{ id: 'ask', verdict: 'ask' as const }]
-      const { server } = await gateway({ servers: { remote: { url: remote.url } }, surface, rules })
+      const { server } = await gateway({ servers: { far: { url: remote.url } }, surface, rules })
       const client = await ours(server, { revisions: [revision] })
       const stop = new AbortController()
       const calling = client.call('far__slow', {}, { signal: stop.signal, onProgress })
@@ -268,7 +268,7 @@ describe('a client that waits for a user', () => {
     const decided = Promise.withResolvers<{ verdict: 'allow' }>()
     const surface = person({ approval: () => decided.promise })
     const rules = [{ id: 'ask', verdict: 'ask' as const }]
-    const { server } = await gateway({ servers: { remote: { url: remote.url } }, surface, rules })
+    const { server } = await gateway({ servers: { far: { url: remote.url } }, surface, rules })
     const reports: ProgressReport[] = []
     const client = await ours(server)
     const timers = vi.getTimerCount()
@@ -289,7 +289,7 @@ describe('policy', () => {
   it('removes a forbidden tool from the list, and rejects its calls', async () => {
     const remote = await upstream()
     const { server } = await gateway({
-      servers: { remote: { url: remote.url } },
+      servers: { far: { url: remote.url } },
       rules: [{ id: 'no-wiping', verdict: 'deny', tool: 'wipe' }],
     })
     const client = await ours(server)
@@ -302,7 +302,7 @@ describe('policy', () => {
   it('rejects calls with forbidden arguments, and reports it to the client', async () => {
     const remote = await upstream()
     const { server } = await gateway({
-      servers: { remote: { url: remote.url } },
+      servers: { far: { url: remote.url } },
       rules: [{ id: 'no-x', verdict: 'deny', tool: 'echo', arguments: [{ at: '/text', equals: 'x' }] }],
     })
     const client = await ours(server)
@@ -316,7 +316,7 @@ describe('policy', () => {
     const remote = await upstream()
     const surface = person({ approval: () => ({ verdict: 'allow', arguments: { text: 'less' } }) })
     const { server } = await gateway({
-      servers: { remote: { url: remote.url } },
+      servers: { far: { url: remote.url } },
       rules: [{ id: 'ask', verdict: 'ask', caller: ['gateway'] }],
       surface,
     })
@@ -345,7 +345,7 @@ describe('a call that cannot be recorded', () => {
 describe('the definitions of a gateway', () => {
   it('and read contents are not searchable in the host', async () => {
     const remote = await upstream()
-    const { host, server } = await gateway({ servers: { remote: { url: remote.url } } })
+    const { host, server } = await gateway({ servers: { far: { url: remote.url } } })
     const client = await ours(server)
     const found = () => host.library.search('note', { content: true }).matches.filter((one) => one.content)
     await client.read('note://any/x')
@@ -356,7 +356,7 @@ describe('the definitions of a gateway', () => {
 
   it("are those of the servers, under the host's names", async () => {
     const remote = await upstream()
-    const { server } = await gateway({ servers: { remote: { url: remote.url }, near: session().config } })
+    const { server } = await gateway({ servers: { far: { url: remote.url }, near: session().config } })
     const client = await ours(server)
     const tools = await client.tools()
     expect(tools.find(({ name }) => name === 'far__echo')).toMatchObject({
@@ -386,7 +386,7 @@ describe('the definitions of a gateway', () => {
   it('are only the selected ones', async () => {
     const remote = await upstream()
     const { server } = await gateway(
-      { servers: { remote: { url: remote.url } } },
+      { servers: { far: { url: remote.url } } },
       { only: ['far__e*', 'far__note://one'] },
     )
     const client = await ours(server)
@@ -418,7 +418,7 @@ describe('end to end', () => {
     'progress and cancellation are forwarded (%s)',
     async (revision) => {
       const remote = await upstream()
-      const { server } = await gateway({ servers: { remote: { url: remote.url } } })
+      const { server } = await gateway({ servers: { far: { url: remote.url } } })
       const client = await ours(server, { revisions: [revision] })
       const reports: unknown[] = []
       const stop = new AbortController()
@@ -439,7 +439,7 @@ describe('end to end', () => {
     'a resource is watched at its server (%s)',
     async (revision) => {
       const remote = await upstream()
-      const { server } = await gateway({ servers: { remote: { url: remote.url } } })
+      const { server } = await gateway({ servers: { far: { url: remote.url } } })
       const changes: unknown[] = []
       const client = await ours(server, { revisions: [revision], onChange: (change) => changes.push(change) })
       const watch = await client.watch({ resourceSubscriptions: ['note://one'] })

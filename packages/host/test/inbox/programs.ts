@@ -13,10 +13,10 @@ export const storeFile = (): string => join(folder(), 'activity.db')
 /** A form that asks for a seat. */
 export const form = (message = 'Which seat?'): ElicitParams => ({
   message,
-  requestedSchema: { type: 'object', properties: { seatAnswer: { type: 'string' } }, required: ['seat'] },
+  requestedSchema: { type: 'object', properties: { seat: { type: 'string' } }, required: ['seat'] },
 })
 
-export const seatAnswer = (name: string) => ({ action: 'accept' as const, content: { seatAnswer: name } })
+export const seatAnswer = (name: string) => ({ action: 'accept' as const, content: { seat: name } })
 
 export interface Program {
   readonly child: ChildProcess

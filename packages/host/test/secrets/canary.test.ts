@@ -276,7 +276,7 @@ describe('a secret', () => {
   it('typed for a call that could not be resumed yet is asked for again by the resuming program', async () => {
     const seatQuestion = {
       message: 'Which seat?',
-      requestedSchema: { type: 'object' as const, properties: { seatQuestion: { type: 'string' as const } } },
+      requestedSchema: { type: 'object' as const, properties: { seat: { type: 'string' as const } } },
     }
     const asks = asksBack({ a: question, b: { method: 'elicitation/create', params: seatQuestion } })
     const one = await house(({ inputResponses }, nth) => (nth === 1 ? asks : text(inputResponses)))
@@ -293,14 +293,14 @@ describe('a secret', () => {
     expect(leaksIn(one.state)).toEqual([])
 
     const third = await one.host()
-    third.inbox.answer(b, { action: 'accept', content: { seatQuestion: '1A' } }, 'me')
+    third.inbox.answer(b, { action: 'accept', content: { seat: '1A' } }, 'me')
     const again = await oneOpen(third)
     expect(again).not.toBe(a)
     third.inbox.answer(again, filled, 'me')
     await third.inbox.resumed(b)
     expect(one.server.calls[1]?.inputResponses).toMatchObject({
       a: filled,
-      b: { content: { seatQuestion: '1A' } },
+      b: { content: { seat: '1A' } },
     })
     expect(leaksIn(one.state)).toEqual([])
   })

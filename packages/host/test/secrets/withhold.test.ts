@@ -113,10 +113,10 @@ describe('an error', () => {
     const cause = new Error(`far ${bare}`)
     for (const error of [
       new Error(`with ${bare}`),
-      new Error('plain', { cause: cause }),
+      new Error('plain', { cause }),
       new Error('plain', { cause: { token: bare } }),
       new McpError('HTTP', `with ${bare}`, {
-        cause: new Error('near', { cause: cause }),
+        cause: new Error('near', { cause }),
         details: { told: bare },
       }),
       new RpcError(-32603, 'plain', { told: [bare] }),

@@ -39,12 +39,12 @@ function shop(node: string, ledger: Ledger) {
     ledger.runs.push(node)
     const reservation = await ctx.step('hold', (key) => {
       ledger.keys.push(key)
-      return { reservation: `12A from ${node}` }
+      return { seat: `12A from ${node}` }
     })
     ctx.progress(1)
     const first = await ctx.elicit({ message: 'Book?', schema: yes })
     const second = await ctx.elicit({ message: 'Pay?', schema: yes })
-    return `${reservation.reservation}: ${first.action}, ${second.action}, on ${node}`
+    return `${reservation.seat}: ${first.action}, ${second.action}, on ${node}`
   }
   return defineServer({
     name: 'shop',

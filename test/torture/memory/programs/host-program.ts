@@ -60,9 +60,7 @@ function remote(): Promise<{ child: ChildProcess; url: string }> {
 const remoteServer = what === 'connections' ? await remote() : undefined
 const servers: HostOptions['servers'] = {
   near: { command: process.execPath, args: ['--no-warnings', program], connectTimeoutMs: 60_000 },
-  ...(remoteServer === undefined
-    ? {}
-    : { remoteServer: { url: remoteServer.url, connectTimeoutMs: 60_000 } }),
+  ...(remoteServer === undefined ? {} : { far: { url: remoteServer.url, connectTimeoutMs: 60_000 } }),
 }
 const host = createHost({
   servers,
