@@ -64,10 +64,10 @@ async function run(load: Load): Promise<void> {
     go = resolve
     process.send?.({ opened: true })
   })
-  process.send?.(await put(load, lines))
+  process.send?.(await send(load, lines))
 }
 
-async function put(load: Load, lines: readonly Line[]): Promise<Loaded> {
+async function send(load: Load, lines: readonly Line[]): Promise<Loaded> {
   const started = performance.now()
   const until = started + load.ms
   await Promise.all(lines.map((line) => line.loop(until)))

@@ -186,7 +186,7 @@ export class LinkedAccounts {
 
   /** The visitor has signed in: goes on to the upstream if they are the user that the link was made for. */
   async #signedIn(url: URL, cookie: string | undefined): Promise<Page> {
-    const found = this.#take(url, cookie, 'sign-in')
+    const found = this.#takePending(url, cookie, 'sign-in')
     if (found === undefined)
       return failure(400, 'This sign-in was not started here, or was used. Ask for a new link.')
     const [id, pending] = found
@@ -216,7 +216,7 @@ export class LinkedAccounts {
 
   /** The user has agreed at the upstream: stores the tokens for them. */
   async #connected(url: URL, cookie: string | undefined): Promise<Page> {
-    const found = this.#take(url, cookie, 'upstream')
+    const found = this.#takePending(url, cookie, 'upstream')
     if (found === undefined)
       return failure(400, 'This sign-in was not started here, or was used. Ask for a new link.')
     const [id, { principal, verifier }] = found
@@ -232,7 +232,7 @@ export class LinkedAccounts {
   }
 
   /** The link whose sign-in a browser returns from. Its state can be used once. */
-  #take(url: URL, cookie: string | undefined, step: Pending['step']): [string, Pending] | undefined {
+  #takePending(url: URL, cookie: string | undefined, step: Pending['step']): [string, Pending] | undefined {
     const state = url.searchParams.get('state')
     for (const [id, pending] of this.#pending) {
       if (state === null || pending.state !== state || pending.step !== step) continue

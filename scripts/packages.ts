@@ -365,13 +365,14 @@ async function checkCommand(): Promise<void> {
     [['start'], 0, 'To add them: npm install @modelcontextprotocol/server-filesystem'],
     [['start'], 0, 'holds the booking'],
   ]
-  for (const [words, expected, says] of tries) {
+  for (const [words, expected, message] of tries) {
     const env = { HOME: project.folder, XDG_DATA_HOME: '', XDG_CONFIG_HOME: '', JACKFIELD_DAEMON: 'off' }
     const { code, output } = await run(['node', jackfield, ...words], { limitMs, cwd: project.folder, env })
     const shown = `jackfield ${words.join(' ')}`
     if (code !== expected)
       faults.push(`${shown}: exit code ${code} instead of ${expected}:\n${output.slice(0, 1_000)}`)
-    if (!output.includes(says)) faults.push(`${shown}: does not name "${says}":\n${output.slice(0, 1_000)}`)
+    if (!output.includes(message))
+      faults.push(`${shown}: does not name "${message}":\n${output.slice(0, 1_000)}`)
     if (/^\s+at .+:\d+/m.test(output)) faults.push(`${shown}: prints a stack:\n${output.slice(0, 1_000)}`)
   }
 }

@@ -117,8 +117,8 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     await vi.waitFor(() => expect(guest.notifications.changes).toContain('travel://bookings'), {
       timeout: 5000,
     })
-    const kept = JSON.stringify(await guest.read('travel://bookings'))
-    expect(kept.match(/JF-/g)).toHaveLength(1)
+    const bookings = JSON.stringify(await guest.read('travel://bookings'))
+    expect(bookings.match(/JF-/g)).toHaveLength(1)
   })
 
   it('opens a folder and has an itinerary saved there', async () => {

@@ -37,9 +37,9 @@ describe('scorecard/results.json', () => {
   test('has the observation for every ✗, and the source for every —', () => {
     for (const [id, row] of Object.entries(cells)) {
       for (const [tool, verdict] of Object.entries(row)) {
-        const said =
+        const pageText =
           verdict.kind === 'no' ? verdict.note : verdict.kind === 'absent' ? verdict.source : undefined
-        if (said !== undefined) expect(said.trim().length, `${id}, ${tool}`).toBeGreaterThan(10)
+        if (pageText !== undefined) expect(pageText.trim().length, `${id}, ${tool}`).toBeGreaterThan(10)
       }
     }
   })

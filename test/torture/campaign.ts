@@ -5,7 +5,7 @@ import { seed } from '../setup/seed.ts'
 import type { Campaign, Figure } from './figure.ts'
 
 /** One run of a campaign. */
-export interface Course {
+export interface CampaignRun {
   /** Trials to make. */
   trials: number
   long: boolean
@@ -14,7 +14,7 @@ export interface Course {
   /** Notes a measured value beside the count, such as `("slope of the heap", 1.2, "bytes/request")`. */
   measured(name: string, value: number, unit: string): void
   /** Corrects the number of trials, where it is known only afterwards. */
-  made(trials: number): void
+  setTrials(trials: number): void
 }
 
 const long = process.env['JACKFIELD_LONG'] === '1'
@@ -26,7 +26,7 @@ const part = process.env['JACKFIELD_TRIALS']
  * Declares a campaign as a test. `run` makes the trials and throws on the first that fails, naming the seed and the trial.
  * `npm run torture` keeps what it found.
  */
-export function campaign(of: Campaign, run: (course: Course) => Promise<void> | void): void {
+export function campaign(of: Campaign, run: (campaignRun: CampaignRun) => Promise<void> | void): void {
   const { trials: sizes, changeMinutes = 2, longMinutes = 20, ...facts } = of
   const size = long ? sizes.long : into === undefined ? (sizes.test ?? sizes.change) : sizes.change
   const limit = (long ? longMinutes : changeMinutes) * 60_000
@@ -46,7 +46,7 @@ export function campaign(of: Campaign, run: (course: Course) => Promise<void> | 
         long,
         seed,
         measured: (name, value, unit) => figure.measured.push({ name, value, unit }),
-        made: (trials) => {
+        setTrials: (trials) => {
           figure.trials = trials
         },
       })

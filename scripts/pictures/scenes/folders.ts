@@ -19,7 +19,7 @@ export const folders: Scene = {
     await shell.enter('jackfield call guide save')
     await shell.until('Share these folders?')
     await shell.settled()
-    studio.take('roots-question', 'A server requests your folders', shell)
+    studio.capture('roots-question', 'A server requests your folders', shell)
     await shell.choose('Yes, all of them')
     await shell.over()
     await studio.shows('roots', 'The folders that each server may see', 'jackfield roots', { cols: 122 })
@@ -40,6 +40,6 @@ export const folders: Scene = {
       await open.enter(command)
       await open.over()
     }
-    studio.take('sandbox', 'A server in a sandbox', open)
+    studio.capture('sandbox', 'A server in a sandbox', open)
   },
 }

@@ -17,7 +17,7 @@ export const trust: Scene = {
     await shell.enter('jackfield call shop buy item=lamp')
     await shell.until('Accept them?')
     await shell.settled()
-    studio.take('drift', 'A definition changed after you accepted it', shell)
+    studio.capture('drift', 'A definition changed after you accepted it', shell)
     shell.press('escape')
     await shell.over()
     await shell.close()

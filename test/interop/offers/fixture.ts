@@ -230,7 +230,7 @@ export const fixture = {
       systemPrompt: 'You are a teapot.',
       maxTokens: 50,
     },
-    outcome: (said: string) => text(`m1: ${said}`),
+    outcome: (reply: string) => text(`m1: ${reply}`),
   },
   modelTools: {
     call: { tool: 'sample_tools' },

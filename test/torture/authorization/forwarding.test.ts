@@ -120,8 +120,8 @@ campaign(
     trial: 'request through a proxy, a composition or a gateway',
     trials: { change: 80, long: 10_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const behind = await serveHttp(upstream(), { keys: ['k'.repeat(32)] }).listen()
     onTestFinished(() => behind.close())
     let made = 0
@@ -137,7 +137,7 @@ campaign(
       }
       for (const revision of revisions) {
         const client = await connect(http(url, { headers }), { revisions: [revision] })
-        for (let trial = 0; trial < course.trials / fronts.length / revisions.length; trial++, made++) {
+        for (let trial = 0; trial < campaignRun.trials / fronts.length / revisions.length; trial++, made++) {
           const where = `${what}, ${revision}, trial ${trial}`
           // One at least goes through to the server behind.
           await request(client, name, trial === 0 ? 3 : random.between(0, 3), random, where)
@@ -148,7 +148,7 @@ campaign(
       }
       expect(line.received(), what).toContain('tools/call')
     }
-    course.made(made)
+    campaignRun.setTrials(made)
   },
 )
 

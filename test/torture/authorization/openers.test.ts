@@ -100,13 +100,13 @@ campaign(
     trial: 'hostile address at a door to the browser',
     trials: { test: 100, change: 320, long: 20_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const { canary, opened } = await stubs()
     const urls = schemes.flatMap((scheme) => breaks.map((make) => scheme + make(`touch ${canary}`)))
     const first = random.between(0, urls.length - 1)
     const expected: string[] = []
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const text = urls[(first + trial * 7) % urls.length] ?? ''
       Object.defineProperty(process, 'platform', { value: random.pick(platforms) })
       const where = `${text}, trial ${trial}`
@@ -122,8 +122,8 @@ campaign(
     await expect(stat(canary)).rejects.toMatchObject({ code: 'ENOENT' })
     const long = new URL(`https://as.example/${'x'.repeat(300_000)}`)
     await expect(openBrowser(long)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
-    course.measured('addresses', urls.length, 'addresses')
-    course.measured('opened, as one argument', expected.length, 'addresses')
+    campaignRun.measured('addresses', urls.length, 'addresses')
+    campaignRun.measured('opened, as one argument', expected.length, 'addresses')
   },
 )
 

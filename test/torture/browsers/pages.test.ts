@@ -34,7 +34,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
       trial: 'attempt of a page in a real browser',
       trials: { change: 3 * attempts.length, long: 900 * attempts.length },
     },
-    async ({ trials, made, measured }) => {
+    async ({ trials, setTrials, measured }) => {
       let count = 0
       const reached = new Map<string, number>()
       while (count < trials) {
@@ -58,7 +58,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
           await target.close()
         }
       }
-      made(count)
+      setTrials(count)
       measured(
         'requests that reached the server',
         [...reached.values()].reduce((sum, one) => sum + one, 0),

@@ -171,7 +171,7 @@ campaign(
     trial: 'request with a Host, an Origin and a Content-Type',
     trials: { change: 1500, long: 12_312 },
   },
-  async ({ trials, seed, made, measured }) => {
+  async ({ trials, seed, setTrials, measured }) => {
     const random = new Random(seed)
     let count = 0
     let served = 0
@@ -194,7 +194,7 @@ campaign(
       served += expected
       await mounted.close()
     }
-    made(count)
+    setTrials(count)
     measured('requests that were to be served', served, 'calls')
   },
 )

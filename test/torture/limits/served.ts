@@ -16,7 +16,7 @@ export interface State {
   /** The most handlers at work at once since `begin`. */
   readonly mostRunning: number
   /** In use after a collection; 0 but at `end`. */
-  readonly held: number
+  readonly heldBytes: number
 }
 
 /** Where a server listens. */

@@ -80,8 +80,8 @@ campaign(
     trial: 'client that reads nothing of 20 MB',
     trials: { test: 16, change: 52, long: 1_000 },
   },
-  async (course) => {
-    const each = course.trials / Object.keys(transports).length
+  async (campaignRun) => {
+    const each = campaignRun.trials / Object.keys(transports).length
     for (const [name, start] of Object.entries(transports)) {
       const served = await serveMeasured({ streamStallMs: 500, connections: 2 * each + 10 })
       const endpoints = { web: { port: served.port }, lines: { path: served.path } }
@@ -103,8 +103,8 @@ campaign(
         return running === 0 && sockets <= before.sockets
       })
       const grown = ((await served.now()).mostBytes - before.rss) / MiB
-      course.measured(`memory for ${each} over ${name}`, Math.round(grown), 'MiB')
-      course.measured(`slowest call of another over ${name}`, Math.round(slowest), 'ms')
+      campaignRun.measured(`memory for ${each} over ${name}`, Math.round(grown), 'MiB')
+      campaignRun.measured(`slowest call of another over ${name}`, Math.round(slowest), 'ms')
       // Each may have 1 MiB and one message waiting, a session 16 MiB stored; the rest a busy process has anyway.
       expect(grown, name).toBeLessThan(100 + (name === 'HTTP session' ? 20 : 4) * each)
       for (const socket of stalled) socket.destroy()
@@ -120,9 +120,9 @@ campaign(
     trial: 'server whose standard output is not read',
     trials: { change: 2, long: 100 },
   },
-  async (course) => {
+  async (campaignRun) => {
     let grown = 0
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const served = await serveMeasured({ streamStallMs: 500, stdio: true })
       const before = await served.begin()
       for (let id = 0; id < 10; id++) served.stdin.write(`${callOf('flood', id, { progressToken: id })}\n`)
@@ -132,7 +132,7 @@ campaign(
         return now === undefined
       })
     }
-    course.measured('memory at most, of 200 MB to say', Math.round(grown / MiB), 'MiB')
+    campaignRun.measured('memory at most, of 200 MB to say', Math.round(grown / MiB), 'MiB')
     expect(grown / MiB).toBeLessThan(50)
   },
 )
@@ -145,8 +145,8 @@ campaign(
     trial: 'client that takes a little, again and again',
     trials: { test: 4, change: 8, long: 200 },
   },
-  async (course) => {
-    const each = course.trials / Object.keys(transports).length
+  async (campaignRun) => {
+    const each = campaignRun.trials / Object.keys(transports).length
     // What waits for one of them takes longer to read than the stall time: it counts that some of it is taken.
     const limits = { streamStallMs: stallMs, streamQueueBytes: 3 * MiB, connections: 2 * each + 10 }
     const served = await serveMeasured(limits)
@@ -159,11 +159,15 @@ campaign(
       )
       all.push(...read)
       // So many at once are held by more memory than the server has.
-      if (course.long) await Promise.all(read)
+      if (campaignRun.long) await Promise.all(read)
     }
     const attempts = await Promise.all(all)
     const again = attempts.reduce((sum, made) => sum + made - 1, 0)
-    course.measured('clients that this machine kept from reading in time, and that began again', again, '')
+    campaignRun.measured(
+      'clients that this machine kept from reading in time, and that began again',
+      again,
+      '',
+    )
   },
 )
 

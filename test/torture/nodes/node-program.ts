@@ -30,9 +30,9 @@ let subscriptions = 0
 const backplane: Backplane = {
   ...plane,
   subscribe: async (...topic) => {
-    const leave = await plane.subscribe(...topic)
+    const unsubscribe = await plane.subscribe(...topic)
     if (topic[0].startsWith('changes:') && ++subscriptions === 2) subscribed.resolve()
-    return leave
+    return unsubscribe
   },
 }
 const { server, accepted, open } = vault(sqliteTaskStore(`${folder}/tasks.db`), wordOf)

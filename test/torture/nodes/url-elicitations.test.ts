@@ -31,7 +31,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       for (let trial = 0; trial < trials; trial++) {
         const client = clients[random.between(0, clients.length - 1)]
         if (client === undefined) throw new Error('No client visits')
-        const id = String(await client.elicit('visit'))
+        const id = String(await client.elicit('payByUrl'))
         client.due.push(id)
         await random.pick(nodes).order({ visited: id })
         await until(() => client.stream.messages().length >= client.due.length, watchdogMs)
@@ -41,7 +41,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       // The last message of each node comes after all of its earlier ones.
       for (const node of nodes) {
         for (const one of clients) {
-          const id = String(await one.elicit('visit'))
+          const id = String(await one.elicit('payByUrl'))
           one.due.push(id)
           await node.order({ visited: id })
           await until(() => one.stream.messages().length >= one.due.length, watchdogMs)

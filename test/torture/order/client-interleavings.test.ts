@@ -192,7 +192,7 @@ campaign(
     trials: { test: 40, change: 200, long: 20_000 },
     longMinutes: 120,
   },
-  async ({ trials, long, seed, made }) => {
+  async ({ trials, long, seed, setTrials }) => {
     const random = new Random(seed)
     let count = 0
     await rehearsed(async () => {
@@ -211,6 +211,6 @@ campaign(
         }
       }
     })
-    made(count)
+    setTrials(count)
   },
 )

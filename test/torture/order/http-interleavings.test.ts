@@ -3,8 +3,8 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { expect, vi } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { heldServer } from './held-server.ts'
-import { calm, HttpCaller, type Trip } from './http-caller.ts'
+import { calm, type HttpCall, HttpCaller } from './http-caller.ts'
+import { pausedServer } from './paused-server.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, someSchedules, steps } from './schedules.ts'
 
@@ -14,7 +14,7 @@ const dayMs = 86_400_000
 
 /** A call that was taken, and what should come of it. */
 interface Taken {
-  readonly trip: Trip
+  readonly call: HttpCall
   state: 'open' | 'cancelled' | 'answered'
   /** The progress of its handler while the call was pending. */
   readonly progress: number[]
@@ -22,13 +22,13 @@ interface Taken {
 
 /** A server behind HTTP, taken through one schedule, beside what should come of it. */
 class Run {
-  readonly #hand = heldServer()
+  readonly #hand = pausedServer()
   // No order of pauses is long enough to end the session for want of use.
   readonly #handler = serveHttp(this.#hand.server, { limits: { sessionIdleMs: dayMs }, onWarning: () => {} })
   readonly #caller: HttpCaller
   readonly #stateless: boolean
   readonly #taken: Taken[] = []
-  readonly #refused: Trip[] = []
+  readonly #refused: HttpCall[] = []
   #released = 0
   #lastProgress = 0
 
@@ -75,29 +75,29 @@ class Run {
       this.#release()
       await calm()
     }
-    for (const taken of this.#taken) if (taken.trip.open.size === 0) this.#resume(taken)
+    for (const taken of this.#taken) if (taken.call.open.size === 0) this.#resume(taken)
     await calm()
     for (const { context } of this.#hand.runs) context.progress(++this.#lastProgress)
     await vi.advanceTimersByTimeAsync(600_000)
     await calm()
-    const open = this.#taken.reduce((sum, { trip }) => sum + trip.open.size, 0)
+    const open = this.#taken.reduce((sum, { call }) => sum + call.open.size, 0)
     await this.#handler.close()
     await calm()
     return {
       came: {
-        answers: this.#taken.map(({ trip }) => trip.answers),
-        progress: this.#taken.map(({ trip }) => trip.progress),
+        answers: this.#taken.map(({ call }) => call.answers),
+        progress: this.#taken.map(({ call }) => call.progress),
         refused: this.#refused.map(({ answers }) => answers),
-        stray: [...this.#taken.map(({ trip }) => trip), ...this.#refused].flatMap(({ stray }) => stray),
+        stray: [...this.#taken.map(({ call }) => call), ...this.#refused].flatMap(({ stray }) => stray),
         aborted: this.#hand.runs.map(({ context }) => context.signal.aborted),
         open,
         failures: [...this.#hand.failures, ...this.#caller.failures],
         timers: vi.getTimerCount(),
       },
       should: {
-        answers: this.#taken.map((taken, nth) => (this.#isHeard(taken) ? [String(nth)] : [])),
-        progress: this.#taken.map(({ trip, progress }) =>
-          goesOn(trip) ? progress : trip.progress.filter(isIn(progress)),
+        answers: this.#taken.map((taken, nth) => (this.#isReceived(taken) ? [String(nth)] : [])),
+        progress: this.#taken.map(({ call, progress }) =>
+          goesOn(call) ? progress : call.progress.filter(isIn(progress)),
         ),
         refused: this.#refused.map(() => ['-32600']),
         stray: [],
@@ -110,15 +110,15 @@ class Run {
   }
 
   /** Whether the answer to a call must have come: it was not taken back, and its client could hear it. */
-  #isHeard({ trip, state }: Taken): boolean {
-    return state === 'answered' && goesOn(trip)
+  #isReceived({ call, state }: Taken): boolean {
+    return state === 'answered' && goesOn(call)
   }
 
   #request(): void {
-    const trip = this.#caller.call(`p${this.#taken.length}`)
+    const call = this.#caller.call(`p${this.#taken.length}`)
     const isFree = this.#stateless || !this.#taken.some(({ state }) => state === 'open')
-    if (isFree) this.#taken.push({ trip, state: 'open', progress: [] })
-    else this.#refused.push(trip)
+    if (isFree) this.#taken.push({ call, state: 'open', progress: [] })
+    else this.#refused.push(call)
   }
 
   #progress(): void {
@@ -141,19 +141,19 @@ class Run {
   }
 
   #disconnect(): void {
-    const last = this.#taken.findLast(({ trip }) => trip.open.size > 0)
+    const last = this.#taken.findLast(({ call }) => call.open.size > 0)
     if (last === undefined) return
     if (this.#stateless) this.#cancel(last)
-    last.trip.drop()
+    last.call.drop()
   }
 
   #resume(taken: Taken | undefined): void {
-    if (taken !== undefined && !this.#stateless) this.#caller.resume(taken.trip)
+    if (taken !== undefined && !this.#stateless) this.#caller.resume(taken.call)
   }
 }
 
 /** Whether a client can hear all of a call: its connection never broke, or it knows where to go on. */
-function goesOn({ wasDropped, lastId }: Trip): boolean {
+function goesOn({ wasDropped, lastId }: HttpCall): boolean {
   return !wasDropped || lastId !== undefined
 }
 
@@ -177,7 +177,7 @@ campaign(
     trials: { test: 20, change: 60, long: 3_000 },
     longMinutes: 120,
   },
-  async ({ trials, long, seed, made }) => {
+  async ({ trials, long, seed, setTrials }) => {
     const random = new Random(seed)
     let count = 0
     await rehearsed(async () => {
@@ -196,6 +196,6 @@ campaign(
         }
       }
     }, true)
-    made(count)
+    setTrials(count)
   },
 )

@@ -122,7 +122,7 @@ export function scriptedHttp(revision: ProtocolVersion): ScriptedServer {
     signal?.addEventListener('abort', onAbort, { once: true })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
-  const take = async (_: URL, { method: verb, body, signal }: RequestInit): Promise<Response> => {
+  const fetch = async (_: URL, { method: verb, body, signal }: RequestInit): Promise<Response> => {
     if (verb !== 'POST') return new Response(null, { status: verb === 'GET' ? 405 : 200 })
     const { id, method, params } = JSON.parse(String(body))
     if (method === 'notifications/cancelled') cancelled.push(params.requestId)
@@ -132,7 +132,7 @@ export function scriptedHttp(revision: ProtocolVersion): ScriptedServer {
     return open(id, signal)
   }
   return {
-    link: http('http://127.0.0.1/mcp', { fetch: take }),
+    link: http('http://127.0.0.1/mcp', { fetch: fetch }),
     calls,
     cancelled,
     stray: [],

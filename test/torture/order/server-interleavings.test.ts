@@ -4,7 +4,7 @@ import { DuplexConnection } from '../../../packages/sdk/src/transports/server/co
 import { isObject } from '../../setup/json.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { callParams, heldServer } from './held-server.ts'
+import { callParams, pausedServer } from './paused-server.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
@@ -17,7 +17,7 @@ type State = 'open' | 'cancelled' | 'cut' | 'answered'
 
 /** A server on a channel, taken through one schedule, beside what should come of it. */
 class Run {
-  readonly #hand = heldServer()
+  readonly #hand = pausedServer()
   readonly #stateless: boolean
   readonly #states: State[] = []
   readonly #released = new Set<number>()
@@ -157,7 +157,7 @@ campaign(
     trials: { test: 70, change: 200, long: 20_000 },
     longMinutes: 120,
   },
-  async ({ trials, long, seed, made }) => {
+  async ({ trials, long, seed, setTrials }) => {
     const random = new Random(seed)
     let count = 0
     await rehearsed(async () => {
@@ -175,6 +175,6 @@ campaign(
         }
       }
     })
-    made(count)
+    setTrials(count)
   },
 )

@@ -53,7 +53,7 @@ export function clientTargets(): Target[] {
     {
       name: 'words of servers',
       share: 3,
-      seeds: said,
+      seeds: sent,
       run: (input, random) => receiveMessage(input, random, clients),
       allows: isTyped,
     },
@@ -185,7 +185,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const said: [string, ...string[]] = [
+const sent: [string, ...string[]] = [
   '{"jsonrpc":"2.0","id":1,"method":"roots/list"}',
   '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","default":"d"}},"required":["a"]}}}',
   '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a.example/","elicitationId":"e"}}',

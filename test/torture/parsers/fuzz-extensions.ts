@@ -39,7 +39,7 @@ export function extensionTargets(): Target[] {
         const begins = known ?? begun(server, era)
         connections.set(era, begins)
         const connection = await begins
-        await connection.take(named(value, connection.task))
+        await connection.receive(named(value, connection.task))
         if (faults.length > 0) throw faults[0]
       },
     },
@@ -157,7 +157,7 @@ class Connection {
     })
   }
 
-  async take(value: unknown): Promise<void> {
+  async receive(value: unknown): Promise<void> {
     const all: unknown[] = Array.isArray(value) ? value : [value]
     for (const one of all) this.#open.push(Object(one).id)
     this.#duplex.receive(value)
@@ -169,10 +169,10 @@ class Connection {
 async function begun(server: Server, era: Era): Promise<Connection> {
   const connection = new Connection(server)
   if (era === '2025-11-25') {
-    await connection.take(JSON.parse(initialize))
-    await connection.take({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    await connection.receive(JSON.parse(initialize))
+    await connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
-  await connection.take(JSON.parse(saying('tools/call', { name: 'asks', arguments: {}, task: {} }, era)))
+  await connection.receive(JSON.parse(saying('tools/call', { name: 'asks', arguments: {}, task: {} }, era)))
   return connection
 }
 

@@ -75,7 +75,7 @@ async function asked(
 ): Promise<ModelReply | undefined> {
   const stop = new AbortController()
   const real = globalThis.fetch
-  let said = ''
+  let text = ''
   globalThis.fetch = async (_, init) => {
     mustHold(init?.redirect === 'manual', 'a redirect is followed')
     return answered()
@@ -90,7 +90,7 @@ async function asked(
       },
       ...(streams && {
         onText: (delta) => {
-          said += delta
+          text += delta
         },
       }),
     })
@@ -101,7 +101,7 @@ async function asked(
     throw error
   } finally {
     globalThis.fetch = real
-    mustHold(said.length < 1_000_000, 'more is said than was sent')
+    mustHold(text.length < 1_000_000, 'more is said than was sent')
   }
 }
 

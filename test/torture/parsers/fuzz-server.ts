@@ -68,7 +68,7 @@ export async function serverTargets(): Promise<Target[]> {
       async run(input, random) {
         if (connection === undefined || random.fraction() < 0.01) connection = new Connection(server)
         const value = parseJson(input.toString('utf8'))
-        await connection.take(value)
+        await connection.receive(value)
         withoutFault()
       },
     },
@@ -193,7 +193,7 @@ class Connection {
     })
   }
 
-  async take(value: unknown): Promise<void> {
+  async receive(value: unknown): Promise<void> {
     this.#answered.length = 0
     this.#duplex.receive(value)
     await new Promise<void>((resolve) => setImmediate(resolve))

@@ -68,20 +68,20 @@ async function each(
 
 /** Whether a server says anything to a notice; what is asked afterwards it answers. */
 async function saidByServer(revision: ProtocolVersion, notice: object): Promise<boolean> {
-  const said: object[] = []
-  const connection = new DuplexConnection(server, (message) => said.push(message))
+  const messages: object[] = []
+  const connection = new DuplexConnection(server, (message) => messages.push(message))
   const params = { protocolVersion: revision, capabilities: { roots: { listChanged: true } }, clientInfo }
   connection.receive({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })
   await settled()
   connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
   await settled()
-  const before = said.length
+  const before = messages.length
   connection.receive(JSON.parse(JSON.stringify(notice)))
   await settled()
-  const after = said.length
+  const after = messages.length
   connection.receive({ jsonrpc: '2.0', id: 'next', method: 'ping' })
   await settled()
-  if (!said.some((message) => 'id' in message && message.id === 'next' && 'result' in message)) {
+  if (!messages.some((message) => 'id' in message && message.id === 'next' && 'result' in message)) {
     throw new Error(`No answer after ${JSON.stringify(notice)}`)
   }
   await connection.close()

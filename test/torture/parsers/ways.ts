@@ -138,9 +138,9 @@ function seenIn(messages: unknown[]): Seen {
   const seen = messages.flat().map((message) => {
     const { result, error } = Object(message)
     if (error !== undefined) return Number(error.code)
-    const said = result?.content?.[0]?.text
+    const text = result?.content?.[0]?.text
     // A server may say in the result that the arguments do not fit.
-    return result?.isError === true ? `refused: ${said}` : (said ?? JSON.stringify(message))
+    return result?.isError === true ? `refused: ${text}` : (text ?? JSON.stringify(message))
   })
   return seen.length < 2 ? (seen[0] ?? 'nothing') : seen.join(' and ')
 }

@@ -93,18 +93,18 @@ campaign(
     trial: 'connection with a subscription and a call under way, held up at either end',
     trials: { change: 48, long: 400 },
   },
-  async ({ trials, measured, made }) => {
+  async ({ trials, measured, setTrials }) => {
     const perServer = 24
     const servers = Math.ceil(trials / (2 * perServer))
-    made(servers * 2 * perServer)
+    setTrials(servers * 2 * perServer)
     let keepAlives = 0
     await inParallel(servers, 1, async () => {
       const server = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => {
         server.kill('SIGKILL')
       })
-      const [said] = await once(server.stdout, 'data')
-      const url = String(said).trim()
+      const [ready] = await once(server.stdout, 'data')
+      const url = String(ready).trim()
       const clients = await Promise.all(
         Array.from({ length: perServer }, (_, n) =>
           connectWatching(url, n % 2 === 0 ? '2025-11-25' : '2026-07-28'),
@@ -112,9 +112,9 @@ campaign(
       )
       const underWay = (): Promise<unknown>[] => clients.map(({ client }) => client.call('slow'))
 
-      const held = underWay()
+      const calling = underWay()
       const blocking = clients.slice(0, 1).map(({ client }) => client.call('block', { ms: blockMs }))
-      await assertUnharmed(clients, [...held, ...blocking])
+      await assertUnharmed(clients, [...calling, ...blocking])
 
       const holding = underWay()
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs)

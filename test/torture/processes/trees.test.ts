@@ -36,17 +36,17 @@ function treeOf(random: Random): string {
 }
 
 async function closeOnce(random: Random): Promise<number> {
-  let said = ''
+  let output = ''
   const link = stdio({
     command: 'sh',
     args: ['-c', treeOf(random)],
     onStderr: (text) => {
-      said += text
+      output += text
     },
   })
   const client = await connect(link, { revisions: ['2025-11-25'] })
-  await expect.poll(() => said, { timeout: hungMs }).toMatch(/running \d+\n/)
-  const pid = Number(/running (\d+)/.exec(said)?.[1])
+  await expect.poll(() => output, { timeout: hungMs }).toMatch(/running \d+\n/)
+  const pid = Number(/running (\d+)/.exec(output)?.[1])
   const group = processOf(pid)?.group
   const tree = processes().filter((one) => one.group === group)
   expect(tree.length).toBeGreaterThan(0)

@@ -24,9 +24,9 @@ function start(program: string, args: readonly (string | number)[]): ChildProces
 }
 
 async function nextMessage<T>(child: ChildProcess): Promise<T> {
-  const [said]: T[] = await once(child, 'message')
-  if (said === undefined) throw new Error('Nothing was said')
-  return said
+  const [message]: T[] = await once(child, 'message')
+  if (message === undefined) throw new Error('Nothing was said')
+  return message
 }
 
 async function heapOf(server: ChildProcess): Promise<number> {

@@ -29,7 +29,7 @@ export class Cutter {
   /** Every connection goes to one of these ports, found by chance. */
   static async before(ports: readonly [number, ...number[]], random: Random): Promise<Cutter> {
     const cutter = new Cutter(ports, random)
-    const server = createServer((client) => cutter.#take(client))
+    const server = createServer((client) => cutter.#accept(client))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => {
       for (const socket of cutter.#sockets) socket.destroy()
@@ -56,7 +56,7 @@ export class Cutter {
     return { up: some(), down: some() }
   }
 
-  #take(client: Socket): void {
+  #accept(client: Socket): void {
     const upstream = dial(this.#random.pick(this.#ports), '127.0.0.1')
     const way = this.#some()
     this.#ways.add(way)

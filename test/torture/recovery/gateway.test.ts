@@ -23,7 +23,7 @@ class Gateway {
     this.#random = random
   }
 
-  readonly take = async (_: URL, { method: verb, body }: RequestInit): Promise<Response> => {
+  readonly fetch = async (_: URL, { method: verb, body }: RequestInit): Promise<Response> => {
     if (verb !== 'POST') return new Response(null, { status: verb === 'GET' ? 405 : 200 })
     const { id, method, params } = JSON.parse(String(body))
     if (id === undefined) return new Response(null, { status: 202 })
@@ -114,7 +114,7 @@ campaign(
       const clients = await Promise.all(
         (['2025-11-25', '2026-07-28'] as const).flatMap((revision) =>
           Array.from({ length: clientsEach }, () =>
-            connect(http('http://127.0.0.1/mcp', { fetch: gateway.take }), { revisions: [revision] }),
+            connect(http('http://127.0.0.1/mcp', { fetch: gateway.fetch }), { revisions: [revision] }),
           ),
         ),
       )

@@ -24,8 +24,8 @@ export class Node {
   async start(): Promise<void> {
     const child = spawn(process.execPath, [program, this.#ledger], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
-    const [said] = await once(child.stdout, 'data')
-    this.#port = Number(String(said))
+    const [portLine] = await once(child.stdout, 'data')
+    this.#port = Number(String(portLine))
   }
 
   async kill(): Promise<void> {

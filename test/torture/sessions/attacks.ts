@@ -75,10 +75,10 @@ export async function prepare(mounted: Sending) {
       expect(await ask('tools/call', { name: 'sure', requestState: state, inputResponses })).toMatchObject({
         result: { content: [{ text: 'accept albatross-7f3a9c' }] },
       })
-      const put = asking.messages()[0]
+      const elicitation = asking.messages()[0]
       await mine.post({
         jsonrpc: '2.0',
-        id: put?.['id'],
+        id: elicitation?.['id'],
         result: { action: 'accept', content: { ok: true } },
       })
       await until(() => asking.over(), watchdogMs)

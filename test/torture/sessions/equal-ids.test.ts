@@ -20,12 +20,12 @@ campaign(
     trial: 'call among many with its id',
     trials: { change: 40 * callsEach.change, long: 200 * callsEach.long },
   },
-  async (course) => {
-    const each = course.long ? callsEach.long : callsEach.change
-    const url = await served(course.seed)
-    const clients = Array.from({ length: course.trials / each }, (_, at) => client(url, at, each))
+  async (campaignRun) => {
+    const each = campaignRun.long ? callsEach.long : callsEach.change
+    const url = await served(campaignRun.seed)
+    const clients = Array.from({ length: campaignRun.trials / each }, (_, at) => client(url, at, each))
     const answered = await Promise.all(clients)
-    expect(answered.reduce((sum, one) => sum + one, 0)).toBe(course.trials)
+    expect(answered.reduce((sum, one) => sum + one, 0)).toBe(campaignRun.trials)
   },
 )
 
@@ -86,10 +86,10 @@ function expectOwn(body: unknown, name: string, id: number): void {
   const messages = text.startsWith('{')
     ? [JSON.parse(text)]
     : [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, data]) => JSON.parse(data ?? ''))
-  const said = `${name} said ${id}`
-  expect(messages.at(-1)).toMatchObject({ id, result: { content: [{ text: said }] } })
+  const expected = `${name} said ${id}`
+  expect(messages.at(-1)).toMatchObject({ id, result: { content: [{ text: expected }] } })
   for (const message of messages.slice(0, -1)) {
-    expect(message).toMatchObject({ params: { progressToken: id, message: said } })
+    expect(message).toMatchObject({ params: { progressToken: id, message: expected } })
   }
 }
 

@@ -33,8 +33,8 @@ campaign(
     trial: 'retry with a state that is not good',
     trials: { change: 0, long: 100_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const effects: string[] = []
     const node = await mount(shop('shop', effects), [oldKey])
     let trials = 0
@@ -59,7 +59,7 @@ campaign(
     }
     const large = await ask(node, { name: 'large' })
     expect(large.state.length).toBeLessThan(1000)
-    const mutations = Math.max(leastMutations, course.trials - trials)
+    const mutations = Math.max(leastMutations, campaignRun.trials - trials)
     for (let i = 0; i < mutations; i++) {
       const from = random.pick([small, large])
       const state = mutated(from.state, random)
@@ -95,7 +95,7 @@ campaign(
     vi.setSystemTime(Date.now() + 30 * 60_000)
     await refused(node, late, 'after its time')
     expect(effects).toEqual([])
-    course.made(trials)
+    campaignRun.setTrials(trials)
   },
 )
 

@@ -28,10 +28,10 @@ campaign(
     trial: 'cut stream whose last event is not known any more',
     trials: { change: 0, long: 0 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const cases = Object.keys(reasons).flatMap((why) => revisions.map((revision) => ({ why, revision })))
     await Promise.all(cases.map(({ why, revision }) => tryOne(why, revision)))
-    course.made(cases.length)
+    campaignRun.setTrials(cases.length)
   },
 )
 
@@ -82,11 +82,11 @@ function cutAfter(response: Response, messages: number, onCut: () => void): Resp
       const events = text.split('\n\n')
       const whole = events.filter((event) => event.includes('"jsonrpc"')).length
       if (whole <= messages) return
-      const kept = events.slice(
+      const replayed = events.slice(
         0,
         events.findLastIndex((event) => event.includes('"jsonrpc"')),
       )
-      controller.enqueue(new TextEncoder().encode(`${kept.join('\n\n')}\n\n`))
+      controller.enqueue(new TextEncoder().encode(`${replayed.join('\n\n')}\n\n`))
       setImmediate(() => {
         controller.error(new TypeError('The connection broke'))
         onCut()

@@ -55,7 +55,7 @@ const answers: Record<string, object> = {
   'resources/read': { contents: [{ uri: 'memo://0', mimeType: 'text/plain', text: all }] },
   'logging/setLevel': {},
 }
-const said = (name: unknown): object =>
+const textResult = (name: unknown): object =>
   name === 'tell'
     ? {
         result: {
@@ -76,7 +76,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     for (const text of texts.slice(0, 50)) {
       send({ method: 'notifications/message', params: { level: 'error', logger: text, data: text } })
     }
-    send({ id, ...said(params?.name) })
+    send({ id, ...textResult(params?.name) })
   } else if (answers[method] !== undefined) send({ id, result: answers[method] })
   else send({ id, error: { code: -32601, message: all } })
 })

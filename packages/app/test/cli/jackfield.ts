@@ -75,7 +75,7 @@ export interface Running {
   /** What stdout and stderr hold by now. */
   output(): string
   /** Resolves when stdout or stderr holds the text. */
-  says(text: string): Promise<void>
+  waitForOutput(text: string): Promise<void>
 }
 
 const stores = new Map<string, string>()
@@ -140,7 +140,7 @@ export function begin(args: string[], options: ProcessOptions = {}): Running {
     child,
     ended,
     output: () => stdout + stderr,
-    says: (text) =>
+    waitForOutput: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           if (!stdout.includes(text) && !stderr.includes(text)) return

@@ -45,7 +45,7 @@ test('a user logs in once, every later command uses it, and a logout ends it', {
   login.child.stderr?.on('data', (chunk) => {
     output += chunk
   })
-  await login.says('code_challenge_method=S256')
+  await login.waitForOutput('code_challenge_method=S256')
   await openPage(/http:\S+\/authorize\S+/.exec(output)?.[0] ?? '')
   expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
 

@@ -23,8 +23,8 @@ describe('consent to a URL elicitation', () => {
       const { url, visits, touch } = await site()
       const person = scripted(answer)
       expect(await askUrl(urlQuestion(url), person, palette)).toEqual(expected)
-      expect(person.said[0]).toBe('travel asks you to visit a page')
-      expect(person.said).toContain(url)
+      expect(person.printed[0]).toBe('travel asks you to visit a page')
+      expect(person.printed).toContain(url)
       expect(person.initials).toEqual(['decline'])
       expect(visits()).toBe(0)
       await touch()
@@ -36,7 +36,7 @@ describe('consent to a URL elicitation', () => {
     const url = `https://pay.example/${'x'.repeat(6_000)}?a=1`
     const person = scripted('decline')
     await askUrl(urlQuestion(url), person, palette)
-    expect(person.said).toContain(url)
+    expect(person.printed).toContain(url)
   })
 
   test('can be postponed with the URL in the clipboard', async () => {
@@ -49,22 +49,22 @@ describe('consent to a URL elicitation', () => {
     const person = scripted('decline')
     await askUrl(urlQuestion('javascript:alert(1)'), person, palette)
     expect(person.offered).toEqual([['decline', 'decline-why', 'cancel', 'later']])
-    expect(person.said.join('\n')).toContain('It is not a web page')
+    expect(person.printed.join('\n')).toContain('It is not a web page')
   })
 
   test('for an unencrypted page elsewhere leaves the opening to the user', async () => {
     const person = scripted('self')
     await askUrl(urlQuestion('http://a.example/'), person, palette)
     expect(person.offered[0]).not.toContain('open')
-    expect(person.said.join('\n')).toContain('not encrypted')
+    expect(person.printed.join('\n')).toContain('not encrypted')
   })
 
   test('for an imitated site shows its real name, highlighted, and its Unicode form', async () => {
     const marked = { ...palette, bold: (text: string | number | null | undefined) => `[${String(text)}]` }
     const person = scripted('decline')
     await askUrl(urlQuestion('https://pаypal.com/login'), person, marked)
-    expect(person.said).toContain('https://[xn--pypal-4ve.com]/login')
-    expect(person.said.join('\n')).toContain('mixes letters of different alphabets')
+    expect(person.printed).toContain('https://[xn--pypal-4ve.com]/login')
+    expect(person.printed.join('\n')).toContain('mixes letters of different alphabets')
   })
 
   test('is not created by a URL in a message, which stays text', async () => {
@@ -72,7 +72,7 @@ describe('consent to a URL elicitation', () => {
     const message = '\u001b]8;;https://evil.example\u0007Sign in\u001b]8;;\u0007'
     const url = 'https://a.example/\u001b]0;x\u0007'
     await askUrl(questionOf({ mode: 'url', message, url }), person, palette)
-    expect(person.said.join('\n')).not.toContain('\u001b')
+    expect(person.printed.join('\n')).not.toContain('\u001b')
   })
 })
 
@@ -91,7 +91,7 @@ describe('an open URL elicitation', () => {
     const person = scripted(answer)
     const question = urlQuestion('https://a.example/x', { visit: underWay(true) })
     expect(await askUrl(question, person, palette)).toEqual(expected)
-    expect(person.said).toEqual(['travel waits until you finished at a.example.'])
+    expect(person.printed).toEqual(['travel waits until you finished at a.example.'])
     expect(person.initials).toEqual(['finished'])
   })
 
@@ -99,7 +99,7 @@ describe('an open URL elicitation', () => {
     const person = scripted('finished')
     const question = urlQuestion('https://a.example/x', { visit: underWay(false, 'xdg-open failed') })
     await askUrl(question, person, palette)
-    expect(person.said).toContain('! It could not be opened: xdg-open failed')
-    expect(person.said).toContain('https://a.example/x')
+    expect(person.printed).toContain('! It could not be opened: xdg-open failed')
+    expect(person.printed).toContain('https://a.example/x')
   })
 })

@@ -123,7 +123,7 @@ describe('a form on one screen', () => {
       action: 'accept',
       content: { name: 'Ada', seat: 'a', extras: ['bag', 'meal'], insured: true, nights: 3 },
     })
-    expect(person.said.slice(-5)).toEqual([
+    expect(person.printed.slice(-5)).toEqual([
       '  Name: Ada',
       '  seat: Aisle (a)',
       '  extras: bag, meal',

@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     const shop = ['--config', write('shop.json', { mcpServers })]
     const store = join(mkdtempSync(join(tmpdir(), 'jackfield-later-')), 'store.db')
     const first = begin(['call', 'shop', 'refund', '--park', '--store', store, ...shop], { cwd: folder })
-    await first.says('--cancel')
+    await first.waitForOutput('--cancel')
     first.child.kill('SIGKILL')
     await first.ended
     const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.output()) ?? []

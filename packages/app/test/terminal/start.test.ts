@@ -38,9 +38,9 @@ describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
     }
     await terminal.until(/Your trip to Barcelona is planned[\s\S]*you › *$/m, { withinMs: 30_000 })
     const { stdout } = await quietly('inbox', '--all', '--json', '--store', join(home, '.jackfield/host.db'))
-    const put: { kind: string; question: { tool?: { tool: { name: string } } } }[] =
+    const questions: { kind: string; question: { tool?: { tool: { name: string } } } }[] =
       JSON.parse(stdout).questions
-    const names = put.map(({ kind, question }) => question.tool?.tool.name ?? kind).toSorted()
+    const names = questions.map(({ kind, question }) => question.tool?.tool.name ?? kind).toSorted()
     expect(names).toEqual(['bookVacation', 'createCalendarEvent', 'elicitation', 'elicitation', 'roots'])
     expect(terminal.history().replace(/\s+/g, ' ')).toContain('the built-in planner (offline) gave it')
     const sample = join(home, '.jackfield/sample')

@@ -1,7 +1,7 @@
 import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { createConversation, promptMessages, type ToolCallEvent } from '../../src/models/agent/index.ts'
-import { fakeHost, says, scriptedModel, text, uses } from './host.ts'
+import { fakeHost, scriptedModel, text, textReply, uses } from './host.ts'
 
 function results(message: SamplingMessage | undefined): ToolResultContent[] {
   const content =
@@ -24,7 +24,7 @@ function resultText(message: SamplingMessage | undefined): string {
 
 describe('a turn', () => {
   test('without tools is one request and one reply', async () => {
-    const model = scriptedModel(says('Hello.'))
+    const model = scriptedModel(textReply('Hello.'))
     const received: string[] = []
     const talk = createConversation({ host: fakeHost({}), model })
     const turn = await talk.say('Hi', { onText: (delta) => received.push(delta) })
@@ -51,7 +51,7 @@ describe('a turn', () => {
         return text('fast')
       },
     })
-    const model = scriptedModel(uses('On it.', ['shop__slow', { n: 1 }], ['shop__fast']), says('Done.'))
+    const model = scriptedModel(uses('On it.', ['shop__slow', { n: 1 }], ['shop__fast']), textReply('Done.'))
     const events: ToolCallEvent[] = []
     const talk = createConversation({ host, model })
     const turn = await talk.say('Go', { onToolCall: (event) => events.push(event) })
@@ -73,7 +73,7 @@ describe('a turn', () => {
   test('passes a denial to the model, with its reason', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     host.denied.add('shop__buy')
-    const model = scriptedModel(uses('', ['shop__buy']), says('Understood.'))
+    const model = scriptedModel(uses('', ['shop__buy']), textReply('Understood.'))
     const events: ToolCallEvent[] = []
     await createConversation({ host, model }).say('Buy', { onToolCall: (event) => events.push(event) })
     expect(results(model.requests[1]?.messages.at(-1))).toMatchObject([{ isError: true }])
@@ -83,7 +83,7 @@ describe('a turn', () => {
 
   test('answers a call of an unknown tool without stopping', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
-    const model = scriptedModel(uses('', ['shop__sell']), says('Sorry.'))
+    const model = scriptedModel(uses('', ['shop__sell']), textReply('Sorry.'))
     const turn = await createConversation({ host, model }).say('Sell')
     expect(turn.text).toBe('Sorry.')
     expect(host.calls).toEqual([])
@@ -94,7 +94,7 @@ describe('a turn', () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'], ['shop__buy', { n: 2 }])
     const [first] = toolUsesOf(broken)
-    const model = scriptedModel({ ...broken, unreadable: { [first ?? '']: '{"n": 1' } }, says('Two.'))
+    const model = scriptedModel({ ...broken, unreadable: { [first ?? '']: '{"n": 1' } }, textReply('Two.'))
     const events: ToolCallEvent[] = []
     const talk = createConversation({ host, model })
     const turn = await talk.say('Buy', { onToolCall: (event) => events.push(event) })
@@ -116,11 +116,11 @@ describe('a turn', () => {
 
   test('suggests the tools that a wrong name may refer to', async () => {
     const host = fakeHost({ shop__buy: () => text('bought'), shop__look: () => text('more') })
-    const model = scriptedModel(uses('', ['buy'], ['shop__by']), says('Sorry.'))
+    const model = scriptedModel(uses('', ['buy'], ['shop__by']), textReply('Sorry.'))
     await createConversation({ host, model }).say('Buy')
-    const said = resultText(model.requests[1]?.messages.at(-1))
-    expect(said).toContain('There is no tool "buy" at present. Did you mean shop__buy')
-    expect(said).toContain('There is no tool "shop__by" at present. Did you mean shop__buy')
+    const toolResult = resultText(model.requests[1]?.messages.at(-1))
+    expect(toolResult).toContain('There is no tool "buy" at present. Did you mean shop__buy')
+    expect(toolResult).toContain('There is no tool "shop__by" at present. Did you mean shop__buy')
   })
 
   test('ends at the limit of rounds, with every call answered', async () => {
@@ -135,7 +135,7 @@ describe('a turn', () => {
   test('runs at most 50 calls of one reply, answers the others with an error, and stops', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const wanted = Array.from({ length: 1_203 }, (_, n): [string, { n: number }] => ['shop__buy', { n }])
-    const model = scriptedModel(uses('Buying.', ...wanted), says('Bought.'))
+    const model = scriptedModel(uses('Buying.', ...wanted), textReply('Bought.'))
     const talk = createConversation({ host, model })
     const turn = await talk.say('Buy')
     expect(turn).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 1_153, rounds: 1 })
@@ -163,7 +163,7 @@ describe('a turn', () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const two = uses('', ['shop__look'], ['shop__look'])
     const talk = (more: { maxCalls: number; maxCallsPerReply: number }) =>
-      createConversation({ host, model: scriptedModel(two, two, says('Done.')), ...more }).say('Look')
+      createConversation({ host, model: scriptedModel(two, two, textReply('Done.')), ...more }).say('Look')
     expect(await talk({ maxCalls: 4, maxCallsPerReply: 2 })).toMatchObject({ stopReason: 'endTurn' })
     expect(await talk({ maxCalls: 3, maxCallsPerReply: 2 })).toMatchObject({ callsNotRun: 1, rounds: 2 })
     expect(await talk({ maxCalls: 4, maxCallsPerReply: 1 })).toMatchObject({ callsNotRun: 1, rounds: 1 })
@@ -173,7 +173,7 @@ describe('a turn', () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const model = scriptedModel(
       { ...uses('', ['shop__buy', { amount: 1 }]), stopReason: 'maxTokens' },
-      says('ok'),
+      textReply('ok'),
     )
     const talk = createConversation({ host, model })
     expect(await talk.say('Buy 12')).toMatchObject({ stopReason: 'maxTokens' })
@@ -185,7 +185,7 @@ describe('a turn', () => {
     const gate = Promise.withResolvers<void>()
     const model = scriptedModel(async () => {
       await gate.promise
-      return says('ok')
+      return textReply('ok')
     })
     const talk = createConversation({ host: fakeHost({}), model })
     const going = talk.say('one')
@@ -197,7 +197,7 @@ describe('a turn', () => {
   test('rejects when the model fails, and the conversation can continue', async () => {
     const model = scriptedModel(() => {
       throw new Error('no credit')
-    }, says('back'))
+    }, textReply('back'))
     const host = fakeHost({})
     const talk = createConversation({ host, model })
     await expect(talk.say('Hi')).rejects.toThrow('no credit')
@@ -217,7 +217,7 @@ describe('stopping a turn', () => {
         }),
       shop__next: () => text('next'),
     })
-    const model = scriptedModel(uses('', ['shop__wait'], ['shop__next']), says('What now?'))
+    const model = scriptedModel(uses('', ['shop__wait'], ['shop__next']), textReply('What now?'))
     const talk = createConversation({ host, model })
     expect(await talk.say('Go', { signal: stop.signal })).toMatchObject({
       stopReason: 'cancelled',
@@ -236,7 +236,7 @@ describe('stopping a turn', () => {
     const stop = new AbortController()
     stop.abort()
     const host = fakeHost({})
-    const turn = await createConversation({ host, model: scriptedModel(says('x')) }).say('Go', {
+    const turn = await createConversation({ host, model: scriptedModel(textReply('x')) }).say('Go', {
       signal: stop.signal,
     })
     expect(turn.stopReason).toBe('cancelled')
@@ -247,7 +247,7 @@ describe('stopping a turn', () => {
 describe("the model's view", () => {
   test('is a list of tools with a stable order while servers come and go', async () => {
     const host = fakeHost({ b: () => text(''), a: () => text('') })
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     const talk = createConversation({ host, model })
     await talk.say('1')
     const { b, a } = { b: () => text(''), a: () => text('') }
@@ -269,7 +269,7 @@ describe("the model's view", () => {
   test("includes servers' instructions, with names and limits", async () => {
     const host = fakeHost({})
     host.instructionTexts = [{ server: 'shop', text: `Search first.${'x'.repeat(10_000)}` }]
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     await createConversation({ host, model, system: 'Speak plainly.' }).say('Hi')
     const system = model.requests[0]?.system ?? ''
     expect(system).toContain('Speak plainly.')
@@ -280,7 +280,7 @@ describe("the model's view", () => {
 
   test('is the start of a long result, with the omitted size and how to read the rest', async () => {
     const host = fakeHost({ shop__dump: () => text('x'.repeat(50_000)) })
-    const model = scriptedModel(uses('', ['shop__dump']), says('ok'))
+    const model = scriptedModel(uses('', ['shop__dump']), textReply('ok'))
     await createConversation({ host, model }).say('Dump')
     const seen = resultText(model.requests[1]?.messages.at(-1))
     expect(seen).toContain('[cut: 4200 of 50000 characters are shown here')
@@ -290,13 +290,13 @@ describe("the model's view", () => {
 
   test('is the structured content if a result has nothing else', async () => {
     const host = fakeHost({ shop__count: () => ({ content: [], structuredContent: { left: 3 } }) })
-    const model = scriptedModel(uses('', ['shop__count']), says('ok'))
+    const model = scriptedModel(uses('', ['shop__count']), textReply('ok'))
     await createConversation({ host, model }).say('Count')
     expect(resultText(model.requests[1]?.messages.at(-1))).toBe('{"left":3}')
   })
 
   test("is a prompt's messages, with embedded resources as text", async () => {
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     await createConversation({ host: fakeHost({}), model }).say(
       promptMessages({
         messages: [
@@ -318,7 +318,7 @@ describe("the conversation's own tools", () => {
         ['list_resources', { match: 'item' }],
         ['read_resource', { server: 'shop', uri: 'shop://stock' }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host: fakeHost({}), model }).say('What is there?')
     const [all, some, stock] = results(model.requests[1]?.messages.at(-1)).map((result) =>
@@ -338,7 +338,7 @@ describe("the conversation's own tools", () => {
         ['read_resource', { server: 'x', uri: 'y' }],
         ['read_resource', { server: 'shop', uri: 'shop://nothing' }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host: fakeHost({}), model }).say('Read')
     const seen = results(model.requests[1]?.messages.at(-1))
@@ -352,7 +352,7 @@ describe("the conversation's own tools", () => {
 
 test('each model reply is a row with its calls and cost', async () => {
   const host = fakeHost({ shop__look: () => text('ok') })
-  const model = scriptedModel(uses('', ['shop__look']), says('Done.'))
+  const model = scriptedModel(uses('', ['shop__look']), textReply('Done.'))
   await createConversation({ host, model }).say('Look')
   expect(host.rows).toMatchObject([
     { kind: 'model', server: null, summary: 'scripted answered, wants shop__look', outcome: 'ok' },

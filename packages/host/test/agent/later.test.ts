@@ -5,7 +5,7 @@ import { session, started, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
 import { form, seatAnswer } from '../inbox/programs.ts'
-import { says, scriptedModel, uses } from './host.ts'
+import { scriptedModel, textReply, uses } from './host.ts'
 
 /** A host whose person leaves every form for later. */
 async function hostIn(era: 'session' | 'stateless'): Promise<Watched> {
@@ -19,7 +19,7 @@ async function hostIn(era: 'session' | 'stateless'): Promise<Watched> {
   return started({ servers: { s: { url: server.url } }, ...options })
 }
 
-function talkWith(host: Watched, model: Model) {
+function conversationWith(host: Watched, model: Model) {
   const late: LateResult[] = []
   const talk = createConversation({ host, model, onLate: (result) => late.push(result) })
   const events: ToolCallEvent[] = []
@@ -30,7 +30,7 @@ function talkWith(host: Watched, model: Model) {
 }
 
 /** What the fixture's tool says it was answered. */
-function said(late: LateResult | undefined): unknown {
+function resultOf(late: LateResult | undefined): unknown {
   const [block] = late?.result.content ?? []
   return block?.type === 'text' ? JSON.parse(block.text) : undefined
 }
@@ -40,8 +40,8 @@ const askSeat: [string, Record<string, unknown>] = ['s__ask', { params: form() }
 describe.each(['session', 'stateless'] as const)('a call with a deferred question (%s)', (era) => {
   test('lets the turn continue, completes when it is answered, and the model gets the result with the next turn', async () => {
     const host = await hostIn(era)
-    const model = scriptedModel(uses('I book.', askSeat), says('Meanwhile …'), says('12A it is.'))
-    const { talk, say, late, events, question } = talkWith(host, model)
+    const model = scriptedModel(uses('I book.', askSeat), textReply('Meanwhile …'), textReply('12A it is.'))
+    const { talk, say, late, events, question } = conversationWith(host, model)
     expect(await say('Book a seat')).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
     expect(events.map(({ type }) => type)).toEqual(['start', 'later'])
     const lastMessage = JSON.stringify(model.requests[1]?.messages.at(-1))
@@ -52,7 +52,7 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
     host.inbox.answer(question(), seatAnswer('12A'), 'a window')
     await until(() => late.length === 1, 'the result')
     expect(late).toMatchObject([{ type: 'end', name: 's__ask', denied: false }])
-    expect(said(late[0])).toMatchObject({ answer: seatAnswer('12A') })
+    expect(resultOf(late[0])).toMatchObject({ answer: seatAnswer('12A') })
     // It is kept at once, so that it is not lost with this program.
     expect(JSON.stringify(host.conversations.entries(talk.id).at(-1))).toContain('12A')
     await say('And?')
@@ -70,7 +70,7 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
       stop.abort(new Error('enough'))
       return waits.promise
     })
-    const { say, late, question } = talkWith(host, model)
+    const { say, late, question } = conversationWith(host, model)
     expect(await say('Book a seat', stop.signal)).toMatchObject({ stopReason: 'cancelled' })
     host.inbox.answer(question(), seatAnswer('12A'), 'a window')
     await until(() => late.length === 1, 'the result')
@@ -86,9 +86,9 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
         await until(() => late.length === 1, 'the result')
         return uses('', ['s__ask', { params: { ...form(), message: 'Which other?' } }])
       },
-      says('Done.'),
+      textReply('Done.'),
     )
-    const { say, late, question } = talkWith(host, model)
+    const { say, late, question } = conversationWith(host, model)
     await say('Book a seat')
     const messages = model.requests[2]?.messages ?? []
     expect(messages.map(({ role }) => role)).toEqual([
@@ -109,16 +109,19 @@ test('a deferred approval is no refusal: the call happens once it is given', asy
     servers: { s: session().config },
     surface: person({ approval: () => undefined, elicitation: () => seatAnswer('7F') }),
   })
-  const { say, late, question } = talkWith(host, scriptedModel(uses('', askSeat), says('Later, then.')))
+  const { say, late, question } = conversationWith(
+    host,
+    scriptedModel(uses('', askSeat), textReply('Later, then.')),
+  )
   await say('Book a seat')
   host.inbox.answer(question(), { verdict: 'allow' }, 'a window')
   await until(() => late.length === 1, 'the result')
-  expect(said(late[0])).toMatchObject({ answer: seatAnswer('7F') })
+  expect(resultOf(late[0])).toMatchObject({ answer: seatAnswer('7F') })
 })
 
 test('a call that still waits when the host closes is suspended, and the model gets no result for it', async () => {
   const host = await hostIn('stateless')
-  const { say, late, question } = talkWith(host, scriptedModel(uses('', askSeat), says('Bye.')))
+  const { say, late, question } = conversationWith(host, scriptedModel(uses('', askSeat), textReply('Bye.')))
   await say('Book a seat')
   expect(host.inbox.get(question())).toMatchObject({ resumable: true })
   await host.close()

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createConversation, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import type { CatalogTool, ModelRequest } from '../../src/types/index.ts'
 import { corpusTools } from '../scale/corpus.ts'
-import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'
+import { type FakeHost, fakeHost, scriptedModel, text, textReply, uses } from './host.ts'
 
 const tool = (server: string, name: string): CatalogTool => ({
   server,
@@ -26,7 +26,7 @@ const words = ({ content }: SamplingMessage): string => JSON.stringify(content)
 describe('tools that the user switches off in a conversation', () => {
   test('are not offered, and a call of one is refused with the reason', async () => {
     const host = twoServers()
-    const model = scriptedModel(says('Hello'), uses('', ['mail__send']), says('Then not.'))
+    const model = scriptedModel(textReply('Hello'), uses('', ['mail__send']), textReply('Then not.'))
     const talk = createConversation({ host, model })
     await talk.say('Hi')
     expect(offered(model.requests[0])).toHaveLength(4)
@@ -45,7 +45,7 @@ describe('tools that the user switches off in a conversation', () => {
 
   test('are offered again, in their place, once they are switched on', async () => {
     const host = twoServers()
-    const model = scriptedModel(says('1'), says('2'), says('3'))
+    const model = scriptedModel(textReply('1'), textReply('2'), textReply('3'))
     const talk = createConversation({ host, model })
     await talk.say('Hi')
     talk.switchTools(false, ['*'])
@@ -82,7 +82,7 @@ describe('tools that the user switches off in a conversation', () => {
 
   test('stay off when the conversation is resumed and forked, and tools added later by the server are off too', async () => {
     const host = twoServers()
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     const talk = createConversation({ host, model })
     talk.switchTools(false, ['mail'])
     expect(host.conversations.list()).toEqual([])
@@ -107,7 +107,7 @@ describe('tools that the user switches off in a conversation', () => {
         ['inspect_tool', { names: ['github__create_issue'] }],
         ['call_tool', { name: 'github__create_issue', arguments: {} }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
     const talk = createConversation({ host, model })
     talk.switchTools(false, ['github'])
@@ -125,7 +125,7 @@ test('every call of a conversation is listed with its result and its row, also o
   const model = scriptedModel(
     uses('', ['shop__look', { aisle: 3 }], ['list_resources']),
     uses('', ['call_tool', { name: 'shop__buy', arguments: { item: 'tea' } }]),
-    says('ok'),
+    textReply('ok'),
   )
   const talk = createConversation({ host, model })
   await talk.say('Go')

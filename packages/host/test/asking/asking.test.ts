@@ -216,8 +216,8 @@ describe('the declared capabilities', () => {
     ['there is no model', { ...all, models: [] }, ['elicitation', 'roots']],
     ['there are no roots', { ...all, roots: [] }, ['elicitation', 'sampling']],
   ])('leave out what cannot be answered when %s', async (_name, options, kinds) => {
-    const said = await outputOf(options)
-    const { capabilities } = said as { capabilities: object }
+    const output = await outputOf(options)
+    const { capabilities } = output as { capabilities: object }
     // Extensions are supported whoever is there.
     const answerable = Object.keys(capabilities).filter((capability) => capability !== 'extensions')
     expect(answerable.sort()).toEqual(kinds)

@@ -44,9 +44,12 @@ async function suffer(attack: Attack, surface: Surface | undefined, more: Partia
   const host = await started(options)
   const states = [...host.connections.values()].map(({ state }) => state)
   const talk = createConversation({ host, model, codeMode: true })
-  const { say } = attack
-  const said = typeof say === 'string' ? say : promptMessages(await host.prompt(`hostile__${say.prompt}`, {}))
-  await talk.say(said)
+  const { injection } = attack
+  const prompt =
+    typeof injection === 'string'
+      ? injection
+      : promptMessages(await host.prompt(`hostile__${injection.prompt}`, {}))
+  await talk.say(prompt)
   await host.close()
   return { ran: hostile.ran, model, states }
 }

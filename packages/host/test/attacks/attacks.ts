@@ -23,7 +23,7 @@ export interface Hostile {
 export interface Attack {
   name: string
   /** What the person says, or the prompt they use. */
-  say: string | { prompt: string }
+  injection: string | { prompt: string }
   /** Tools of the hostile server that the person lets run, with no arguments. */
   allow: string[]
   hostile: Hostile

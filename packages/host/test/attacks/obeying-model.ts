@@ -23,7 +23,7 @@ export function obeyingModel(): Model & { requests: ModelRequest[] } {
       }
       const stopReason = content.length > 0 ? 'toolUse' : 'endTurn'
       if (content.length === 0) {
-        const words = [...all.matchAll(/say <<(.*?)>>/gs)].map(([, said = '']) => said).join('\n')
+        const words = [...all.matchAll(/say <<(.*?)>>/gs)].map(([, match = '']) => match).join('\n')
         content.push({ type: 'text', text: words === '' ? 'Done.' : words })
         request.onText?.(words)
       }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { Host, PolicyRule } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { session, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -19,7 +19,7 @@ const ways: Record<string, Way> = {
   conversation: async (host) => {
     const model = scriptedModel(
       uses('', ...tools.map((tool): [string, Record<string, unknown>] => [`s__${tool}`, args])),
-      says('done'),
+      textReply('done'),
     )
     await createConversation({ host, model }).say('go')
   },

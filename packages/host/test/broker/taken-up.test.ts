@@ -25,7 +25,7 @@ it('a resumed call applies rules about results, and records its labels', async (
       ...options,
     })
   /** Leaves a call behind, and takes it up in another host. */
-  const takeUp = async (conversation: string, rules: PolicyRule[]) => {
+  const resumedCall = async (conversation: string, rules: PolicyRule[]) => {
     const first = await host({ rules: [allow] })
     const call = first.call('s__book', {}, { caller: 'chat', conversation })
     await until(() => first.inbox.list().length === 1, 'asked')
@@ -40,11 +40,11 @@ it('a resumed call applies rules about results, and records its labels', async (
     await second.close()
     return { done, labels: out.labels }
   }
-  const held = await takeUp('one', [allow, { id: 'look', verdict: 'ask', gate: 'result' }])
-  expect(held.done).toMatchObject({ result: { isError: true }, release: { outcome: 'withheld' } })
-  expect(textOf(held.done)).toContain('held back: the person refused: mine')
-  expect(held.labels).toEqual([])
-  const passed = await takeUp('two', [allow])
+  const waiting = await resumedCall('one', [allow, { id: 'look', verdict: 'ask', gate: 'result' }])
+  expect(waiting.done).toMatchObject({ result: { isError: true }, release: { outcome: 'withheld' } })
+  expect(textOf(waiting.done)).toContain('held back: the person refused: mine')
+  expect(waiting.labels).toEqual([])
+  const passed = await resumedCall('two', [allow])
   expect(passed.done.result.isError).not.toBe(true)
   expect(passed.done).not.toHaveProperty('release')
   expect(passed.labels).toEqual(['private'])

@@ -52,7 +52,7 @@ describe('the declared capabilities', () => {
       return answerable(JSON.parse(client).capabilities)
     }
     expect(await advertised()).toEqual([])
-    const leave = host.attach(everything())
+    const detach = host.attach(everything())
     expect(host.events).toContainEqual({
       type: 'warning',
       server: 's',
@@ -65,7 +65,7 @@ describe('the declared capabilities', () => {
     expect(await advertised()).toEqual([])
     await host.reconnect('s')
     expect(await advertised()).toEqual(['elicitation', 'roots', 'sampling'])
-    leave()
+    detach()
     await host.reconnect('s')
     expect(await advertised()).toEqual([])
   })

@@ -59,15 +59,17 @@ describe.each(eras)('a question (%s)', (era) => {
     const call = ask(host)
     const id = await oneOpen(host)
     const other = await program('answerer.ts', { STORE: store })
-    expect(await other.say({ id, answer: { action: 'accept', content: { seat: 5 } } })).toContain(
+    expect(await other.sendLine({ id, answer: { action: 'accept', content: { seat: 5 } } })).toContain(
       'does not fit the question',
     )
-    expect(await other.say({ id, answer: seatAnswer('12A') })).toBe('answered')
+    expect(await other.sendLine({ id, answer: seatAnswer('12A') })).toBe('answered')
     expect(returned(await call)).toMatchObject({ answer: seatAnswer('12A') })
     expect(() => host.inbox.answer(id, seatAnswer('1B'), 'here')).toThrow(
       'already answered by another program',
     )
-    expect(await other.say({ id, answer: seatAnswer('1B') })).toContain('already answered by another program')
+    expect(await other.sendLine({ id, answer: seatAnswer('1B') })).toContain(
+      'already answered by another program',
+    )
     expect(host.events).toContainEqual({
       type: 'question',
       item: expect.objectContaining({ id, state: 'answered' }),
@@ -122,20 +124,20 @@ describe('a question that no surface can show any more', () => {
 
   it('is an error with the reason no-surface, never a refusal (session)', async () => {
     const host = hostOf({ servers: { s: session().config }, rules })
-    const leave = host.attach(shelf())
+    const detach = host.attach(shelf())
     await host.start()
-    leave()
+    detach()
     await sentThen(host, ask(host))
   })
 
   it('is an error with the reason no-surface, never a refusal (stateless)', async () => {
     // The request was sent while a surface was attached.
     const server = await roundsServer(() => {
-      leave()
+      detach()
       return asksBack({ q: { method: 'elicitation/create', params: form() } })
     })
     const host = hostOf({ servers: { s: { url: server.url } }, rules })
-    const leave = host.attach(shelf())
+    const detach = host.attach(shelf())
     await host.start()
     await sentThen(host, host.call('s__book', {}, cli))
     expect(server.calls).toHaveLength(1)
@@ -191,7 +193,7 @@ describe('the store of questions', () => {
     const store = storeFile()
     const servers = JSON.stringify({ s: session().config })
     const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
-    await other.say({ tool: 's__ask', args: { params: form() } })
+    await other.sendLine({ tool: 's__ask', args: { params: form() } })
     const host = hostOf({ store })
     const id = await oneOpen(host)
     expect(host.inbox.get(id)).toMatchObject({ state: 'open', waits: true })

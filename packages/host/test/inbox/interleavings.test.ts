@@ -103,14 +103,14 @@ it(`answers each of ${count} questions once, and to the call that asked, however
         }),
       )
       const attached = new Face('face')
-      let leave: (() => void) | undefined
+      let detach: (() => void) | undefined
       const refusals: string[] = []
       const answerFrom = async (by: By, id: string, answer: HostAnswers['elicitation']): Promise<boolean> => {
         if (by === 'face') return attached.answer(id, answer)
         if (by === 'child') {
-          const said = await child.say({ id, answer })
-          if (said !== 'answered') refusals.push(said)
-          return said === 'answered'
+          const reply = await child.sendLine({ id, answer })
+          if (reply !== 'answered') refusals.push(reply)
+          return reply === 'answered'
         }
         try {
           const host = by === 'inbox' ? asking : beside
@@ -125,10 +125,10 @@ it(`answers each of ${count} questions once, and to the call that asked, however
       for (const [step, n] of order.entries()) {
         // Faces come and go twice while the questions are open.
         if (steps.includes(step)) {
-          if (leave === undefined) leave = asking.attach(attached.surface)
+          if (detach === undefined) detach = asking.attach(attached.surface)
           else {
-            leave()
-            leave = undefined
+            detach()
+            detach = undefined
           }
           await new Promise(setImmediate)
         }
@@ -143,7 +143,7 @@ it(`answers each of ${count} questions once, and to the call that asked, however
           refused++
         }
       }
-      leave?.()
+      detach?.()
       expect(refusals).toHaveLength(refused)
       for (const refusal of refusals)
         expect(refusal).toMatch(/was already answered by (face|inbox|beside|another program) at/)

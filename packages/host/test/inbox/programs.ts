@@ -21,7 +21,7 @@ export const seatAnswer = (name: string) => ({ action: 'accept' as const, conten
 export interface Program {
   readonly child: ChildProcess
   /** Writes one line and gives the line that comes back. */
-  say(line: object): Promise<string>
+  sendLine(line: object): Promise<string>
 }
 
 /** Starts a fixture of this folder as a process of its own; resolves when it says that it is ready. */
@@ -47,7 +47,7 @@ export async function program(
   await next()
   return {
     child,
-    say(line) {
+    sendLine(line) {
       const answer = next()
       child.stdin.write(`${JSON.stringify(line)}\n`)
       return answer

@@ -38,12 +38,12 @@ export interface Says {
   resources?: object[]
 }
 
-export async function roundsServer(script: Script, says: Says = {}): Promise<RoundsServer> {
+export async function roundsServer(script: Script, definitions: Says = {}): Promise<RoundsServer> {
   const calls: CallParams[] = []
   const listed = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
   const answer = (method: string, params: CallParams): object | undefined => {
     if (method === 'server/discover') {
-      const { instructions, resources } = says
+      const { instructions, resources } = definitions
       return {
         ...listed,
         supportedVersions: ['2026-07-28'],
@@ -52,11 +52,11 @@ export async function roundsServer(script: Script, says: Says = {}): Promise<Rou
       }
     }
     if (method === 'tools/list') {
-      const { description } = says
+      const { description } = definitions
       const book = { name: 'book', inputSchema: { type: 'object' } }
       return { ...listed, tools: [{ ...book, ...(description !== undefined && { description }) }] }
     }
-    if (method === 'resources/list') return { ...listed, resources: says.resources ?? [] }
+    if (method === 'resources/list') return { ...listed, resources: definitions.resources ?? [] }
     if (method === 'resources/templates/list') return { ...listed, resourceTemplates: [] }
     calls.push(params)
     return script(params, calls.length)

@@ -13,9 +13,9 @@ const shelf = () =>
   person({ elicitation: () => undefined, approval: () => ({ verdict: 'allow' }), roots: () => undefined })
 
 /** A server, and hosts of it on one store. */
-async function setup(script: Script, says: Says = {}) {
+async function setup(script: Script, definitions: Says = {}) {
   const store = storeFile()
-  const server = await roundsServer(script, says)
+  const server = await roundsServer(script, definitions)
   const host = (options: Partial<HostOptions> = {}): Promise<Watched> =>
     started({ servers: { s: { url: server.url } }, rules, store, surface: shelf(), ...options })
   return { store, server, host }
@@ -76,7 +76,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const { store, server, host } = await setup(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
-    const id = await other.say({ tool: 's__book', args: {} })
+    const id = await other.sendLine({ tool: 's__book', args: {} })
     other.child.kill('SIGKILL')
     await once(other.child, 'exit')
     const here = await host()
@@ -90,7 +90,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const { store, server, host } = await setup(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
-    const id = await other.say({ tool: 's__book', args: {} })
+    const id = await other.sendLine({ tool: 's__book', args: {} })
     other.child.kill('SIGSTOP')
     const here = await host()
     here.inbox.answer(id, seatAnswer('3C'), 'me')
@@ -232,7 +232,7 @@ describe('a suspended call whose program ended while the question was open', () 
     )
     const servers = JSON.stringify({ s: { url: server.url } })
     const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
-    const id = await other.say({ tool: 's__book', args: {} })
+    const id = await other.sendLine({ tool: 's__book', args: {} })
     const here = await host()
     here.inbox.answer(id, seatAnswer('3C'), 'me')
     await until(() => server.calls.length === 2, 'the answer is sent')
@@ -314,14 +314,14 @@ describe('a suspended call whose program ended while the question was open', () 
   })
 
   it('is not resumed for a changed tool, and its answer is not sent', async () => {
-    const says = { description: 'Books a seat' }
-    const { host, server } = await setup(asksOnce, says)
+    const definition = { description: 'Books a seat' }
+    const { host, server } = await setup(asksOnce, definition)
     const lazy = { servers: { s: { url: server.url, lazy: true } } }
     const first = await host(lazy)
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
     await first.close()
-    says.description = 'Books every seat'
+    definition.description = 'Books every seat'
     const second = await host(lazy)
     second.inbox.answer(id, seatAnswer('1A'), 'me')
     expect(textOf(await resumed(second, id))).toContain('its description changed since the person accepted')

@@ -371,10 +371,10 @@ it('a secret is in no output of the host', async () => {
   expect(textOf(called)).toMatch(/^\[mine\] \S*\[mine\]$/)
   const failed: unknown = await host.read('s', 'x://y').catch((error: unknown) => error)
   expect(String(failed)).toContain('no [mine]')
-  const said = (): string =>
+  const printed = (): string =>
     host.events.map((event) => (event.type === 'stderr' && event.server === 's' ? event.text : '')).join('')
-  await until(() => said().endsWith('\n'), 'words on stderr')
-  expect(said()).toBe('my token is [mine]\n')
+  await until(() => printed().endsWith('\n'), 'words on stderr')
+  expect(printed()).toBe('my token is [mine]\n')
   const seen = JSON.stringify([
     called,
     String(failed),

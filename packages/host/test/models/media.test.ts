@@ -36,7 +36,7 @@ function withResult(content: ContentBlock[] = result, isError = false): Sampling
   ]
 }
 
-const said: SamplingMessage[] = [
+const messages: SamplingMessage[] = [
   {
     role: 'user',
     content: [
@@ -243,7 +243,7 @@ describe('an image and audio sent by the user', () => {
     ['a compatible server', local, chat.completion({ content: 'ok' }), true],
   ] as const)('reach %s, or a note names what was left out', async (_, model, answer, acceptsAudio) => {
     await using server = await provider(answer)
-    await model(server).generate(request({ messages: said }))
+    await model(server).generate(request({ messages: messages }))
     expect(server.received).toHaveLength(1)
     const sent = JSON.stringify(server.received[0]?.body)
     expect(sent).toContain(png)
@@ -293,7 +293,7 @@ describe('media accepted by a model of Ollama are queried from Ollama', () => {
       '[an image of 120 kB (image/png) was left out: this model accepts text only]',
     )
     for (const data of [png, wav, pdf]) expect(JSON.stringify(body)).not.toContain(data.slice(0, 40))
-    await model.generate(request({ messages: said }))
+    await model.generate(request({ messages: messages }))
     await model.generate(request())
     expect(server.received.filter(({ path }) => path === '/api/show')).toHaveLength(1)
   })
@@ -320,7 +320,7 @@ describe('a compatible server that rejects an image', () => {
       { status: 400, json: { error: { message: 'input_audio is not supported' } } },
       chat.completion({ content: 'ok' }),
     )
-    await local(server).generate(request({ messages: said }))
+    await local(server).generate(request({ messages: messages }))
     expect(JSON.stringify(server.received[1]?.body)).toContain(JSON.stringify(image))
     expect(textsOf(server.received[1]?.body)).toContain('audio of 40 kB (audio/wav) was left out')
   })

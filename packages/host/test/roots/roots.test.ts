@@ -44,8 +44,8 @@ async function hostFor(
 }
 
 async function rootsSeenBy(host: Watched, server = 's'): Promise<string[]> {
-  const said = returned(await host.call(`${server}__roots`, {}, cli))
-  const { answer } = said as { answer: { roots: { uri: string }[] } }
+  const result = returned(await host.call(`${server}__roots`, {}, cli))
+  const { answer } = result as { answer: { roots: { uri: string }[] } }
   return answer.roots.map((root) => root.uri)
 }
 
@@ -419,8 +419,8 @@ describe('the roots of a server', () => {
   it('are empty if its configuration disables them, without a question', async () => {
     const surface = personWithRoots()
     const host = await hostFor({ workspace: fresh(), surface }, { ...session().config, roots: false })
-    const said = returned(await host.call('s__client', {}, cli))
-    expect(said).not.toHaveProperty('capabilities.roots')
+    const description = returned(await host.call('s__client', {}, cli))
+    expect(description).not.toHaveProperty('capabilities.roots')
     expect(await host.roots.servers()).toMatchObject([{ state: 'off', roots: [], asks: [] }])
   })
 

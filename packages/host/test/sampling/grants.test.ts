@@ -132,10 +132,10 @@ describe('without a user', () => {
   it.each(eras)('a request is a protocol error and reaches no model (%s)', async (era) => {
     const model = scripted('m')
     const host = await hostIn(era, { models: [model] })
-    const leave = host.attach(
+    const detach = host.attach(
       person({ 'sampling-request': () => undefined, 'sampling-result': () => undefined }),
     )
-    leave()
+    detach()
     const call = await sample(host)
     expect(textOf(call)).not.toContain('"role"')
     expect(model.requests).toEqual([])

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { folder, started } from '../fixtures/hosts.ts'
 import { corpus } from './corpus.ts'
 import { queries } from './queries.ts'
@@ -45,7 +45,7 @@ test('twenty servers with five hundred tools are usable by a model', async () =>
     ...Array.from({ length: 30 }, (_, n) => [
       uses('', ['search_tools', { query: queries[n * 6]?.query ?? '' }]),
       uses('', ['call_tool', { name: host.tools()[n * 16]?.name ?? '', arguments: { n } }]),
-      says('ok'),
+      textReply('ok'),
     ]).flat(),
   )
   const talk = createConversation({ host, model })
@@ -100,9 +100,9 @@ test('a search starts no server, and calling a found tool does', async () => {
   const model = scriptedModel(
     uses('', ['search_tools', { query: 'will it rain tomorrow' }]),
     uses('', ['inspect_tool', { names: ['weather__getForecast'] }]),
-    says('ok'),
+    textReply('ok'),
     uses('', ['call_tool', { name: 'weather__getForecast', arguments: { city: 'Bath' } }]),
-    says('ok'),
+    textReply('ok'),
   )
   const talk = createConversation({ host, model })
   await talk.say('How many tools are there for this?')

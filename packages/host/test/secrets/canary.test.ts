@@ -75,11 +75,11 @@ function leaksIn(directory: string): string[] {
 }
 
 /** A house with a server that is given secrets and quotes them, and hosts on one store. */
-async function house(script: Script, says: Says = {}) {
+async function house(script: Script, definitions: Says = {}) {
   const state = folder()
   const keys = folder()
   const key = { kind: 'key file', file: join(keys, 'key') } as const
-  const server = await roundsServer(script, says)
+  const server = await roundsServer(script, definitions)
   const from = { file: join(keys, 'mcp.json'), layer: 'named' as const }
   const config: ServerConfig = { url: server.url, headers: { 'X-Api-Key': canary.header }, from }
   const store = join(state, 'activity.db')
@@ -152,10 +152,10 @@ describe('a secret', () => {
   })
 
   it('in a definition is compared exactly: another one is a change', async () => {
-    const says: Says = { description: `Books with ${canary.header}.` }
-    const one = await house(() => text('x'), says)
+    const definitions: Says = { description: `Books with ${canary.header}.` }
+    const one = await house(() => text('x'), definitions)
     await (await one.host()).close()
-    says.description = 'Books with [X-Api-Key].'
+    definitions.description = 'Books with [X-Api-Key].'
     const host = await one.host()
     expect(host.tools()).toEqual([])
     expect(host.trust.server('s').items).toMatchObject([{ what: 'tool', state: 'quarantined' }])
@@ -210,7 +210,7 @@ describe('a secret', () => {
     const call = host.call('s__book', {}, cli)
     const id = await oneOpen(host)
     const other = await program('answerer.ts', { STORE: one.store })
-    expect(await other.say({ id, answer: filled })).toBe('answered')
+    expect(await other.sendLine({ id, answer: filled })).toBe('answered')
     await call
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
     expect(secretsIn(await everythingShown(host))).toEqual([])

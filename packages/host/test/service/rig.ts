@@ -21,9 +21,9 @@ export const asking = {
   command: process.execPath,
   args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
 }
-export const saying = {
+export const definitionServer = {
   command: process.execPath,
-  args: [programFile(new URL('../fixtures/saying-server.ts', import.meta.url))],
+  args: [programFile(new URL('../fixtures/definition-server.ts', import.meta.url))],
 }
 /** A model that makes these calls, and then says that it is done. */
 export function calling(

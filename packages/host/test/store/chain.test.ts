@@ -148,12 +148,12 @@ describe('pruning', () => {
       const [, , open = 0] = write(store)
       const old = activity.verify().head
       vi.setSystemTime('2027-02-01T00:00:00Z')
-      const [kept = 0] = write(store)
+      const [first = 0] = write(store)
       activity.end(open, end)
       const whole = activity.verify()
       expect(activity.prune('2026-12-31')).toBe(0)
       expect(activity.prune('2027-01-31')).toBe(4)
-      expect(activity.list()[0]?.id).toBe(kept)
+      expect(activity.list()[0]?.id).toBe(first)
       const found = activity.verify()
       expect(found).toMatchObject({
         sound: true,

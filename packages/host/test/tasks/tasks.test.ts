@@ -10,7 +10,7 @@ import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation, type LateResult } from '../../src/models/agent/index.ts'
 import { HostService } from '../../src/service/service.ts'
 import type { HostOptions, HostTask } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { folder, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -170,7 +170,7 @@ describe('a task', () => {
     await first.close()
     await turn?.catch(() => {})
 
-    const model = scriptedModel(says('Good.'))
+    const model = scriptedModel(textReply('Good.'))
     const second = new HostService({ ...options, models: [model] })
     onTestFinished(() => second.close())
     await second.start()
@@ -223,8 +223,8 @@ describe('a task', () => {
     const host = await started({ servers: { s: { url } }, rules })
     const model = scriptedModel(
       uses('I start.', ['s__work', { what: 'it' }]),
-      says('Meanwhile …'),
-      says('Good.'),
+      textReply('Meanwhile …'),
+      textReply('Good.'),
     )
     const late: LateResult[] = []
     const talk = createConversation({ host, model, taskPatienceMs: 0, onLate: (result) => late.push(result) })

@@ -7,7 +7,7 @@ import { createConversation, type Recording, recordingChanges } from '../../src/
 import { playBack } from '../../src/log/trace/playback.ts'
 import { parseRecording } from '../../src/log/trace/recording.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { folder, session, sessionProgram, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -91,7 +91,7 @@ test.each([
     const model = scriptedModel(
       uses('', ['s__echo', { text: 'a' }], ['s__echo', { text: 'a' }], ask),
       uses('', ['s__fail', {}], ['s__echo', { text: 'b' }]),
-      says('Done.'),
+      textReply('Done.'),
     )
     const conversation = createConversation({ host, model })
     await conversation.say('Go on')
@@ -197,11 +197,11 @@ test('notifications carry the ids of the current requests', async () => {
   ask(43, 'subscriptions/listen', { notifications: {} })
   input.end()
   await done
-  const said = String(output.read())
+  const written = String(output.read())
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
-  expect(said).toEqual([
+  expect(written).toEqual([
     { jsonrpc: '2.0', ...progress, params: { progressToken: 'mine', progress: 1 } },
     { jsonrpc: '2.0', id: 41, result: { content: [] } },
     { jsonrpc: '2.0', id: 42, result: { content: [] } },
@@ -246,10 +246,10 @@ test.each([
 test('a message to a recording ends at a line feed, and has a size limit', async () => {
   const text = 'a\u2028b\u2029c\u0085d'
   const exchanges = [{ method: 'tools/call', params: { text }, before: [], answer: { result: {} } }]
-  const play = (said: readonly string[]) => {
+  const play = (texts: readonly string[]) => {
     const [input, output] = [new PassThrough(), new PassThrough()]
     const done = playBack({ revision: null, exchanges }, { input, output })
-    for (const one of said) input.write(one)
+    for (const one of texts) input.write(one)
     input.end()
     return { done, output }
   }

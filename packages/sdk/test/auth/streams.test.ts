@@ -86,11 +86,11 @@ test('a session of HTTP+SSE continues while its client sends newer tokens', asyn
   const stream = await all.send({ method: 'GET', path: '/sse', headers: good(60) })
   await pass(10)
   const path = stream.events[0]?.data ?? ''
-  const say = async (body: object, headers: object): Promise<number> =>
+  const post = async (body: object, headers: object): Promise<number> =>
     (await all.send({ path, body, headers: { ...headers } })).status
-  expect(await say(initialize('2024-11-05'), good(60))).toBe(202)
+  expect(await post(initialize('2024-11-05'), good(60))).toBe(202)
   await pass(0.5 * minute)
-  expect(await say(initialized, good(240))).toBe(202)
+  expect(await post(initialized, good(240))).toBe(202)
   await pass(3 * minute)
   expect(stream.over()).toBe(false)
   await pass(2 * minute)

@@ -45,43 +45,43 @@ async function meet(options: ConnectOptions = {}) {
     ...options,
   })
   onTestFinished(() => client.close())
-  return { client, received, answers, tell: (message: object) => notify(message) }
+  return { client, received, answers, notify: (message: object) => notify(message) }
 }
 
 describe('the completion of a URL elicitation', () => {
   it('is reported once for a URL the server requested, and ignored for every other', async () => {
     faultyPeer('visits whose ids are no texts')
-    const { client, received, answers, tell } = await meet()
-    tell(finished('e1'))
+    const { client, received, answers, notify } = await meet()
+    notify(finished('e1'))
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)
-    for (const id of ['e2', 7, null, undefined, 'constructor']) tell(finished(id))
-    tell(finished('e1'))
+    for (const id of ['e2', 7, null, undefined, 'constructor']) notify(finished(id))
+    notify(finished('e1'))
     await until(() => received.length > 0)
-    tell(finished('e1'))
+    notify(finished('e1'))
     await tick(30)
     expect(received).toEqual(['e1'])
     await expect(client.ping()).resolves.toBeUndefined()
   })
 
   it('is reported for URLs required by an error of code -32042', async () => {
-    const { client, received, tell } = await meet()
+    const { client, received, notify } = await meet()
     await expect(client.call('refused')).rejects.toMatchObject({
       code: -32042,
       data: { elicitations: [urlElicitation('e1'), urlElicitation('e2')] },
     })
-    for (const id of ['e2', 'e1', 'e3', 'e2']) tell(finished(id))
+    for (const id of ['e2', 'e1', 'e3', 'e2']) notify(finished(id))
     await until(() => received.length === 2)
     await tick(30)
     expect(received).toEqual(['e2', 'e1'])
   })
 
   it('is ignored for a URL this client declined', async () => {
-    const { client, received, answers, tell } = await meet({ elicitation: { form: true } })
+    const { client, received, answers, notify } = await meet({ elicitation: { form: true } })
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)
     expect(answers[0]?.error?.code).toBe(-32602)
-    tell(finished('e1'))
+    notify(finished('e1'))
     await tick(30)
     expect(received).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { defineServer } from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
 import { describe, expect, it } from 'vitest'
-import { say, shop } from './shop.ts'
+import { constant, shop } from './shop.ts'
 import { client, legacy, modern, textOf, until } from './support.ts'
 
 const both = () => {
@@ -84,7 +84,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
     const changes: string[] = []
     const filter = { toolsListChanged: true, resourceSubscriptions: ['greek://menu'] }
     await end.watch(filter, (change) => changes.push(change.type === 'resource' ? change.uri : change.type))
-    thai.add({ tools: { more: say('more') } })
+    thai.add({ tools: { more: constant('more') } })
     await until(() => changes.length > 0)
     greek.resourceUpdated('greek://drinks')
     greek.resourceUpdated('greek://menu')
@@ -161,7 +161,7 @@ describe('the declaration of a composition', () => {
     const server = compose({
       name: 'c',
       version: '1',
-      servers: { a: defineServer({ name: 'a', version: '1', tools: { hello: say('hi') } }) },
+      servers: { a: defineServer({ name: 'a', version: '1', tools: { hello: constant('hi') } }) },
     })
     const end = await client(server, { revisions: [modern] })
     expect(end.server.capabilities.prompts).toBeUndefined()
@@ -170,7 +170,9 @@ describe('the declaration of a composition', () => {
 
   it('rejects definitions of its own, with advice', () => {
     const { server } = both()
-    expect(() => server.add({ tools: { own: say('own') } })).toThrow(/add to one of its servers, or mount/)
+    expect(() => server.add({ tools: { own: constant('own') } })).toThrow(
+      /add to one of its servers, or mount/,
+    )
   })
 })
 
@@ -206,7 +208,7 @@ describe('a conflict between two members', () => {
     const long = defineServer({
       name: 'long',
       version: '1',
-      tools: { ['x'.repeat(120)]: say('long'), short: say('short') },
+      tools: { ['x'.repeat(120)]: constant('long'), short: constant('short') },
     })
     const server = compose({
       name: 'c',

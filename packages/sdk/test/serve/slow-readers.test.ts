@@ -155,15 +155,15 @@ describe('an output that accepts 1 KiB per millisecond', () => {
   /** Takes all that waits in one go, as sockets do, and says so when the last of it was read. */
   function slow(): { output: Writable; text: () => string } {
     let text = ''
-    const take = (all: string, done: () => void): void => {
+    const onData = (all: string, done: () => void): void => {
       setTimeout(() => {
         text += all
         done()
       }, all.length / 1024)
     }
     const output = new Writable({
-      write: (chunk, _encoding, done) => take(String(chunk), done),
-      writev: (chunks, done) => take(chunks.map(({ chunk }) => String(chunk)).join(''), done),
+      write: (chunk, _encoding, done) => onData(String(chunk), done),
+      writev: (chunks, done) => onData(chunks.map(({ chunk }) => String(chunk)).join(''), done),
     })
     return { output, text: () => text }
   }

@@ -204,12 +204,12 @@ describe('a slow reader', () => {
     const output = new Writable({
       highWaterMark: 1024,
       write(chunk, _encoding, done) {
-        const take = (): void => {
+        const readNext = (): void => {
           taken.push(String(chunk))
           done()
         }
-        if (open) take()
-        else waiting = take
+        if (open) readNext()
+        else waiting = readNext
       },
     })
     const release = (): void => {

@@ -35,13 +35,13 @@ async function onLines(input: Readable, write: (text: string) => void, version: 
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line))
-  const say = (value: unknown): void => write(`${JSON.stringify(value)}\n`)
-  say(initialize(version))
+  const sendLine = (value: unknown): void => write(`${JSON.stringify(value)}\n`)
+  sendLine(initialize(version))
   await until(() => lines().length === 1)
-  say(initialized)
+  sendLine(initialized)
   return {
     async exchange(batch) {
-      say(batch)
+      sendLine(batch)
       await until(() => lines().length > 1)
       const answer = lines()[1]
       return Array.isArray(answer) ? answer : [answer]

@@ -14,7 +14,7 @@ import { DuplexConnection } from '../../src/transports/server/connection.ts'
 export type Receive = (value: unknown, cause: RequestId | undefined) => void
 
 /** A client's end of a transport with no client behind it: what is sent goes out as it is, right or wrong. */
-export interface Dialled {
+export interface RawConnection {
   /** Sends one JSON value. Over HTTP it settles when the server has taken it. */
   send(value: unknown): Promise<void>
   /** Lets go of the stream that a request is answered on, where each has its own. */
@@ -24,7 +24,7 @@ export interface Dialled {
   close(): Promise<void>
 }
 
-export async function dialMemory(server: Server, receive: Receive): Promise<Dialled> {
+export async function dialMemory(server: Server, receive: Receive): Promise<RawConnection> {
   const connection = new DuplexConnection(server, (message) => {
     const text = JSON.stringify(message)
     queueMicrotask(() => receive(JSON.parse(text), undefined))
@@ -38,7 +38,7 @@ export async function dialMemory(server: Server, receive: Receive): Promise<Dial
   }
 }
 
-export async function dialLines(to: NetConnectOpts, receive: Receive): Promise<Dialled> {
+export async function dialLines(to: NetConnectOpts, receive: Receive): Promise<RawConnection> {
   const reached = dialSocket(to)
   await once(reached, 'connect')
   readLines(reached, receive)
@@ -55,7 +55,7 @@ export async function dialLines(to: NetConnectOpts, receive: Receive): Promise<D
   }
 }
 
-export async function dialProcess(args: readonly string[], receive: Receive): Promise<Dialled> {
+export async function dialProcess(args: readonly string[], receive: Receive): Promise<RawConnection> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
   child.stderr.resume()
   const remote = new RemoteMessages()
@@ -92,7 +92,7 @@ function readLines(stream: Readable, receive: Receive): void {
 }
 
 /** Streamable HTTP in both eras: what a message's own `_meta` says decides which headers it gets. */
-export function dialHttp(url: URL, receive: Receive): Dialled {
+export function dialHttp(url: URL, receive: Receive): RawConnection {
   const all = new AbortController()
   const streams = new Map<RequestId, AbortController>()
   let session: Record<string, string> = {}
@@ -138,7 +138,7 @@ export function dialHttp(url: URL, receive: Receive): Dialled {
 }
 
 /** The transport of 2024-11-05: one stream for received messages, and the endpoint it names for sent ones. */
-export async function dialSse(url: URL, receive: Receive): Promise<Dialled> {
+export async function dialSse(url: URL, receive: Receive): Promise<RawConnection> {
   const stop = new AbortController()
   const { signal } = stop
   const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal })

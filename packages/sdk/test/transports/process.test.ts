@@ -196,8 +196,8 @@ describe.runIf(linux)('closing ends the whole process tree', () => {
     onTestFinished(() => {
       parent.kill('SIGKILL')
     })
-    const [said] = await once(parent.stdout, 'data')
-    const pids = String(said).trim().split(',').map(Number)
+    const [output] = await once(parent.stdout, 'data')
+    const pids = String(output).trim().split(',').map(Number)
     // The server, and the shell that ends what a killed client leaves behind.
     expect(pids.map(isRunning)).toEqual([true, true])
     parent.kill('SIGKILL')

@@ -305,7 +305,7 @@ describe('each keyword', () => {
     test(name, () => {
       const validator = compileSchema(schema)
       for (const value of good) expect(validator.check(value)).toBeUndefined()
-      for (const [value, says] of bad) expect(validator.check(value)).toBe(says)
+      for (const [value, message] of bad) expect(validator.check(value)).toBe(message)
     })
   }
 })

@@ -123,15 +123,15 @@ test.each([true, false])(
         const theirs = ajv.compile(root)
         const ours = compileSchema(root, { trusted })
         for (const one of values) {
-          const said = ours.check(one)
+          const issue = ours.check(one)
           const expected = verdict(theirs, one)
           if (expected === undefined) continue
           runs++
-          if (said === undefined) valid++
-          expect([JSON.stringify(one), said === undefined, said]).toEqual([
+          if (issue === undefined) valid++
+          expect([JSON.stringify(one), issue === undefined, issue]).toEqual([
             JSON.stringify(one),
             expected,
-            said,
+            issue,
           ])
         }
         ajv.removeSchema()

@@ -110,8 +110,8 @@ function waitCases({ tool, stateTool, stops }: NonNullable<Offer['wait']>): Case
       const guest = await bench.able()
       const keep = `key ${keys++}`
       const drop = `key ${keys++}`
-      const [kept, dropped] = [new AbortController(), new AbortController()]
-      const one = failureOf(bench, guest.call(tool, { key: keep }, { signal: kept.signal }))
+      const [finished, dropped] = [new AbortController(), new AbortController()]
+      const one = failureOf(bench, guest.call(tool, { key: keep }, { signal: finished.signal }))
       const other = failureOf(bench, guest.call(tool, { key: drop }, { signal: dropped.signal }))
       for (const key of [keep, drop]) {
         await vi.waitFor(
@@ -122,7 +122,7 @@ function waitCases({ tool, stateTool, stops }: NonNullable<Offer['wait']>): Case
       dropped.abort()
       expect((await other).kind).toBe('cancelled')
       expect(textOf(await guest.call(stateTool, { key: keep }))).toBe('started')
-      kept.abort()
+      finished.abort()
       expect((await one).kind).toBe('cancelled')
     }),
   ]

@@ -15,7 +15,7 @@ import { wares } from './wares.ts'
 const plan = planIn(process.argv[2])
 /** The program of `crowd.ts`. */
 const { crowd: crowdProgram = '' } = plan
-const lanes = 8
+const concurrency = 8
 const each = 50
 const idleMs = 400
 const patienceMs = 30_000
@@ -86,38 +86,38 @@ class Crowd {
   }
 }
 
-const free = Array.from({ length: lanes }, () => new HttpConnection(port))
+const free = Array.from({ length: concurrency }, () => new HttpConnection(port))
 let crowd: Crowd | undefined
 
-type Drop = (lane: HttpConnection) => Promise<void>
+type Drop = (connection: HttpConnection) => Promise<void>
 
 const drops: Readonly<Record<string, Drop>> = {
-  DELETE: async (lane) => {
-    const { headers } = await openSession(lane)
-    const { status } = await lane.exchange(`DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`)
+  DELETE: async (connection) => {
+    const { headers } = await openSession(connection)
+    const { status } = await connection.exchange(`DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`)
     if (status !== 204 && status !== 404) throw new Error(`DELETE was answered with ${status}`)
   },
-  FIN: async (lane) => {
-    const drop = await keepBusy(port, await openSession(lane))
+  FIN: async (connection) => {
+    const drop = await keepBusy(port, await openSession(connection))
     await drop('FIN')
   },
-  RST: async (lane) => {
-    const drop = await keepBusy(port, await openSession(lane))
+  RST: async (connection) => {
+    const drop = await keepBusy(port, await openSession(connection))
     await drop('RST')
   },
-  silence: async (lane) => {
-    await openSession(lane)
+  silence: async (connection) => {
+    await openSession(connection)
   },
   crash: async () => {
     if (crowd === undefined || crowd.full) crowd = new Crowd()
     await crowd.enter()
   },
-  'FIN of HTTP+SSE': async (lane) => {
-    const stream = await openSseSession(port, lane)
+  'FIN of HTTP+SSE': async (connection) => {
+    const stream = await openSseSession(port, connection)
     await stream.end('FIN')
   },
-  'RST of HTTP+SSE': async (lane) => {
-    const stream = await openSseSession(port, lane)
+  'RST of HTTP+SSE': async (connection) => {
+    const stream = await openSseSession(port, connection)
     await stream.end('RST')
   },
   'end of a socket': async () => {
@@ -131,19 +131,19 @@ const ways =
     ? Object.values(drops)
     : Object.values(drops).slice(Number(plan.way), Number(plan.way) + 1)
 
-async function put(n: number): Promise<void> {
-  const lane = free.pop()
+async function runRequest(n: number): Promise<void> {
+  const connection = free.pop()
   const drop = ways[n % ways.length]
-  if (lane === undefined || drop === undefined) throw new Error('There is no lane, or no way')
-  await drop(lane)
-  free.push(lane)
+  if (connection === undefined || drop === undefined) throw new Error('There is no lane, or no way')
+  await drop(connection)
+  free.push(connection)
 }
 
 /** Settles when no session is left and no connection. */
 async function settled(): Promise<void> {
   await crowd?.kill()
   crowd = undefined
-  await Promise.all(free.map((lane) => lane.leave()))
+  await Promise.all(free.map((connection) => connection.close()))
   const late = performance.now() + patienceMs
   while (ended < begun || connections() > 0 || lines.connections > 0) {
     if (performance.now() > late) {
@@ -155,4 +155,4 @@ async function settled(): Promise<void> {
   }
 }
 
-await soak({ put, lanes, listeners, settled }, plan)
+await soak({ runRequest, concurrency, listeners, settled }, plan)

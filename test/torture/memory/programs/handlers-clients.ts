@@ -201,7 +201,7 @@ async function trial(caller: Caller, way: Way): Promise<void> {
 /** As many calls as there is room for hold their places, and one more is refused. */
 async function fill(caller: Caller, server: HandlerServer): Promise<void> {
   const params = { name: 'hold', arguments: {} }
-  const held = Array.from({ length: room }, () => callWhole(caller, params))
+  const calls = Array.from({ length: room }, () => callWhole(caller, params))
   for (let look = 1; (await server.state('state')).holding < room; look++) {
     // A call that was cancelled at once may begin only now.
     server.order('open')
@@ -210,7 +210,7 @@ async function fill(caller: Caller, server: HandlerServer): Promise<void> {
   }
   if (!isBusy(await caller.call(params).answer)) throw new Error('More was taken than there is room for')
   server.order('release')
-  for (const answer of await Promise.all(held)) {
+  for (const answer of await Promise.all(calls)) {
     if (answer === undefined || isFailure(answer)) throw new Error('A call that held its place was lost')
   }
 }

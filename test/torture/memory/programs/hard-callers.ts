@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 export type Message = Record<string, unknown>
 
 /** One call on its way. */
-export interface Trip {
+export interface CallState {
   /** The response, or undefined where the call was cancelled first. */
   readonly answer: Promise<Message | undefined>
   cancel(): void
@@ -20,7 +20,7 @@ export type OnQuestion = (answer: (given: Message) => void) => void
 export interface Caller {
   readonly name: string
   /** Calls a tool. On the stateless era questions come with the result. */
-  call(params: Message, onQuestion?: OnQuestion): Trip
+  call(params: Message, onQuestion?: OnQuestion): CallState
   /** Cancels the newest again: over HTTP a cancel may come before what it cancels, and then means nothing. */
   insist?(): void
   close(): void
@@ -180,7 +180,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
   }
   await notify({ method: 'notifications/initialized' })
   const newest: number[] = []
-  const take = (requestId: number): Promise<void> =>
+  const receive = (requestId: number): Promise<void> =>
     notify({ method: 'notifications/cancelled', params: { requestId, reason: 'enough' } })
   return {
     name: 'a session over HTTP',
@@ -211,7 +211,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
         answer: answer(),
         cancel: () => {
           cancelled = true
-          take(message.id)
+          receive(message.id)
           cut()
           newest.push(message.id)
           if (newest.length > 1000) newest.shift()
@@ -219,7 +219,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
       }
     },
     insist: () => {
-      for (const id of newest) take(id)
+      for (const id of newest) receive(id)
     },
     close: () => http.close(),
   }
@@ -241,7 +241,7 @@ export function lines(child: ChildProcess, stateless: boolean, onText: OnText): 
   const write = (message: Message): void => {
     stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
-  const take = (line: string): void => {
+  const receive = (line: string): void => {
     onText(line)
     const message = parse(line)
     const { id } = message
@@ -254,7 +254,7 @@ export function lines(child: ChildProcess, stateless: boolean, onText: OnText): 
     waiting.delete(id)
   }
   const reader = createInterface({ input: stdout })
-  reader.on('line', take)
+  reader.on('line', receive)
   if (!stateless) {
     write({
       id: 'first',
@@ -280,6 +280,6 @@ export function lines(child: ChildProcess, stateless: boolean, onText: OnText): 
         },
       }
     },
-    close: () => reader.off('line', take),
+    close: () => reader.off('line', receive),
   }
 }

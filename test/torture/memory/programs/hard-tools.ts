@@ -134,7 +134,7 @@ function speak(ctx: Context): void {
 /** The ways of hard handlers; those that hang do so until the gate opens. */
 export function hardWays(gate: () => Promise<void>): Ways {
   /** Contexts of requests that are over. */
-  const kept: Context[] = []
+  const contexts: Context[] = []
   const ways = new Map<string, Way>()
   const add = (name: string, ending: Ending, run: Way['run']): void => {
     ways.set(name, { ending, run })
@@ -212,10 +212,10 @@ export function hardWays(gate: () => Promise<void>): Ways {
     return 'done'
   })
   add('keeps its context', 'answers', (ctx) => {
-    for (const old of kept) speak(old)
+    for (const old of contexts) speak(old)
     setTimeout(() => {
-      kept.push(ctx)
-      if (kept.length > 4) kept.shift()
+      contexts.push(ctx)
+      if (contexts.length > 4) contexts.shift()
     }, 50)
     return 'done'
   })
@@ -254,7 +254,7 @@ export function hardWays(gate: () => Promise<void>): Ways {
 function passesFor<T>(_value: unknown): asserts _value is T {}
 
 /** A tool that behaves in the way its caller names, one whose result has a schema, and one that holds its place. */
-export function hardTools(ways: Ways, hold: () => Promise<string>) {
+export function hardTools(ways: Ways, waitForRelease: () => Promise<string>) {
   const input = {
     type: 'object' as const,
     properties: { way: { type: 'string' as const }, mark: { type: 'string' as const } },
@@ -268,6 +268,6 @@ export function hardTools(ways: Ways, hold: () => Promise<string>) {
   return {
     hard: tool({ input, run }),
     shaped: tool({ input, output: { type: 'object' }, run }),
-    hold: tool({ run: hold }),
+    hold: tool({ run: waitForRelease }),
   }
 }

@@ -9,7 +9,7 @@ export function compileNothing(): void {
 }
 
 /** What a process holds. */
-export interface Held {
+export interface ResourceUsage {
   /** Bytes of the heap. */
   readonly heap: number
   /** Bytes outside of it. */
@@ -19,7 +19,7 @@ export interface Held {
 }
 
 /** What is held when everything that can go is gone. */
-export async function held(): Promise<Held> {
+export async function resourceUsage(): Promise<ResourceUsage> {
   for (let time = 0; time < 2; time++) {
     await new Promise((resolve) => setTimeout(resolve, 1))
     globalThis.gc?.()
@@ -31,7 +31,7 @@ export async function held(): Promise<Held> {
 }
 
 /** Handles that are there more often than before. */
-export function grown(before: Held, after: Held): number {
+export function grown(before: ResourceUsage, after: ResourceUsage): number {
   return [...after.handles].reduce(
     (sum, [kind, count]) => sum + Math.max(0, count - (before.handles.get(kind) ?? 0)),
     0,

@@ -45,7 +45,7 @@ async function collected(): Promise<number> {
 }
 
 /** Listeners of the process itself, and what it has open beside timers: pipes, sockets, processes. */
-function held(): { listeners: number; handles: number } {
+function resourceUsage(): { listeners: number; handles: number } {
   const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
   const handles = process.getActiveResourcesInfo().filter((name) => name !== 'Timeout').length
   return { listeners, handles }
@@ -93,7 +93,7 @@ async function step(): Promise<void> {
 
 for (let made = 0; made < warm; made++) await step()
 let heap = await collected()
-const before = held()
+const before = resourceUsage()
 // Rows and messages reach the file in batches, and pages when the write-ahead log is full.
 host.activity({ limit: 1 })
 const other = new DatabaseSync(store)
@@ -110,12 +110,12 @@ for (let made = 1; made <= count; made++) {
     heaps.push({ at: made, held: heap })
   }
 }
-const after = held()
+const after = resourceUsage()
 const verified = host.verifyActivity().sound
 await host.close()
-const kept = sizeOf(store)
+const storeBytes = sizeOf(store)
 await collected()
-const atEnd = held()
+const atEnd = resourceUsage()
 // Engines go on compiling for a while, so the first half is less significant.
 const { best, upper } = slopeOf(heaps.slice(samples / 2))
 remoteServer?.child.disconnect()
@@ -125,9 +125,9 @@ const found = {
   intact: verified ? 1 : 0,
   best,
   upper,
-  stored: kept / (warm + count),
+  stored: storeBytes / (warm + count),
   first,
-  file: kept,
+  file: storeBytes,
   largest,
   listeners: after.listeners - before.listeners,
   handles: after.handles - before.handles,

@@ -41,7 +41,7 @@ export class HttpConnection {
   }
 
   /** Closes the connection as a client does that stops waiting. */
-  async leave(how: Ending = 'FIN'): Promise<void> {
+  async close(how: Ending = 'FIN'): Promise<void> {
     const socket = this.#socket
     this.#socket = undefined
     this.#pending = undefined

@@ -5,7 +5,7 @@ import { get, post, sessionHeaders } from './served.ts'
 
 /** A session over HTTP, as its client has it. */
 export interface HttpSession {
-  readonly lane: HttpConnection
+  readonly connection: HttpConnection
   readonly headers: string
 }
 
@@ -20,16 +20,16 @@ const later = JSON.stringify({ ...call, id: 2, params: { name: 'later', argument
  * Begins a session and has a tool of it called, whose progress is stored to be sent again. One that was idle for too
  * long meanwhile, as the machine was busy, is begun anew.
  */
-export async function openSession(lane: HttpConnection): Promise<HttpSession> {
+export async function openSession(connection: HttpConnection): Promise<HttpSession> {
   for (let again = 0; again < 20; again++) {
-    const { session, status } = await lane.exchange(post(initialize, ''))
+    const { session, status } = await connection.exchange(post(initialize, ''))
     if (status !== 200 || session === undefined) throw new Error(`initialize was answered with ${status}`)
     const headers = sessionHeaders(session)
-    await lane.exchange(post(initialized, headers))
-    const answer = await lane.exchange(post(count, headers))
+    await connection.exchange(post(initialized, headers))
+    const answer = await connection.exchange(post(count, headers))
     if (answer.status === 404) continue
     if (!answer.text.includes('counted')) throw new Error(`Not counted: ${answer.text}`)
-    return { lane, headers }
+    return { connection, headers }
   }
   throw new Error('Every session was idle for too long')
 }
@@ -37,34 +37,34 @@ export async function openSession(lane: HttpConnection): Promise<HttpSession> {
 /** Has a session do what keeps it busy: a stream is open, and a call under way. Gives the way to break both off. */
 export async function keepBusy(
   port: number,
-  { lane, headers }: HttpSession,
+  { connection, headers }: HttpSession,
 ): Promise<(how: Ending) => Promise<void>> {
   const stream = await Line.to({ port })
-  stream.say(get(headers))
+  stream.write(get(headers))
   const status = await stream.until('HTTP/1.1 ')
   if (!/ (200|404) /.test(status)) throw new Error(`The stream was answered with ${status}`)
-  await lane.send(post(later, headers))
+  await connection.send(post(later, headers))
   return async (how) => {
-    await Promise.all([stream.end(how), lane.leave(how)])
+    await Promise.all([stream.end(how), connection.close(how)])
   }
 }
 
 /** The session of a connection whose lines are messages, its tool called. */
 export async function openLineSession(line: Line): Promise<void> {
-  line.say(`${initialize}\n${initialized}\n`)
+  line.write(`${initialize}\n${initialized}\n`)
   await line.until('"initialize"')
-  line.say(`${count}\n`)
+  line.write(`${count}\n`)
   await line.until('counted')
 }
 
 /** A session of HTTP+SSE, its tool called. Gives the way to break it off. */
-export async function openSseSession(port: number, lane: HttpConnection): Promise<Line> {
+export async function openSseSession(port: number, connection: HttpConnection): Promise<Line> {
   const stream = await Line.to({ port })
-  stream.say(get('', '/sse'))
+  stream.write(get('', '/sse'))
   const found = await stream.until('sessionId=')
   const path = found.slice(found.indexOf('/sse?'))
   for (const body of [initialize, initialized, count]) {
-    const { status } = await lane.exchange(post(body, '', path))
+    const { status } = await connection.exchange(post(body, '', path))
     if (status !== 202) throw new Error(`A message to ${path} was answered with ${status}`)
   }
   await stream.until('counted')

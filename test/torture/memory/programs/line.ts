@@ -29,7 +29,7 @@ export class Line {
     socket.on('close', () => this.#onData?.())
   }
 
-  say(text: string): void {
+  write(text: string): void {
     this.#socket.write(text)
   }
 

@@ -7,7 +7,7 @@ import { planIn, soak } from './soak.ts'
 // clocks are moved on until nothing of them counts any more.
 
 const plan = planIn(process.argv[2])
-const lanes = 8
+const concurrency = 8
 const stateTtlMs = 600_000
 
 let ahead = 0
@@ -37,7 +37,7 @@ const { port, listeners } = await served(server, {
   // All clients here have one address.
   clientAddress: () => undefined,
 })
-const free = Array.from({ length: lanes }, () => new HttpConnection(port))
+const free = Array.from({ length: concurrency }, () => new HttpConnection(port))
 
 const _meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -46,13 +46,13 @@ const _meta = {
 }
 
 async function askedBack(n: number): Promise<void> {
-  const lane = free.pop()
-  if (lane === undefined) throw new Error('More is put at once than there are lanes')
+  const connection = free.pop()
+  if (connection === undefined) throw new Error('More is put at once than there are lanes')
   const params = { name: 'order', arguments: {}, _meta }
   const body = JSON.stringify({ jsonrpc: '2.0', id: n, method: 'tools/call', params })
-  const { text } = await lane.exchange(post(body, modernHeaders('tools/call', 'order')))
+  const { text } = await connection.exchange(post(body, modernHeaders('tools/call', 'order')))
   if (!text.includes('"requestState"')) throw new Error(text.slice(0, 500))
-  free.push(lane)
+  free.push(connection)
 }
 
 /** Settles when what was asked is out of date, and there was one more call to notice that. */
@@ -61,4 +61,4 @@ async function settled(): Promise<void> {
   await askedBack(0)
 }
 
-await soak({ put: askedBack, lanes, listeners, settled }, plan)
+await soak({ runRequest: askedBack, concurrency, listeners, settled }, plan)

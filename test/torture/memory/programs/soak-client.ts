@@ -23,16 +23,16 @@ const clients = {
   session: await connect(target, { revisions: ['2025-11-25'] }),
 }
 
-async function put(n: number): Promise<void> {
+async function runRequest(n: number): Promise<void> {
   const era = Math.floor(n / 20) % 2 === 0 ? 'modern' : 'session'
   const request = requestOf(n, era)
   const client: Client = clients[era]
-  if (request.twist === 'cancelled') await putBack(n, client, request)
-  else await putWhole(client, request)
+  if (request.twist === 'cancelled') await giveBack(n, client, request)
+  else await requestWhole(client, request)
   if (n % 500 === 0) server.changes.publish({ type: 'tools' })
 }
 
-async function putWhole(client: Client, { method, params, answer, twist }: Request): Promise<void> {
+async function requestWhole(client: Client, { method, params, answer, twist }: Request): Promise<void> {
   const { _meta, ...rest } = params
   let progress = 0
   const answered = await client
@@ -52,7 +52,7 @@ async function putWhole(client: Client, { method, params, answer, twist }: Reque
   if (answer === 'counted' && progress !== 3) throw new Error(`Progress was heard of ${progress} times`)
 }
 
-async function putBack(n: number, client: Client, { method, params }: Request): Promise<void> {
+async function giveBack(n: number, client: Client, { method, params }: Request): Promise<void> {
   const { _meta, ...rest } = params
   const own = new AbortController()
   const signal = AbortSignal.any([own.signal, whole.signal])
@@ -67,4 +67,7 @@ async function putBack(n: number, client: Client, { method, params }: Request): 
   await stopped(n)
 }
 
-await soak({ put, lanes: 8, listeners: () => getEventListeners(whole.signal, 'abort').length }, plan)
+await soak(
+  { runRequest, concurrency: 8, listeners: () => getEventListeners(whole.signal, 'abort').length },
+  plan,
+)

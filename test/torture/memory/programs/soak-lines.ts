@@ -44,7 +44,7 @@ say(initialize)
 await met
 say(initialized)
 
-async function put(n: number): Promise<void> {
+async function runRequest(n: number): Promise<void> {
   const era = Math.floor(n / 20) % 2 === 0 ? 'modern' : 'session'
   const request = requestOf(n, era)
   const text = messageOf(n, request)
@@ -67,8 +67,8 @@ async function put(n: number): Promise<void> {
 
 await soak(
   {
-    put,
-    lanes: 8,
+    runRequest,
+    concurrency: 8,
     listeners: () =>
       [input, output].reduce(
         (sum, stream) => sum + stream.eventNames().reduce((all, name) => all + stream.listenerCount(name), 0),

@@ -15,7 +15,7 @@ import { wares } from './wares.ts'
 // and what a client watches; and the server and the client that must not keep them.
 
 const plan = planIn(process.argv[2])
-const lanes = 8
+const concurrency = 8
 const patienceMs = 30_000
 
 let listening = 0
@@ -46,7 +46,7 @@ interface Connection {
 async function openConnection(): Promise<Connection> {
   const lane = new HttpConnection(port)
   const { headers } = await openSession(lane)
-  await lane.leave()
+  await lane.close()
   return { session: headers, line: await Line.to({ path }) }
 }
 
@@ -69,7 +69,7 @@ const acknowledged = 'notifications/subscriptions/acknowledged'
 
 async function subscription(n: number, how: Ending): Promise<void> {
   const line = await Line.to({ port })
-  line.say(post(listen(n), modernHeaders('subscriptions/listen')))
+  line.write(post(listen(n), modernHeaders('subscriptions/listen')))
   await line.until(acknowledged)
   server.resourceUpdated(`wares://items/${n}`)
   await line.until('resources/updated')
@@ -80,7 +80,7 @@ async function subscription(n: number, how: Ending): Promise<void> {
 async function streamOf(headers: string): Promise<Line> {
   for (;;) {
     const line = await Line.to({ port })
-    line.say(get(headers))
+    line.write(get(headers))
     if ((await line.until('HTTP/1.1 ')).includes(' 200 ')) return line
     await line.end('FIN')
   }
@@ -119,17 +119,17 @@ const ways: readonly ((n: number, connection: Connection) => Promise<void>)[] = 
   (_, connection) => sessionStream(connection, 'FIN'),
   (_, connection) => sessionStream(connection, 'RST'),
   async (n, { line }) => {
-    line.say(`${listen(n)}\n`)
+    line.write(`${listen(n)}\n`)
     await line.until(acknowledged)
-    line.say(`${cancelledOf(n)}\n`)
+    line.write(`${cancelledOf(n)}\n`)
   },
   (n) => watched(n, clients.modern),
   (n) => watched(n, clients.session),
 ]
 const chosen = plan.way === 'all' ? ways : ways.slice(Number(plan.way), Number(plan.way) + 1)
-const idle = await Promise.all(Array.from({ length: lanes }, openConnection))
+const idle = await Promise.all(Array.from({ length: concurrency }, openConnection))
 
-async function put(n: number): Promise<void> {
+async function runRequest(n: number): Promise<void> {
   const taken = idle.pop()
   if (taken === undefined) throw new Error('More is put at once than there are seats')
   await chosen[n % chosen.length]?.(n, taken)
@@ -147,4 +147,4 @@ async function settled(): Promise<void> {
   }
 }
 
-await soak({ put, lanes, listeners, settled }, plan)
+await soak({ runRequest, concurrency, listeners, settled }, plan)

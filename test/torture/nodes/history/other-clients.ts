@@ -225,18 +225,18 @@ export class StatelessClient {
       return undefined
     }
     let found: JsonObject | undefined
-    const take = (text: string): void => {
+    const receive = (text: string): void => {
       this.#enter({ type: 'received', principal: this.#principal, text })
       const message: JsonObject = JSON.parse(text)
       if ('result' in message || 'error' in message) found = message
     }
     if (response.headers.get('content-type')?.includes('event-stream')) {
       await readEvents(response, ({ data }) => {
-        if (data !== '') take(data)
+        if (data !== '') receive(data)
       })
     } else {
       const text = await response.text().catch(() => '')
-      if (text !== '') take(text)
+      if (text !== '') receive(text)
     }
     return found
   }

@@ -91,14 +91,14 @@ describe('loading a skill', () => {
     const extension = skills([pdf], { cache: { ttlMs: 60_000, cacheScope: 'private' } })
     const all = await met(defineServer({ name: 'docs', version: '1', extensions: [extension] }))
     const old = await first(all)
-    const held = await all.skills.load(all.client, old)
+    const before = await all.skills.load(all.client, old)
     const newer = pdfText.replace('# PDF', '# Portable')
     extension.replace([
       skill({ text: newer, files: { 'references/FORMS.md': '# Forms, new\n', 'new.md': '' } }),
     ])
 
-    await expect(held.read('references/FORMS.md')).rejects.toMatchObject({ code: 'UNVERIFIED' })
-    await expect(held.read('new.md')).rejects.toMatchObject({ details: { check: 'unlisted' } })
+    await expect(before.read('references/FORMS.md')).rejects.toMatchObject({ code: 'UNVERIFIED' })
+    await expect(before.read('new.md')).rejects.toMatchObject({ details: { check: 'unlisted' } })
     const current = await all.skills.get(all.client, old.uri)
     const loaded = await all.skills.load(all.client, current)
     expect(loaded.text).toBe(newer)

@@ -43,7 +43,7 @@ class Wire {
   readonly #waiting = new Map<number, (message: JsonObject) => void>()
   #last = 0
 
-  take(message: JsonObject): void {
+  receive(message: JsonObject): void {
     this.received.push(message)
     const { id } = message
     if (typeof id === 'number' && !('method' in message)) this.#waiting.get(id)?.(message)
@@ -62,7 +62,7 @@ function connection(server: Server, options: RawOptions, paramsOf: (params: Json
     (message) => {
       const plain: unknown = JSON.parse(JSON.stringify(message))
       if (!isObject(plain)) return
-      wire.take(plain)
+      wire.receive(plain)
       const answer = 'method' in plain && 'id' in plain ? options.onRequest?.(plain) : undefined
       if (answer !== undefined)
         queueMicrotask(() => link.receive({ jsonrpc: '2.0', id: plain['id'], ...answer }))

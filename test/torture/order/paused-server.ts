@@ -8,7 +8,7 @@ export interface Handled {
 }
 
 /** A server with one tool that a test holds in its hand. */
-export function heldServer(): { server: Server; runs: Handled[]; failures: unknown[] } {
+export function pausedServer(): { server: Server; runs: Handled[]; failures: unknown[] } {
   const runs: Handled[] = []
   const failures: unknown[] = []
   const server = defineServer({

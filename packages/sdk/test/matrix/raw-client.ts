@@ -1,7 +1,7 @@
 import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import { expect } from 'vitest'
 import { isObject } from '../../../../test/setup/json.ts'
-import type { Dialled, Receive } from '../transports/dial.ts'
+import type { RawConnection, Receive } from '../transports/dial.ts'
 
 export interface RawOptions {
   /** What this client declares. Default: everything the revision knows. */
@@ -40,16 +40,16 @@ export function everyCapability(version: ProtocolVersion): JsonObject {
 }
 
 /** A client that is written out message by message. */
-export class Raw {
+export class RawClient {
   /** All received messages, in order. */
   readonly received: Received[] = []
   /** What `initialize` was answered with. */
-  greeting: JsonObject = {}
+  initializeResult: JsonObject = {}
   readonly #version: ProtocolVersion
   readonly #capabilities: JsonObject
   readonly #onRequest: RawOptions['onRequest']
   readonly #waiting = new Set<() => void>()
-  #line: Dialled | undefined
+  #connection: RawConnection | undefined
   #last = 0
 
   constructor(version: ProtocolVersion, options: RawOptions) {
@@ -67,15 +67,15 @@ export class Raw {
     return this.#version === '2026-07-28'
   }
 
-  async open(dial: (receive: Receive) => Promise<Dialled>, begin = true): Promise<void> {
-    this.#line = await dial((value, cause) => this.#take(value, cause))
+  async open(dial: (receive: Receive) => Promise<RawConnection>, begin = true): Promise<void> {
+    this.#connection = await dial((value, cause) => this.#receive(value, cause))
     if (this.stateless || !begin) return
     const { result } = await this.send('initialize', {
       protocolVersion: this.#version,
       capabilities: this.#capabilities,
       clientInfo: info,
     })
-    this.greeting = isObject(result) ? result : {}
+    this.initializeResult = isObject(result) ? result : {}
     await this.post({ method: 'notifications/initialized' })
   }
 
@@ -121,20 +121,20 @@ export class Raw {
 
   /** Sends a message of any kind, right or wrong. */
   async post(message: JsonObject): Promise<void> {
-    await this.say({ jsonrpc: '2.0', ...message })
+    await this.sendValue({ jsonrpc: '2.0', ...message })
   }
 
   /** Sends any JSON value. */
-  async say(value: unknown): Promise<void> {
+  async sendValue(value: unknown): Promise<void> {
     // What was hung up on purpose is no failure.
-    await this.#line?.send(value).catch((error: unknown) => {
+    await this.#connection?.send(value).catch((error: unknown) => {
       if (!(error instanceof Error) || error.name !== 'AbortError') throw error
     })
   }
 
   /** Says that the answer to a request is no longer wanted, as the transport has it. */
   async cancel(requestId: RequestId, reason = 'No longer wanted'): Promise<void> {
-    if (this.stateless && this.#line?.hangUp !== undefined) this.#line.hangUp(requestId)
+    if (this.stateless && this.#connection?.hangUp !== undefined) this.#connection.hangUp(requestId)
     else await this.notify('notifications/cancelled', { requestId, reason })
   }
 
@@ -144,20 +144,20 @@ export class Raw {
   }
 
   /** Waits until a condition on the received messages is true. */
-  until(so: (received: readonly Received[]) => boolean): Promise<void> {
+  until(condition: (received: readonly Received[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
-        if (!so(this.received)) return
-        this.#waiting.delete(look)
+      const check = (): void => {
+        if (!condition(this.received)) return
+        this.#waiting.delete(check)
         resolve()
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 
   /** The received notifications of a method. */
-  notices(method: string): JsonObject[] {
+  notifications(method: string): JsonObject[] {
     return this.received.flatMap(({ message }) =>
       message['method'] === method && !('id' in message) ? [message] : [],
     )
@@ -170,13 +170,13 @@ export class Raw {
 
   /** Has the server end the connection, where it can end one alone; false where it cannot. */
   async endByServer(): Promise<boolean> {
-    if (this.#line?.end === undefined) return false
-    await this.#line.end()
+    if (this.#connection?.end === undefined) return false
+    await this.#connection.end()
     return true
   }
 
   async close(): Promise<void> {
-    await this.#line?.close()
+    await this.#connection?.close()
   }
 
   /** What every request says of its sender; nothing in a session. */
@@ -189,14 +189,14 @@ export class Raw {
     }
   }
 
-  #take(value: unknown, cause: RequestId | undefined): void {
+  #receive(value: unknown, cause: RequestId | undefined): void {
     for (const message of Array.isArray(value) ? value : [value]) {
       if (!isObject(message)) throw new TypeError('The server said something that is no message')
       this.received.push({ message, cause })
       const answer = 'method' in message && 'id' in message ? this.#onRequest?.(message) : undefined
       if (answer !== undefined) this.post({ id: message['id'], ...answer })
     }
-    for (const look of this.#waiting) look()
+    for (const check of this.#waiting) check()
   }
 }
 
