@@ -289,7 +289,7 @@ async function openFolder(page: Page): Promise<number> {
   )
 }
 
-/** A model that says one word at a time. */
+/** A model that streams one word at a time. */
 function talking(): Model & { isStreaming: boolean } {
   return {
     id: 'talking',

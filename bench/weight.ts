@@ -96,7 +96,7 @@ export async function measureWeight(runs: number): Promise<WeightRow[]> {
   return rows
 }
 
-/** A server with one tool, started anew each time and asked once, when the one before it is gone. */
+/** A server with one tool, started for one request after the previous one has exited. */
 export async function measureFirst(runs: number): Promise<FirstRow[]> {
   const servers = [
     { name: 'bare node', file: 'first/bare.mjs' },

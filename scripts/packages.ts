@@ -69,7 +69,7 @@ console.log(
   `${project.packed.length} packages: ${project.packed.map(({ manifest }) => manifest.name).join(', ')}`,
 )
 
-/** Whether package.json says what is there, in the right order, and all that a registry page shows. */
+/** Whether package.json matches the package, in the right order, with everything that a registry page shows. */
 async function checkManifest({ manifest, tarball }: Packed): Promise<void> {
   const bytes = readFileSync(tarball)
   const { messages } = await publint({
@@ -99,7 +99,7 @@ async function checkManifest({ manifest, tarball }: Packed): Promise<void> {
   }
 }
 
-/** Whether the tarball holds what runs, its license, and nothing that only this repository needs. */
+/** Whether the tarball contains the built files, the license, and nothing that only this repository needs. */
 function checkFiles({ manifest, folder }: Packed): void {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
     file.replaceAll('\\', '/'),

@@ -18,7 +18,7 @@ interface Step {
 /** Checkers of tsc, which each check what they share: its default of 4 costs a fifth more CPU where there are two cores. */
 const checkers = String(Math.min(4, availableParallelism()))
 
-/** Failed test files up to which a second run tells a race on a busy machine from a fault. */
+/** Up to this number of failed test files, a second run distinguishes a race on a busy machine from a fault. */
 const failedFilesRunAgain = 3
 
 const { values } = parseArgs({

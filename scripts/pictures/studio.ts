@@ -46,7 +46,7 @@ export interface Studio {
   readonly home: string
   /** The folder the person works in. */
   readonly work: string
-  /** Where programs of servers stand under short names. */
+  /** The programs of servers, by short names. */
   readonly servers: Readonly<
     Record<'travel' | 'files' | 'shop' | 'guide' | 'till', { command: string; args: string[] }>
   >

@@ -111,7 +111,7 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     expect(elicit).toHaveBeenCalledWith(
       expect.objectContaining({ message: expect.stringContaining('confirm your Barcelona vacation') }),
     )
-    // Client v2 drops notices that arrive together with a response, so which ones arrive depends on the timing.
+    // Client v2 drops notifications that arrive together with a response, so which ones arrive depends on the timing.
     expect(steps.length).toBeGreaterThan(0)
     for (const step of steps) expect([1, 2, 3, 4, 5, 6]).toContain(step)
     await vi.waitFor(() => expect(guest.notifications.changes).toContain('travel://bookings'), {

@@ -11,7 +11,7 @@ export interface StoredFigure extends Figure {
   date: string
 }
 
-/** The figures that were kept, by campaign and mode. */
+/** The stored figures, by campaign and mode. */
 export function storedFigures(): StoredFigure[] {
   return JSON.parse(readFileSync(file, 'utf8'))
 }

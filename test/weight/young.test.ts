@@ -28,7 +28,7 @@ async function start(
   return { process, firstMessage: await received(process) }
 }
 
-/** The next thing a child says; an error where it ends before. */
+/** The next message of a child; rejects if it ends first. */
 async function received(process: ChildProcess): Promise<unknown> {
   const ended = once(process, 'exit').then(([code]) => {
     throw new Error(`The program ended with ${code}`)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { root } from '../../run.ts'
 import type { Scene } from '../studio.ts'
 
-/** Folders that servers are told of, and a sandbox that holds a server to what it may reach. */
+/** Roots that servers receive, and a sandbox that limits a server's access. */
 export const folders: Scene = {
   pictures: ['roots-question', 'roots', 'sandbox'],
   async record(studio) {

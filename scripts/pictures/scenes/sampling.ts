@@ -1,6 +1,6 @@
 import type { Scene } from '../studio.ts'
 
-/** A server that asks the person's model: which one it would be, what it would be asked, and what is told of its answer. */
+/** A server that samples: the model, the request, and the part of the response that the server receives. */
 export const sampling: Scene = {
   pictures: ['rank', 'sampling-request', 'sampling-result', 'sampling'],
   async record(studio) {

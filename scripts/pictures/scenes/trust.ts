@@ -1,6 +1,6 @@
 import type { Scene } from '../studio.ts'
 
-/** A server that says something else about itself than what was agreed to. */
+/** A server whose definitions changed after they were accepted. */
 export const trust: Scene = {
   pictures: ['drift', 'trust', 'trust-accept'],
   async record(studio) {

@@ -24,7 +24,7 @@ const info = { name: 'official-guest', version: '2.0.0' }
 const logLevelKey = 'io.modelcontextprotocol/logLevel'
 const modern: ProtocolVersion = '2026-07-28'
 
-/** `@modelcontextprotocol/client` 2, held to one revision. */
+/** `@modelcontextprotocol/client` 2, limited to one revision. */
 export const officialV2: GuestKind = {
   name: 'official client v2',
   ours: false,

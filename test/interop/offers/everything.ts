@@ -5,7 +5,7 @@ const text = (part: string): object => ({ type: 'text', text: expect.stringConta
 const dynamic = 'demo://resource/dynamic'
 const instructions = 'demo://resource/static/document/instructions.md'
 
-/** `@modelcontextprotocol/server-everything`: what of its demonstrations says the same every time. */
+/** `@modelcontextprotocol/server-everything`: its demonstrations with constant results. */
 export const everything: Offer = {
   ...nothing,
   name: 'mcp-servers/everything',

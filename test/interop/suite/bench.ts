@@ -15,14 +15,14 @@ interface Opened {
 /** How a case connects: to be asked everything, or nothing. */
 export type Manner = 'everything' | 'nothing'
 
-/** Where the cases of one pair work: connections, what the client answers, and every message that crossed. */
+/** The connections, answers and messages of the cases of one pair. */
 export class Bench {
   readonly kind: GuestKind
   readonly revision: ProtocolVersion
-  /** What the client's person, model and folders do; every case begins with one that answers nothing. */
+  /** The client's answers; every case begins with the defaults. */
   readonly answers: ClientAnswers = defaultAnswers()
   readonly place: Place
-  /** How many messages of both sides were held to the schema. */
+  /** The number of messages that were checked with the schema. */
   checked = 0
   readonly #only: boolean
   readonly #opened: Opened[] = []

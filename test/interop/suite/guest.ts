@@ -3,7 +3,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 /** A JSON object, as arguments and results are. */
 export type Json = Record<string, unknown>
 
-/** Where a server is: a URL with the transport spoken there, or `node` with a program to start. */
+/** The address of a server: a URL and its transport, or `node` with a program to start. */
 export type Place =
   | { readonly url: string; readonly transport: 'http' | 'sse' }
   | { readonly command: string; readonly args: readonly string[] }
@@ -56,7 +56,7 @@ export interface Folder {
   name?: string
 }
 
-/** How the person, the model and the folders behind a client answer; tests put in what they need. */
+/** How a client answers elicitation, sampling and roots requests; tests replace what they need. */
 export interface ClientAnswers {
   person(question: PersonQuestion): PersonAnswer
   model(question: ModelQuestion): ModelAnswer
@@ -108,7 +108,7 @@ export interface Watched {
 /** Lists tests take page by page. */
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list'
 
-/** A client of any maker, connected: the same few words for all of them. */
+/** A connected client of any implementation, with one interface for all of them. */
 export interface Guest {
   readonly revision: string | undefined
   readonly server: { name: string; version: string } | undefined
@@ -137,7 +137,7 @@ export interface Guest {
   close(): Promise<void>
 }
 
-/** Why a call failed, in words all clients share. */
+/** Why a call failed, in the same form for all clients. */
 export interface Failed {
   kind: 'rpc' | 'timeout' | 'cancelled' | 'closed' | 'other'
   code?: number
@@ -148,13 +148,13 @@ export interface Failed {
 export interface ConnectWith {
   /** Answers questions; a client without one declares no capabilities at all. */
   answers?: ClientAnswers
-  /** Allows no other revision than the one named; left out, the client finds out what the server speaks. */
+  /** Allows only the named revision; otherwise the client negotiates. */
   only?: boolean
-  /** Stands in for the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>
 }
 
-/** One way a client can speak. */
+/** A client implementation. */
 export interface GuestKind {
   /** Package and its major version. */
   readonly name: string
@@ -163,11 +163,11 @@ export interface GuestKind {
   /** Whether it drops progress that arrives together with the answer. */
   readonly dropsLateProgress?: true
   connect(place: Place, revision: ProtocolVersion, options: ConnectWith): Promise<Guest>
-  /** Reads what this client throws. */
+  /** Converts an error that this client throws. */
   failure(error: unknown): Failed
 }
 
-/** What this client's capabilities and answers are when no test says otherwise. */
+/** The default answers of a client. */
 export const defaultAnswers = (): ClientAnswers => ({
   person: () => ({ action: 'cancel' }),
   model: () => ({

@@ -23,7 +23,7 @@ export function packaged(name: string, ...args: string[]): { command: string; ar
   return { command: process.execPath, args: [installedProgram(name), ...args] }
 }
 
-/** A server every connection starts anew. */
+/** A server that every connection starts. */
 export const onStdio =
   (place: Place): (() => Promise<Running>) =>
   async () => ({ place, stop: async () => {} })

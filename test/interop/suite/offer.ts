@@ -7,15 +7,15 @@ export interface Call {
   args?: Json
 }
 
-/** How a server says no: with a JSON-RPC error, or with a result that is one. */
+/** How a server refuses a call: with a JSON-RPC error, or with an error result. */
 export type Refusal = { as: 'error'; code?: number } | { as: 'result' }
 
 /**
- * What a server under test offers, in neutral words. What it lacks is left out, and no case about it is made.
- * Every member says which name to use and what comes back.
+ * The features of a server under test. What it lacks is left out, and has no cases.
+ * Every member has the name to use and the expected response.
  */
 export interface Offer {
-  /** What the server calls itself, where it says so. */
+  /** The server's name, if it sends one. */
   name?: string
   /** Part of its instructions. */
   instructions?: string
@@ -117,7 +117,7 @@ export interface Offer {
   /** A person, a model and folders asked in one turn. */
   together?: { call: Call }
   urlElicitation?: { call: Call; url: string; outcome(action: string): object }
-  /** A call that is refused until the person visited a URL. */
+  /** A call that is refused until the user completed a URL elicitation. */
   urlElicitationRequired?: { call: Call; url: string }
   urlElicitationComplete?: { call: Call }
   model?: { call: Call; asks: object; outcome(text: string): object }
@@ -134,7 +134,7 @@ export interface Offer {
   promptAsks?: { name: string; accept: Record<string, string>; outcome: object }
   /** A tool after which the server knows none of its sessions. */
   forgetSessions?: Call
-  /** A tool that lets go of its response stream, so that the answer is fetched by resuming. */
+  /** A tool that closes its response stream, so that the response is fetched by resuming. */
   letGo?: { call: Call; text: string }
   /** A tool that ends the server's process. */
   exit?: Call
@@ -142,7 +142,7 @@ export interface Offer {
   refuses: readonly ProtocolVersion[]
 }
 
-/** What an offer with nothing in it says, to build on. */
+/** An offer without features, to build on. */
 export const nothing: Offer = { capabilities: [], tools: [], contents: [], completions: [], refuses: [] }
 
 /** Members that may be left out. */
@@ -160,7 +160,7 @@ const until: [ProtocolVersion, readonly Feature[]][] = [
   ['2025-11-25', ['urlElicitationRequired', 'urlElicitationComplete', 'forgetSessions', 'letGo']],
 ]
 
-/** What is left of an offer where a revision is spoken. */
+/** The part of an offer that a revision supports. */
 export function offerAt(offer: Offer, revision: ProtocolVersion): Offer {
   const left: Offer = { ...offer }
   for (const [first, features] of since) if (revision < first) for (const one of features) delete left[one]

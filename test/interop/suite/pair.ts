@@ -13,7 +13,7 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** One client and one server that meet over one transport in one revision. */
+/** One client and one server, connected over one transport at one revision. */
 export interface Pair {
   readonly guest: GuestKind
   readonly server: string
@@ -53,7 +53,7 @@ function deviationsOf({ guest, server, revision, transport, how }: Pair): Deviat
   )
 }
 
-/** Runs every case of a pair, and holds every message that crosses to the official schema. */
+/** Runs every case of a pair, and checks every message with the official schema. */
 export function describePair(pair: Pair): void {
   const { guest, ourServer } = pair
   const cases = casesOf(pair)

@@ -15,7 +15,7 @@ export interface Fault {
   readonly message: unknown
 }
 
-/** What the official schema of a revision says against a message. */
+/** The errors of a message by the official schema of a revision. */
 export function faultsIn(revision: ProtocolVersion, { from, message, answers }: Tapped): Fault[] {
   const called = isRecord(message) && typeof message['method'] === 'string' ? message['method'] : undefined
   const method = called ?? answers ?? 'unasked'

@@ -2,7 +2,7 @@ import { isRecord } from '../suite/json.ts'
 
 export type Side = 'client' | 'server'
 
-/** One message as it crossed the wire. */
+/** One message as it was sent. */
 export interface Tapped {
   readonly from: Side
   readonly message: unknown

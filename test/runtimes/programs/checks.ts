@@ -12,7 +12,7 @@ export interface Targets {
   readonly unreachable: string
 }
 
-/** What came of one check. */
+/** The outcome of one check. */
 export interface Finding {
   readonly title: string
   readonly version: ProtocolVersion
@@ -165,7 +165,7 @@ const checks: readonly Check[] = [
   },
 ]
 
-/** Makes every check, one after another, and says what came of it. */
+/** Runs every check, one after another, and returns the outcomes. */
 export async function play(targets: Targets): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const check of checks) {

@@ -132,7 +132,7 @@ function isSound(text: string): boolean {
   return URL.parse(text)?.protocol === 'https:'
 }
 
-/** The door itself. */
+/** Opens it directly. */
 async function directly(text: string): Promise<boolean> {
   const url = URL.parse(text)
   if (url === null) return false
@@ -141,7 +141,7 @@ async function directly(text: string): Promise<boolean> {
   return error === undefined
 }
 
-/** A visit that a server asks for, and the person agrees to. */
+/** Opens it as a URL elicitation that the user accepts. */
 async function elicited(text: string): Promise<boolean> {
   const ask = urlElicitation({
     visits: new PendingUrlElicitations(),

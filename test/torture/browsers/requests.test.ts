@@ -49,7 +49,7 @@ const post = (target: string, body: object, type: string | null = json): Sent =>
 const bare = (method: string, target: string, more: Headers = []): Sent => ({ method, target, headers: more })
 const events = [['Accept', 'text/event-stream']] as const
 
-/** Every way into a server, and what it says where Host and Origin are fine. */
+/** Every endpoint of a server, and its response if Host and Origin are valid. */
 const ways: readonly (readonly [Sent, number])[] = [
   [post(path, call), 200],
   [post(path, initialize), 200],

@@ -57,7 +57,7 @@ function putOutside(outside: string): void {
   }
 }
 
-/** Everything below a folder, with what files hold. */
+/** Everything below a folder, with the contents of files. */
 function contentOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => {

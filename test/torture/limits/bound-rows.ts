@@ -35,7 +35,7 @@ async function refusedOf(
   return answer === undefined || answer.status === 200 ? undefined : `${answer.status} ${await answer.text()}`
 }
 
-/** Opens one thing after another over HTTP, and gives what was said to the last. */
+/** Makes one request after another over HTTP, and returns the response to the last. */
 function opened(
   options: ServeHttpOptions,
   open: (one: Awaited<ReturnType<typeof mounted>>, index: number) => Promise<string | undefined>,

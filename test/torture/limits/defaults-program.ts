@@ -71,7 +71,7 @@ async function begun(send: Send, version = '2025-11-25'): Promise<Record<string,
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** How many are under way at once, one asked for after another, until one is refused with a status. */
+/** The number of concurrent requests before one is refused with a status. */
 async function takenBefore(status: number, request: () => Promise<Response>): Promise<number> {
   for (let taken = 0; taken < 20_000; taken++) {
     let count = 0

@@ -16,7 +16,7 @@ import {
 const MiB = 1024 * 1024
 const cap = 256
 
-/** Starts tools and takes each back at once, and says when all that was answered. */
+/** Starts tools and cancels each at once; resolves when all were answered. */
 type Flood = (served: Served, trials: number) => Promise<void>
 
 function lines(opened: readonly string[], call: (id: number) => string): Flood {

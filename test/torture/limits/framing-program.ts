@@ -55,7 +55,7 @@ function timeOf(framing: string, bytes: number, piece: number): number {
   return spent
 }
 
-/** Bytes that are held while all but the end of a message came, in pieces of one byte by default. */
+/** Bytes that are buffered when all but the end of a message arrived, in chunks of one byte by default. */
 function heldBytesFor(framing: string, bytes: number, filler: string, piece = 1): number {
   const how = framings[framing]
   if (how === undefined) throw new Error(framing)

@@ -84,7 +84,7 @@ async function receiptStoredAs(size: number): Promise<number> {
   throw new Error(`No state is stored as ${size} characters, but as ${stored.value}`)
 }
 
-/** Lets a session hear little and another one so much more, and resumes the stream of the first. */
+/** Sends few events to one session and many to another, and resumes the stream of the first. */
 async function resumed(chars: number, options: ServeHttpOptions): Promise<string | undefined> {
   const one = await nodeAdapter(
     testServer({

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { figure, measuredBy } from './child.ts'
 
-/** Longer than the 100 ms for which an event loop may be held up: slow machines must not fail a run. */
+/** Longer than the 100 ms for which an event loop may be blocked: slow machines must not fail a run. */
 const mostMs = 250
 
 campaign(

@@ -37,7 +37,7 @@ const server = defineServer({
         counted(async () => {
           for (let sent = 0; sent < 400 && !ctx.signal.aborted; sent++) {
             ctx.progress(sent, 400, big)
-            // Slowly enough that the buffers of the system are full before the end, whatever they hold.
+            // Slowly enough that the buffers of the system are full before the end, whatever their size.
             await new Promise((resolve) => setTimeout(resolve, 5))
           }
           return 'done'

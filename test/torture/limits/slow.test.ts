@@ -15,7 +15,7 @@ import {
 
 const MiB = 1024 * 1024
 
-/** Where a server is reached over HTTP and over lines. */
+/** The HTTP and line endpoints of a server. */
 interface Endpoints {
   readonly web: Address
   readonly lines: Address
@@ -158,7 +158,7 @@ campaign(
         readSlowly(() => start(endpoints, 'flood', false), name),
       )
       all.push(...read)
-      // So many at once are held by more memory than the server has.
+      // This many concurrent responses need more memory than the server has.
       if (campaignRun.long) await Promise.all(read)
     }
     const attempts = await Promise.all(all)

@@ -18,7 +18,7 @@ const speak: Tool = async ({ times, chars }, exchange) => {
 
 type Session = Awaited<ReturnType<typeof session>>
 
-/** A call that is heard to its end. */
+/** A call whose response is read to its end. */
 async function received(own: Session, id: string | number, times: number, chars: number): Promise<Answer> {
   const params = { name: 'speak', arguments: { times, chars }, _meta: { progressToken: 'p' } }
   const answer = await own.post({ jsonrpc: '2.0', id, method: 'tools/call', params })

@@ -10,7 +10,7 @@ const ways = {
   lines: 'sessions on standard streams',
   'stateless lines': 'standard streams without sessions',
 } as const
-/** Bytes; what is kept of one call that is not let go of is several times that. */
+/** Bytes; a leaked call takes several times that. */
 const mostKept = 1000
 
 campaign(

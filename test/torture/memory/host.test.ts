@@ -4,7 +4,7 @@ import { type CampaignRun, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
 const program = '../memory/programs/host-program.ts'
-/** What a program that still ends a process or a connection may hold for the moment. */
+/** The allowance for processes and connections that are still closing. */
 const mostHandles = 6
 
 function host({ long }: CampaignRun, input: object): Promise<Measured> {

@@ -24,7 +24,7 @@ type Order = { open: true } | { keys: string[] } | { changed: string } | { compl
 
 const { redis, folder, keys, redisTimeoutMs }: Input = JSON.parse(process.argv[2] ?? '{}')
 const plane = await redisBackplane({ url: redis, timeoutMs: redisTimeoutMs, onWarning: () => {} })
-/** Each of the two mounts hears the other nodes by a subscription, and says then that something may have changed. */
+/** Resolves when both mounts have subscribed to the changes of the other nodes. */
 const subscribed = Promise.withResolvers<void>()
 let subscriptions = 0
 const backplane: Backplane = {

@@ -19,11 +19,11 @@ interface Made {
   expected: string | undefined
   /** Progress received after the end. */
   late: number
-  /** Whether an answer came after it was given up, as one may that crossed the notice. */
+  /** Whether a response arrived after it was cancelled, as one may that crossed the notification. */
   crossed: boolean
 }
 
-/** A client and its far end, taken through one schedule, beside what should come of it. */
+/** A client and a scripted server that run one schedule, with the expected outcome. */
 class Run {
   readonly #client: Client
   readonly #server: ScriptedServer
@@ -65,7 +65,7 @@ class Run {
     await settled()
   }
 
-  /** Ends what is left, and says what came of it all beside what should have. */
+  /** Ends what is open, and returns the outcome and the expected one. */
   async finish(): Promise<{ came: unknown; should: unknown }> {
     const left = this.#open()
     await this.#client.close()
@@ -117,7 +117,7 @@ class Run {
     if (first?.arrived !== undefined) this.#server.progress(first.arrived, ++this.#lastProgress)
   }
 
-  /** The oldest call that goes on is given up; with none, the last one, which is over. */
+  /** Cancels the oldest pending call; with none, the last one, which has ended. */
   #cancel(): void {
     const one = this.#open()[0] ?? this.#made.at(-1)
     if (one === undefined) return
@@ -159,7 +159,7 @@ class Run {
   }
 }
 
-/** Takes a new client through a schedule, and holds what came of it to what should have. */
+/** Runs a schedule with a new client, and compares the outcome with the expected one. */
 async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boolean): Promise<void> {
   const server = overHttp ? scriptedHttp(revision) : scriptedChannel(revision)
   const starts = vi.spyOn(ClientConnection.prototype, 'start')

@@ -7,7 +7,7 @@ import { scriptedChannel } from './scripted-server.ts'
 
 const hourMs = 3_600_000
 
-/** What the far end of one call does, and when. No time of it meets the end of a clock. */
+/** What the server of one call does, and when. No event coincides with a timeout. */
 interface Plan {
   readonly options: Pick<CallOptions, 'timeoutMs' | 'maxTotalMs'>
   readonly signs: readonly { readonly atMs: number; readonly progress: number }[]

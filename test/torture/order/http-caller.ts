@@ -85,7 +85,7 @@ export class HttpCaller {
     return call
   }
 
-  /** Takes the call back by a notice. */
+  /** Cancels the call by a notification. */
   async cancel(): Promise<void> {
     const params = { requestId: id }
     await this.#post({ jsonrpc: '2.0', method: 'notifications/cancelled', params })

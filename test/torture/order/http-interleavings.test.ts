@@ -12,7 +12,7 @@ const overHttp = [...steps, 'resume'] as const
 type Step = (typeof overHttp)[number]
 const dayMs = 86_400_000
 
-/** A call that was taken, and what should come of it. */
+/** A call, and its expected outcome. */
 interface Taken {
   readonly call: HttpCall
   state: 'open' | 'cancelled' | 'answered'
@@ -20,7 +20,7 @@ interface Taken {
   readonly progress: number[]
 }
 
-/** A server behind HTTP, taken through one schedule, beside what should come of it. */
+/** An HTTP server that runs one schedule, with the expected outcome. */
 class Run {
   readonly #hand = pausedServer()
   // No order of pauses is long enough to end the session for want of use.
@@ -51,7 +51,7 @@ class Run {
         this.#progress()
         break
       case 'cancel':
-        // Without a session, a notice belongs to nothing: there, hanging up cancels.
+        // Without a session, a notification has no connection to a call: there, closing the stream cancels.
         if (!this.#stateless) this.#cancel(this.#taken.find(({ state }) => state === 'open'))
         await this.#caller.cancel()
         break
@@ -109,7 +109,7 @@ class Run {
     }
   }
 
-  /** Whether the answer to a call must have come: it was not taken back, and its client could hear it. */
+  /** Whether the response to a call must have arrived: it was not cancelled, and its client could receive it. */
   #isReceived({ call, state }: Taken): boolean {
     return state === 'answered' && goesOn(call)
   }
@@ -127,7 +127,7 @@ class Run {
     if (last?.state === 'open') last.progress.push(this.#lastProgress)
   }
 
-  /** Lets the oldest run go that goes on, cancelled or not. */
+  /** Releases the oldest pending run, cancelled or not. */
   #release(): void {
     const taken = this.#taken[this.#released]
     if (taken === undefined) return
@@ -152,7 +152,7 @@ class Run {
   }
 }
 
-/** Whether a client can hear all of a call: its connection never broke, or it knows where to go on. */
+/** Whether a client can receive every message of a call: its connection never broke, or it can resume. */
 function goesOn({ wasDropped, lastId }: HttpCall): boolean {
   return !wasDropped || lastId !== undefined
 }

@@ -20,9 +20,9 @@ export interface ScriptedServer {
   readonly link: ClientTransport | ClientTransportFactory
   /** Calls in the order they came. */
   readonly calls: Arrived[]
-  /** What was taken back: by a notice, or by hanging up. */
+  /** Cancelled requests: by a notification, or by closing the stream. */
   readonly cancelled: RequestId[]
-  /** Requests and notices that came after they should have. */
+  /** Requests and notifications that arrived too late. */
   readonly stray: string[]
   /** Says how far a call got. */
   progress(call: Arrived, progress: number): void

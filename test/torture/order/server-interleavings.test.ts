@@ -113,7 +113,7 @@ class Run {
     this.#connection.receive({ jsonrpc: '2.0', id, method: 'tools/call', params })
   }
 
-  /** Lets the oldest run go that goes on, cancelled or not. */
+  /** Releases the oldest pending run, cancelled or not. */
   #release(): void {
     const oldest = this.#released.size
     const state = this.#states[oldest]

@@ -193,7 +193,7 @@ function nested(open: string, close: string, depth: number, inside = ''): string
 }
 
 const mark = '@@'
-/** What a header can hold as it is; the one that names the method has no other form. */
+/** Values that a header can contain unencoded; the method header has no encoded form. */
 const visible = /^[\x21-\x7e]*$/
 
 function inPlace(place: 'value' | 'name' | 'key'): Pieces {

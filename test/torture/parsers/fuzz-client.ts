@@ -95,7 +95,7 @@ const params: Readonly<Record<string, object>> = {
   'logging/setLevel': { level: 'info' },
 }
 
-/** A client and who it speaks with. */
+/** A client and its peer. */
 interface Met {
   readonly peer: SchemaPeer
   readonly client: Client

@@ -253,7 +253,7 @@ const right: Readonly<Record<string, unknown>> = {
   'resources/read': { contents: [{ uri: skillUri, text: skillText }], ttlMs: 0, cacheScope: 'private' },
 }
 
-/** A client of both extensions, and who it speaks with. */
+/** A client of both extensions, and its peer. */
 interface Met {
   readonly peer: SchemaPeer
   readonly client: Awaited<ReturnType<typeof connect>>
@@ -273,7 +273,7 @@ async function meeting(): Promise<Met> {
   return { peer, client, ...extensions }
 }
 
-/** Asks for all there is to ask for, where one answer is not what it should be; what is given has the shape it says. */
+/** Makes every request, with one invalid answer; returned values must have their declared shape. */
 async function followed({ peer, client, tasks, skills }: Met, input: Buffer): Promise<void> {
   const wrong = parseJson(input.toString('utf8'))
   if (!isObject(wrong)) return

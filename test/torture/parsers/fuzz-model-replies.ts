@@ -1,7 +1,7 @@
 import { isObject } from '../../setup/json.ts'
 import { type Form, inJson } from './mutate.ts'
 
-/** What one provider says: JSON, and event streams. */
+/** The responses of one provider: JSON, and event streams. */
 interface Replies {
   readonly whole: readonly [string, ...string[]]
   readonly streamed: readonly string[]

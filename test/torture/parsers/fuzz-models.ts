@@ -42,7 +42,7 @@ function modelOf(provider: string): Model {
   return found
 }
 
-/** Asks for an answer, and goes on with what came of it, which another answer must be given to. */
+/** Requests a reply, and continues the conversation with it. */
 async function replied(model: Model, input: Buffer, random: Random, right: string): Promise<void> {
   const isStream = !input.toString('latin1', 0, 1).startsWith('{')
   const reply = await asked(model, request, isStream !== random.fraction() < 0.03, () =>

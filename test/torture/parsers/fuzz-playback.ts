@@ -76,7 +76,7 @@ async function played(input: Buffer): Promise<void> {
   }
 }
 
-/** A client that says anything. */
+/** A client that sends arbitrary messages. */
 async function spoken(input: Buffer, random: Random): Promise<void> {
   const again = random.fraction() < 0.5 ? `\n${asked[2]}\n` : ''
   await conversation(right, input.toString('utf8') + again)

@@ -157,7 +157,7 @@ function set(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value)
   } catch {
-    // The web refuses what no header can hold before any server sees it.
+    // `Headers` rejects invalid values before any server receives them.
   }
 }
 

@@ -35,7 +35,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': capabilities,
 }
 
-/** A client of a connection, played by hand. */
+/** A scripted client of a connection. */
 class Hand {
   readonly #duplex: DuplexConnection
   readonly #came: unknown[] = []
@@ -52,7 +52,7 @@ class Hand {
     this.#duplex.receive(JSON.parse(JSON.stringify({ jsonrpc: '2.0', ...message })))
   }
 
-  /** What the server says next. */
+  /** The server's next response. */
   async next(): Promise<Record<string, unknown>> {
     for (;;) {
       const one = this.#came.shift()

@@ -9,8 +9,8 @@ import { changesOf, Differences, print } from './schema-differences.ts'
 import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
-// Changes every place of every notice that has an effect, in every revision, and prints where the effect and the official schema
-// of the revision do not agree: a notice is taken where it has its effect.
+// Mutates every place of every notification that has an effect, in every revision, and prints where the effect and the official schema
+// of the revision disagree: a notification is accepted if it has its effect.
 
 const stateless = '2026-07-28'
 const differences = new Differences('notice')
@@ -60,7 +60,7 @@ for (const revision of protocolVersions) {
         peer.send(notice)
         await settled()
         const received = effects
-        // Where it was not taken back, it is now.
+        // If it was not cancelled, it is now.
         peer.send({ jsonrpc: '2.0', ...cancelled })
         await settled()
         effects = received
@@ -75,7 +75,7 @@ for (const revision of protocolVersions) {
 await print(differences)
 process.exit(0)
 
-/** Sends every change of a notice, and notes whether it had an effect. */
+/** Sends every mutation of a notification, and records whether it had an effect. */
 async function each(
   revision: ProtocolVersion,
   sender: Sender,
@@ -93,7 +93,7 @@ async function each(
   }
 }
 
-/** Progress is heard of by the call it is about. */
+/** Progress reaches the call it is about. */
 async function eachProgress(
   revision: ProtocolVersion,
   client: Client,
@@ -155,7 +155,7 @@ async function eachAcknowledgement(
   peer.answer = (method) => ({ result: right[method] })
 }
 
-/** A visit of a page that the server asked for is over. */
+/** The completion of a URL elicitation. */
 async function eachUrlElicitation(revision: ProtocolVersion, peer: SchemaPeer): Promise<void> {
   const over = { method: 'notifications/elicitation/complete', params: { elicitationId: 'visit' } }
   await each(revision, 'server', over, async (notice) => {

@@ -4,9 +4,9 @@ import { isObject } from '../../setup/json.ts'
 /** A scripted peer of a client: it sends the given messages, valid or not. */
 export interface SchemaPeer {
   readonly link: DuplexTransport
-  /** What it answers a request with: the members of a response besides its id. */
+  /** Its response to a request: the members besides the id. */
   answer: (method: string, message: object) => object | undefined
-  /** Hears of notices and of answers. */
+  /** Receives notifications and responses. */
   receive: (message: object) => void
   /** Sends a message of its own. */
   send(message: object): void

@@ -9,7 +9,7 @@ import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { questions } from './schema-questions.ts'
 import { results } from './schema-results.ts'
 
-// Changes every place of every question that a server may put to a client, in every revision, and prints where our client and
+// Mutates every place of every question that a server may send to a client, in every revision, and prints where our client and
 // the official schema of the revision do not agree on whether it can be answered.
 
 const stateless = '2026-07-28'

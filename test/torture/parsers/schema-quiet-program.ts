@@ -8,8 +8,8 @@ import { changesOf, Differences, print } from './schema-differences.ts'
 import { schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
-// Changes every place of every notice that has no effect to be seen, in every revision, and prints where the official schema
-// of the revision and ours do not agree: such a notice is taken where nothing is said about it. What comes next is always
+// Mutates every place of every notification without a visible effect, in every revision, and prints where the official schema
+// of the revision and ours do not agree: such a notification is accepted without a warning. What comes next is always
 // served.
 
 const clientInfo = { name: 'n', version: '1' }
@@ -51,7 +51,7 @@ for (const revision of protocolVersions) {
 await print(differences)
 process.exit(0)
 
-/** Sends every change of a notice, and notes whether anything was said about it. */
+/** Sends every mutation of a notification, and records whether it caused a warning. */
 async function each(
   revision: ProtocolVersion,
   sender: Sender,
@@ -66,7 +66,7 @@ async function each(
   }
 }
 
-/** Whether a server says anything to a notice; what is asked afterwards it answers. */
+/** Whether a server answers a notification; it must answer the next request. */
 async function saidByServer(revision: ProtocolVersion, notice: object): Promise<boolean> {
   const messages: object[] = []
   const connection = new DuplexConnection(server, (message) => messages.push(message))

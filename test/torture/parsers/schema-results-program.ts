@@ -74,7 +74,7 @@ await print(answered, failed)
 interface Met {
   peer: SchemaPeer
   client: Client
-  /** What happens when the client says that it left something out. */
+  /** Called for a warning of the client. */
   onWarning: () => void
 }
 
@@ -99,7 +99,7 @@ async function isGreetingRefused(
   return refused || met === undefined
 }
 
-/** Whether the client says that an answer is none: that it is an error is what a right answer may say too. */
+/** Whether the client rejects a response as invalid; a valid response may be an error too. */
 async function isRefused(met: Met, method: string, answer: object): Promise<boolean> {
   const stop = new AbortController()
   met.onWarning = () => stop.abort()

@@ -15,7 +15,7 @@ const initialize = JSON.stringify({
 })
 const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-/** What came of one message: the tool that says it ran, the code of an error, or `nothing`. */
+/** The outcome of one message: the tool that ran, the code of an error, or `nothing`. */
 export type Seen = string | number
 
 /** A server in another process, reached in one way in one era. */

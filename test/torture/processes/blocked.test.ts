@@ -10,11 +10,11 @@ const program = programFile(new URL('blocking-server.ts', import.meta.url))
 const blockMs = 5_000
 const patience = { timeout: 30_000 }
 
-/** One client, and what happens to it. */
+/** One client, and its events. */
 interface WatchingClient {
   client: Client
   watch: Watch
-  /** Greetings and subscriptions it sent. */
+  /** Requests of negotiation and subscription that it sent. */
   begun: string[]
   changes: number
   keepAlives: number

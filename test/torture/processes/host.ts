@@ -1,7 +1,7 @@
 import { connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 
-// Connects to servers, calls the tool of each where it has one to call, and says on stdout when all are at it.
+// Connects to servers, calls the tool of each that has one, and prints a line when all calls are running.
 
 const commands: { command: string; args: string[]; calls: boolean }[] = JSON.parse(process.argv[2] ?? '[]')
 

@@ -104,7 +104,7 @@ async function killOnce(random: Random, plan: Plan, signal: AbortSignal): Promis
   return plan.conduct === 'dies' ? 0 : took
 }
 
-/** What this process holds for its children and timers. */
+/** Handles of this process for children and timers. */
 function activeResources(): string[] {
   const kinds = ['ProcessWrap', 'PipeWrap', 'Timeout']
   return process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind))
@@ -139,7 +139,7 @@ campaign(
     await inParallel(trials, 8, async (trial) => {
       times.push(await kill(trial))
     })
-    // Eight at once keep each other waiting; how long one takes shows where nothing else goes on.
+    // Eight concurrent trials delay each other, so the duration is measured with one alone.
     let longestAlone = 0
     for (let trial = 0; trial < trials / 10; trial++) {
       longestAlone = Math.max(longestAlone, await kill(trials + trial))

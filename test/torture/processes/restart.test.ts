@@ -58,7 +58,7 @@ async function neverThere(): Promise<ServerConfig> {
 interface ReconnectingHost {
   kind: keyof typeof most
   host: Host
-  /** When it was connected anew, on the virtual clock. */
+  /** When it reconnected, on the virtual clock. */
   attempts: number[]
   /** Until when nothing happens but on the virtual clock. */
   idleUntilMs: number

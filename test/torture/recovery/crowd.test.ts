@@ -85,7 +85,7 @@ campaign(
     const lastMs = 20_000
     const usual = attempts.filter((at) => at < thereAt && at >= thereAt - lastMs).length / (lastMs / 1_000)
     const worst = peak(returns) / usual
-    // Processes that share a busy machine bunch what was well spread; how even it is, a clock of the test says.
+    // On a busy machine processes bunch evenly spread retries; a test with a fake clock checks the spread.
     expect(worst).toBeLessThan(6)
     expect(attempts.filter((at) => at < lostAt + outageMs).length / trials).toBeLessThan(25)
     measured(

@@ -40,7 +40,7 @@ export class Cutter {
     return cutter
   }
 
-  /** From now on connections are cut after some bytes, those that stand too. */
+  /** Cuts connections after some bytes from now on, open ones too. */
   begin(): void {
     this.#wild = true
     for (const way of this.#ways) Object.assign(way, this.#some())

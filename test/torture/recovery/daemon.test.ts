@@ -26,7 +26,7 @@ interface Acknowledged {
   /** Activity rows of calls that were answered. */
   readonly calls: number[]
   readonly answers: { id: string; word: string }[]
-  /** What was said and answered, by conversation. */
+  /** Acknowledged messages, by conversation. */
   readonly said: { conversation: string; text: string }[]
 }
 

@@ -42,7 +42,7 @@ class Gateway {
 
   #failure(outcome: 'stops' | 'loses'): Response {
     const text = this.#random.pick(['', '<h1>Bad gateway</h1>', '{"error":"upstream"}', '{'])
-    // Who says when to come again has passed nothing on.
+    // A gateway that sends Retry-After has forwarded nothing.
     const wishes = outcome === 'stops' && this.#random.fraction() < 0.5
     return new Response(text, {
       status: wishes ? 503 : this.#random.pick(failing),

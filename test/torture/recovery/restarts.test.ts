@@ -43,7 +43,7 @@ class Callers {
     }
   }
 
-  /** Waits until each client has finished a call, so that no call meets two restarts. */
+  /** Waits until each client has finished a call, so that no call spans two restarts. */
   async round(): Promise<void> {
     const before = [...this.#done]
     while (!this.over && this.#done.some((done, nth) => done === before[nth])) await pause(10)

@@ -11,7 +11,7 @@ import { meta, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Random } from '../random.ts'
 import { words } from './callers.ts'
 
-/** Far longer than any of these waits takes, and short enough to hear which one has no end. */
+/** Longer than any of these waits, and short enough to report which one never ends. */
 const watchdogMs = 10_000
 
 /** Where requests are sent. */
@@ -26,7 +26,7 @@ const speaks = (more: JsonObject): JsonObject => ({
 
 /**
  * What is waited for, unless it does not come in time.
- * @throws Error that says what did not come
+ * @throws Error that names what did not arrive
  */
 async function within<T>(what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined

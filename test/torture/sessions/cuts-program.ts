@@ -5,7 +5,7 @@ import { type Tool, testServer } from '../../../packages/sdk/test/serve/support.
 import { input, numberIn, report } from '../limits/meter.ts'
 import { Random } from '../random.ts'
 
-// Cuts streams of a server in this process at one byte after another, takes each up again, and says how many there were.
+// Cuts streams of a server in this process at each byte, resumes each, and prints their number.
 
 const notices = 199
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const

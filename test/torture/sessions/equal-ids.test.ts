@@ -29,7 +29,7 @@ campaign(
   },
 )
 
-/** A server that takes its time and says back who asked for what. */
+/** A server that answers late with the caller and the text. */
 async function served(seed: number): Promise<string> {
   const random = new Random(seed)
   const server = defineServer({

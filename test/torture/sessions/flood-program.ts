@@ -1,7 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// Begins sessions that are not ended, more than there is room for, and prints what came of them.
+// Begins more sessions than the limit without ending any, and prints what happened to them.
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const url = 'http://localhost/mcp'

@@ -89,7 +89,7 @@ async function play(
 
 const textFor = (id: Id, what: string): string => `${typeof id} ${id}: ${what}`
 
-/** A server whose one tool gives back its token when it is let go. */
+/** A server whose one tool returns its token when it is released. */
 function holding(pending: Map<string, () => void>): Server {
   const waitForRelease = tool({
     input: z.object({ token: z.string() }),

@@ -153,7 +153,7 @@ async function namesFrom(mounted: Mounted, ask: Ask): Promise<NamesReceived> {
   return { status: answer.status, body: await answer.text() }
 }
 
-/** What was said of an unknown name, as it would be said of another. */
+/** The response to an unknown name, without the name. */
 function of(name: string, { status, body }: NamesReceived): NamesReceived {
   return { status, body: body.replaceAll(unknown, name) }
 }

@@ -155,7 +155,7 @@ type Begun = Pick<Retry, 'name' | 'method'>
 const naming = ({ name, method }: Begun, args: JsonObject): JsonObject =>
   method === 'resources/read' ? { uri: name } : { name, arguments: args }
 
-/** Begins a request and says yes to what it asks; the retry that would have its effect. */
+/** Begins a request and accepts its question; returns the retry, which would have an effect. */
 async function ask(node: Mounted, begun: Begun): Promise<Retry & { state: string }> {
   const { name, method = 'tools/call' } = begun
   const args = { order: '7' }

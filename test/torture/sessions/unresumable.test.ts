@@ -8,7 +8,7 @@ import { campaign } from '../campaign.ts'
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const watchdogMs = 60_000
 
-/** Why a stream cannot be gone on with: what the server keeps, and what the client says it has. */
+/** Why a stream cannot be resumed, by the last event id that the client sends. */
 const reasons: Readonly<
   Record<string, { limits?: ServeHttpOptions['limits']; say?: (id: string) => string }>
 > = {

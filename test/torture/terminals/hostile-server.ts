@@ -1,4 +1,4 @@
-// A server that says hostile texts wherever it can say anything: `node hostile-server.ts <seed> <count>`.
+// A server that sends hostile texts in every field: `node hostile-server.ts <seed> <count>`.
 import { createInterface } from 'node:readline'
 import { Random } from '../random.ts'
 import { hostileText } from './hostile-text.ts'
@@ -8,7 +8,7 @@ const random = new Random(Number(seed))
 const texts = Array.from({ length: Number(count) }, (_, n) => `(${n} ${hostileText(random)} ${n})`)
 const all = texts.join('\n')
 
-/** Says nothing of itself that would put it disabled. */
+/** Definitions that do not get the server disabled. */
 const quiet = ['tell', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 const tools = texts.map((text, n) => ({
   name: n % 2 === 0 ? `t${n}` : `t${n}${text}`,

@@ -6,7 +6,7 @@ import { jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const canary = 'CANARY-terminal-5d0e1f7a'
 
-/** A program that says its secret wherever it can say anything. */
+/** A server that puts its secret into every text it sends. */
 const talkative = [
   '-e',
   `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {

@@ -20,7 +20,7 @@ function place(era: keyof typeof eras) {
     const { stdout } = await run(['inbox', '--json', '--store', store, ...more])
     return JSON.parse(stdout).questions
   }
-  /** A call that left its question in the inbox; `id` is what it says to type. */
+  /** A call whose question is in the inbox; `id` is the id that it prints. */
   const leftCall = async (...more: string[]) => {
     const call = begin(['call', 'booking', 'book', '--park', ...options, ...more])
     await call.waitForOutput('--cancel')

@@ -68,13 +68,13 @@ export interface ProcessOptions extends RunOptions {
   fileBytes?: number
 }
 
-/** A run that is still under way. */
+/** A run that has not ended. */
 export interface Running {
   child: ChildProcess
   ended: Promise<Ended>
-  /** What stdout and stderr hold by now. */
+  /** The output on stdout and stderr so far. */
   output(): string
-  /** Resolves when stdout or stderr holds the text. */
+  /** Resolves when stdout or stderr contains the text. */
   waitForOutput(text: string): Promise<void>
 }
 
@@ -189,7 +189,7 @@ function collect(written: Buffer[]): Writable {
   })
 }
 
-/** What `jackfield activity` tells, as JSON. */
+/** The output of `jackfield activity`, as JSON. */
 export async function recorded(options: string[], cwd: string): Promise<{ store: string; rows: Activity[] }> {
   const { stdout } = await run(['activity', '--json', ...options], { cwd })
   const { store, activity } = JSON.parse(stdout)

@@ -141,7 +141,7 @@ describe('a store that becomes read-only', () => {
     expect(stderr).toContain('Stopped before "buy of shop", because it cannot be recorded')
     const { rows } = await recorded(['--store', store], cwd)
     expect(rows.filter(({ kind, outcome }) => kind === 'call' && outcome !== 'denied')).toEqual([])
-    // The same call goes through where there is room.
+    // The same call succeeds where there is space.
     expect(await jackfield(call)).toMatchObject({ code: 0, stdout: 'done\n' })
     expect(effects()).toBe('buy\n')
   })

@@ -10,7 +10,7 @@ const definitionServer = programFile(
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
 const look = { name: 'look', description: 'Shows all items.', inputSchema: { type: 'object' } }
 
-/** A folder with a shop in its config, and what the shop says of itself. */
+/** A folder with a shop in its config, whose definitions can be changed. */
 function shop(): {
   define(...tools: object[]): void
   /** Other kinds of definitions: prompts, resources, templates. */

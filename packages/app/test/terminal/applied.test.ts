@@ -109,7 +109,7 @@ describe('an answer given in a command is applied before the command ends', { ti
     expect(new Set(names.map(([, name]) => name))).toEqual(new Set(Object.keys(commands)))
   })
 
-  /** A person who agreed to what a shop said, after which it says something else. */
+  /** A user who accepted the definitions of a shop, which then change. */
   async function withChange() {
     const ann = person()
     const define = (description: string): string => ann.write('definitions.json', definition(description))

@@ -33,7 +33,7 @@ function home(era: 'session' | 'stateless', where: 'home' | 'folder' = 'home', j
   return { folder, open, write }
 }
 
-/** The id of the question that was left last, as the terminal says it. */
+/** The id of the last deferred question, as the terminal prints it. */
 async function left(terminal: Terminal): Promise<string> {
   await terminal.until(/jackfield respond [0-9a-f]{8}/)
   return /.*jackfield respond ([0-9a-f]{8})/s.exec(terminal.history())?.[1] ?? ''

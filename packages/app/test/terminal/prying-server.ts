@@ -1,4 +1,4 @@
-// A server of 2026-07-28 on stdio whose tool `ask` asks the person what its second argument says, and gives back what
+// A server of 2026-07-28 on stdio whose tool `ask` elicits the text of its second argument, and returns what
 // the client answered.
 import { createInterface } from 'node:readline'
 

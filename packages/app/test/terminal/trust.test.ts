@@ -8,7 +8,7 @@ const definitionServer = programFile(
 )
 const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } })
 
-/** A person who agreed to what a shop said, after which it says something else. */
+/** A user who accepted the definitions of a shop, which then change. */
 async function withDrift() {
   const ann = person()
   const define = (description: string): string =>

@@ -242,7 +242,7 @@ export function scriptedModel(...steps: Step[]): ScriptedModel {
   }
 }
 
-/** A reply that says a text and asks for tools. */
+/** A reply with a text and tool calls. */
 export function uses(
   text: string,
   ...wanted: [name: string, input?: Record<string, unknown>][]

@@ -29,7 +29,7 @@ function conversationWith(host: Watched, model: Model) {
   return { talk, say, late, events, question }
 }
 
-/** What the fixture's tool says it was answered. */
+/** The result of the fixture's tool: the answer that it received. */
 function resultOf(late: LateResult | undefined): unknown {
   const [block] = late?.result.content ?? []
   return block?.type === 'text' ? JSON.parse(block.text) : undefined

@@ -102,7 +102,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     const calls = await Promise.all([ask(host), ask(host), ask(host)])
     const rows = calls.map((call) => call.activity).toSorted()
     const causes = host.activity({ kind: 'elicitation' }).map((row) => row.cause)
-    // On stdio nothing says which of several calls a session's server asks for, so none is named.
+    // On stdio a request of a session's server does not name the call it belongs to, so with several calls none is named.
     expect(causes.toSorted()).toEqual(era === 'session' ? [null, null, null] : rows)
     expect(surface.asked.map(({ cause }) => cause.tool)).toEqual(['ask', 'ask', 'ask'])
   })
@@ -150,7 +150,7 @@ describe.each(eras)('roots (%s)', (era) => {
     const host = await hostIn(era, { surface, roots })
     expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
     expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
-    // On stdio nothing says which call a session's server asks for.
+    // On stdio a request of a session's server does not name the call it belongs to.
     const cause =
       era === 'session' ? { server: 's' } : { server: 's', tool: 'roots', arguments: {}, caller: 'cli' }
     expect(surface.asked).toMatchObject([{ kind: 'roots', roots }])

@@ -2,8 +2,8 @@ import type { SamplingContent } from '@jackfield/sdk'
 import type { Model, ModelRequest } from '../../src/types/index.ts'
 
 /**
- * A model that does whatever any text in its context tells it to, whoever wrote it and however it is hidden:
- * `call <tool> with {…}` calls, `say <<…>>` says.
+ * A model that follows every instruction in its context, whoever wrote it and however it is hidden:
+ * `call <tool> with {…}` calls a tool, `say <<…>>` writes a text.
  */
 export function obeyingModel(): Model & { requests: ModelRequest[] } {
   const obeyed = new Set<string>()

@@ -34,7 +34,7 @@ export function bank(): Promise<Recorded> {
   })
 }
 
-/** A server that says what an attack wants it to. */
+/** A server with the texts of an attack. */
 export function hostileServer({
   tools,
   resources = [],

@@ -74,7 +74,7 @@ async function shop(options: Partial<HostOptions> = {}): Promise<Shop> {
   return { host, sold, go: gate.resolve, waiting: () => waiting }
 }
 
-/** From here on timers of this thread go by what the test says; the program's own thread has real time. */
+/** From here on the timers of this thread are fake; the program's own thread has real time. */
 function virtualTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => {

@@ -24,7 +24,7 @@ export interface Program {
   sendLine(line: object): Promise<string>
 }
 
-/** Starts a fixture of this folder as a process of its own; resolves when it says that it is ready. */
+/** Starts a fixture of this folder as a process; resolves when it prints that it is ready. */
 export async function program(
   name: string,
   env: Record<string, string>,

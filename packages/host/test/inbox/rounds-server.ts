@@ -1,4 +1,4 @@
-// A server of 2026-07-28 over HTTP, written by hand: what it asks back and the state that comes along are the test's.
+// A server of 2026-07-28 over HTTP, written without an SDK: the test gives its input requests and `requestState`.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -31,7 +31,7 @@ export const asksBack = (questions: object, requestState?: string): object => ({
   ...(requestState !== undefined && { requestState }),
 })
 
-/** What the server says about itself besides its one tool. */
+/** The server's instructions and the description of its tool. */
 export interface Says {
   instructions?: string
   description?: string

@@ -14,11 +14,11 @@ const params = { message: 'Which seat?', requestedSchema: schema }
 
 interface TestServer {
   readonly config: ServerConfig
-  /** Takes the server away. */
+  /** Stops the server. */
   end(): Promise<void>
 }
 
-/** Kills the process of the server by its id, which it tells. */
+/** Kills the process of the server by the id that it returns. */
 async function kill(host: Watched): Promise<void> {
   process.kill(Number(JSON.parse(textOf(await host.call('s__pid', {}, cli)))), 'SIGKILL')
 }
@@ -40,9 +40,9 @@ const onStdio = (era: 'modern' | 'legacy') => async (): Promise<TestServer> => (
   end: async () => {},
 })
 
-/** Every way a host reaches servers, in both eras. The first never takes a question back by itself. */
+/** Every way a host connects to servers, in both eras. The first server never cancels a question itself. */
 const ways: Record<string, () => Promise<TestServer>> = {
-  'stdio, session, of a server that takes nothing back': async () => ({
+  'stdio, session, of a server that cancels nothing': async () => ({
     config: session().config,
     end: async () => {},
   }),
@@ -59,7 +59,7 @@ const ways: Record<string, () => Promise<TestServer>> = {
   'HTTP+SSE': () => overHttp({ sse: '/sse' }),
 }
 
-/** A face that shows the question until it is taken away, and keeps why it was. */
+/** A surface that shows the question until it is withdrawn, and records the reason. */
 function patient() {
   const reasons: unknown[] = []
   const face = person({

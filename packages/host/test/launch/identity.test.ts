@@ -35,7 +35,7 @@ function setup(argument: string, layer: ConfigLayer = 'named') {
       return { verdict: 'allow', remember: { scope: 'always' } }
     },
   })
-  /** Starts, calls once and ends; gives what the person was asked meanwhile, and what the server is. */
+  /** Starts a host, makes one call and closes it; returns the questions to the user, and the identity of the server. */
   const runOnce = async (options: Partial<HostOptions> = {}, work?: (host: Watched) => Promise<void>) => {
     asked.length = 0
     const host = await started({

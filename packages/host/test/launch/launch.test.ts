@@ -23,7 +23,7 @@ function marker(at: string): { command: string; args: string[] } {
   return { command: process.execPath, args: ['-e', code] }
 }
 
-/** A server that tells its arguments and variables. */
+/** A server that returns its arguments and environment variables. */
 const telling = (env: Record<string, string>, args: string[] = []): Record<string, unknown> => {
   const { command, args: program } = stdioOf(session().config)
   return { command, args: [...program, ...args], env }

@@ -8,7 +8,7 @@ const eras = ['2025-11-25', '2026-07-28'] as const
 
 const ref = (uri: string, server = 'shelf'): ResourceRef => ({ server, uri })
 
-/** Reads that end when the test says so. */
+/** Reads that end when the test releases them. */
 function slowReads() {
   const waiting: (() => void)[] = []
   const counts = { running: 0, most: 0, reads: 0 }

@@ -173,7 +173,7 @@ describe('a tool result with an image, audio and a document', () => {
     ]) {
       expect(JSON.stringify(body?.contents)).toContain(JSON.stringify({ inlineData: { mimeType, data } }))
     }
-    // One response for each call, whatever the results hold.
+    // One response for each call, whatever the results contain.
     expect(JSON.stringify(body?.contents).match(/"functionResponse":/g)).toHaveLength(2)
     expectNoBytesAsText(body)
   })

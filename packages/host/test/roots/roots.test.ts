@@ -23,7 +23,7 @@ const rules = [{ id: 'all', verdict: 'allow' as const }]
 const uri = (path: string): string => pathToFileURL(path).href
 const fresh = (): string => realpathSync(folder())
 
-/** A person who answers questions about folders; default yes. */
+/** A surface whose user answers questions about roots, by default with yes. */
 function personWithRoots(
   answer: (question: Question<'roots'>) => HostAnswers['roots'] = () => ({ verdict: 'allow' }),
 ) {

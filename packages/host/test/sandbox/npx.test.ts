@@ -37,7 +37,7 @@ interface Registry {
   readonly asked: string[]
 }
 
-/** A registry of packages that has one, which it gives as the npm protocol says. */
+/** An npm registry with one package. */
 async function registry(): Promise<Registry> {
   const at = folder()
   mkdirSync(join(at, 'package'))

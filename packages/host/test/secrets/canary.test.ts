@@ -103,7 +103,7 @@ async function oneOpen(host: Watched): Promise<string> {
   return host.inbox.list()[0]?.id ?? ''
 }
 
-/** All that a face can have of a host. */
+/** Everything that a surface can read from a host. */
 async function everythingShown(host: Watched): Promise<string> {
   const { trace, trust } = host
   return JSON.stringify([

@@ -33,7 +33,7 @@ function write({ activity }: Store, rows = 4): number[] {
   })
 }
 
-/** Changes the file behind the store's back and tells what is found then. */
+/** Changes the file without the store, and returns what verification finds. */
 function after(...statements: string[]): ReturnType<Store['activity']['verify']> {
   const copy = join(folder, `${Math.random()}.db`)
   copyFileSync(file, copy)

@@ -14,13 +14,13 @@ export interface Definitions {
 
 export interface DefinitionServer {
   config: ServerConfig
-  /** From now on it says this. */
+  /** Replaces the definitions. */
   define(what: Definitions): void
   /** The tools that ran. */
   ran(): string[]
 }
 
-/** A server that says of itself what the test wants, and can change its mind. */
+/** A server with the given definitions, which can be replaced. */
 export function definitionServer(what: Definitions): DefinitionServer {
   const at = folder()
   const file = join(at, 'definitions.json')
@@ -38,7 +38,7 @@ export function definitionServer(what: Definitions): DefinitionServer {
 
 export const reload = { name: 'reload', description: 'Tells of changes', inputSchema: { type: 'object' } }
 
-/** A shop that says something in every place a server can. */
+/** Definitions with every text that a server can send. */
 export const shop = {
   instructions: 'Look before you buy.',
   tools: [

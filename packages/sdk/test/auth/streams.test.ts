@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A server whose calls are answered when `finish` says so, for tokens whose clock does not differ. */
+/** A server whose calls are answered when `finish` is called, for tokens without clock skew. */
 async function served() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
   const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
@@ -27,7 +27,7 @@ async function served() {
   return { all, finish, stopped }
 }
 
-/** A token that says only how many seconds it is good for from now on. */
+/** A token with a lifetime in seconds from now. */
 const good = (seconds: number) => as(String(inSeconds(seconds)))
 const verify = async (token: string) => ({ sub: 'alice', aud: mcp, exp: Number(token) })
 

@@ -15,7 +15,7 @@ const finished = (elicitationId: unknown): object => ({
   params: { elicitationId },
 })
 
-/** A session in which a call is asked to visit under an id, or refused with the visits it needs first. */
+/** A session whose calls elicit a URL with an id, or are refused with the URL elicitations they require. */
 async function meet(options: ConnectOptions = {}) {
   const received: string[] = []
   const answers: Message[] = []

@@ -8,7 +8,7 @@ const day = 86_400_000
 interface Shop {
   readonly client: Client
   readonly server: Scripted
-  /** Answers the lists of tools that are held back. */
+  /** Answers the pending lists of tools. */
   release(): void
   isPaused: boolean
 }

@@ -112,7 +112,7 @@ describe('a server with sessions', () => {
     const end = await client(through, {
       revisions: [legacy],
       onElicit: async (_question, { signal }) => {
-        // The first asking is put off until the call it came with was given up.
+        // The first question is delayed until its call was cancelled.
         if (++asked === 1) {
           stop.abort()
           await new Promise((resolve) => signal.addEventListener('abort', resolve))

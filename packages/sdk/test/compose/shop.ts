@@ -1,7 +1,7 @@
 import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 
-/** A tool that says one text. */
+/** A tool that returns one text. */
 export const constant = (text: string) => tool({ description: text, run: () => text })
 
 /** A server of tools, resources, a template and a prompt, all named after it. */

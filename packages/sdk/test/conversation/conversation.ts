@@ -15,7 +15,7 @@ import { z } from 'zod'
 import { isObject } from '../../../../test/setup/json.ts'
 import { tick, until } from '../client/support/http.ts'
 
-/** One message as it crossed the wire, and the method of the request it answers. */
+/** One message as it was sent, and the method of the request it answers. */
 export interface RecordedMessage {
   readonly by: 'client' | 'server'
   readonly message: Readonly<Record<string, unknown>>
@@ -37,7 +37,7 @@ export const places: readonly TransportAndRevision[] = (['memory', 'http'] as co
 const bytes = new Uint8Array([0, 250, 251, 252, 253, 254, 255])
 const question = { message: 'Sure?', schema: z.object({ ok: z.boolean() }) }
 
-/** A server with one of everything that can be said. */
+/** A server that sends every kind of message. */
 function everything(): Server {
   const server: Server = defineServer({
     name: 'everything',
@@ -132,7 +132,7 @@ function everything(): Server {
 
 const recorded = new Map<string, Promise<RecordedMessage[]>>()
 
-/** All that a client and a server have to say to each other, in order; held once for each place. */
+/** Every kind of message between a client and a server, in order; exchanged once for each transport and revision. */
 export function conversation(place: TransportAndRevision): Promise<RecordedMessage[]> {
   const name = `${place.transport} ${place.revision}`
   const recording = recorded.get(name) ?? record(place)

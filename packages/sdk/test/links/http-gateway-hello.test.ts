@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 
 describe('a server behind a failing gateway', () => {
-  /** A server of the revision that is met through a gateway, and when each method reached the gateway. */
+  /** A server of the revision behind a gateway, and when each method reached the gateway. */
   function through(
     answer: (nth: number, method: string) => Response | undefined | Promise<Response | undefined>,
     revision: Revision,

@@ -290,7 +290,7 @@ it.each([502, 503, 504])('a gateway response %i is not used to detect the era', 
 })
 
 describe('a user’s answer to a question in a session', () => {
-  /** A server whose one call asks for a name and says it; a gateway in front of it responds to answers as configured. */
+  /** A server whose one call asks for a name and returns it; a gateway in front of it responds to answers as configured. */
   async function asking(answer: Gateway) {
     const answers: unknown[] = []
     const warnings: string[] = []

@@ -3,7 +3,7 @@ import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 import type { RecordedClient } from './rule.ts'
 import { notifications, type RecordedMessage } from './transcript.ts'
 
-/** Every kind of word that may be said at a revision, wanted or refused. */
+/** Sends every kind of message of a revision, valid or refused. */
 export async function exerciseEverything(
   connect: (options: ConnectOptions) => Promise<RecordedClient>,
   version: ProtocolVersion,

@@ -11,7 +11,7 @@ import type { DedicatedServer, MatrixCell, RecordedClient } from './rule.ts'
 import { handlerOf, type Script, type ScriptedConnection, type ScriptedServer } from './scripted-server.ts'
 import { type RecordedMessage, Transcript } from './transcript.ts'
 
-/** A transport at a revision: serves every server once, for all rules that are tried there. */
+/** A cell that serves every server once, for all its rules. */
 export class SharedMatrixCell implements MatrixCell {
   readonly version: ProtocolVersion
   readonly transport: Kind
@@ -148,7 +148,7 @@ export class SharedMatrixCell implements MatrixCell {
 
   async #exercise(): Promise<readonly RecordedMessage[]> {
     const connection = (options: ConnectOptions): Promise<RecordedClient> => this.#connect(options, 'rules')
-    // Every rule that looks into it would wait as long as the first.
+    // Every rule that needs the messages would wait as long as the first.
     const stuck = Promise.withResolvers<never>()
     const timer = setTimeout(() => stuck.reject(new Error('The conversation got stuck')), 20_000)
     try {

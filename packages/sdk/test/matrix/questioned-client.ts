@@ -10,19 +10,19 @@ export interface Question {
   readonly params: JsonObject
 }
 
-/** What became of a question that a server played by hand put to a client. */
+/** The outcome of a question that a scripted server sent to a client. */
 export interface Outcome {
   /** The result the client gave, if it gave one. */
   readonly result: JsonObject | undefined
-  /** The error it answered with: in sessions alone, as a question in a result is not answered then. */
+  /** The error it answered with, in sessions only: a question in a result is not answered then. */
   readonly error: JsonObject | undefined
   /** Why the call in which it was asked failed on the client's side, if it did. */
   readonly failure: unknown
 }
 
-/** A client that can be asked, in the way its revision has. */
+/** A client of a scripted server that sends it questions, in the form of its revision. */
 export interface QuestionedClient extends ScriptedConnection {
-  /** Puts one question in the course of a call. */
+  /** Sends one question during a call. */
   ask(question: Question): Promise<Outcome>
 }
 
@@ -72,7 +72,7 @@ export async function questionedClient(cell: MatrixCell, options: ConnectOptions
   }
 }
 
-/** Every question in a conversation: requests of the server, or what its results ask for. */
+/** Every question among messages: requests of the server, or the input requests of its results. */
 export function questionsIn(recorded: Iterable<RecordedMessage>): Question[] {
   return [...recorded].flatMap(({ by, message }) => {
     if (by === 'client') return []

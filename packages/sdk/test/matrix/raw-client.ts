@@ -21,7 +21,7 @@ export interface RawRequest {
   readonly capabilities?: JsonObject
 }
 
-/** One value the server said, and the request on whose own stream it came. */
+/** One value from the server, and the request on whose stream it came. */
 export interface Received {
   readonly message: JsonObject
   readonly cause: RequestId | undefined
@@ -39,7 +39,7 @@ export function everyCapability(version: ProtocolVersion): JsonObject {
   }
 }
 
-/** A client that is written out message by message. */
+/** A client whose messages are written by the test. */
 export class RawClient {
   /** All received messages, in order. */
   readonly received: Received[] = []
@@ -113,7 +113,7 @@ export class RawClient {
     return textOf(await this.ask('tools/call', { name, arguments: args }, how))
   }
 
-  /** Sends a notice. */
+  /** Sends a notification. */
   async notify(method: string, params: JsonObject = {}): Promise<void> {
     const meta = this.meta()
     await this.post({ method, params: Object.keys(meta).length === 0 ? params : { ...params, _meta: meta } })
@@ -126,19 +126,19 @@ export class RawClient {
 
   /** Sends any JSON value. */
   async sendValue(value: unknown): Promise<void> {
-    // What was hung up on purpose is no failure.
+    // A connection closed on purpose is no failure.
     await this.#connection?.send(value).catch((error: unknown) => {
       if (!(error instanceof Error) || error.name !== 'AbortError') throw error
     })
   }
 
-  /** Says that the answer to a request is no longer wanted, as the transport has it. */
+  /** Cancels a request, in the way of the transport. */
   async cancel(requestId: RequestId, reason = 'No longer wanted'): Promise<void> {
     if (this.stateless && this.#connection?.hangUp !== undefined) this.#connection.hangUp(requestId)
     else await this.notify('notifications/cancelled', { requestId, reason })
   }
 
-  /** Asks for what every server answers at once: when it is answered, all that was sent before has been taken. */
+  /** Sends a request that every server answers at once: its response shows that all earlier messages were handled. */
   async settle(): Promise<void> {
     await this.send(this.stateless ? 'server/discover' : 'ping')
   }
@@ -179,7 +179,7 @@ export class RawClient {
     await this.#connection?.close()
   }
 
-  /** What every request says of its sender; nothing in a session. */
+  /** The `_meta` of every request of 2026-07-28; empty in a session. */
   meta({ capabilities = this.#capabilities }: RawRequest = {}): JsonObject {
     if (!this.stateless) return {}
     return {

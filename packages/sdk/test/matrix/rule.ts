@@ -7,7 +7,7 @@ import type { RawClient, RawOptions } from './raw-client.ts'
 import type { Script, ScriptedConnection, ScriptedServer } from './scripted-server.ts'
 import type { RecordedMessage, Transcript } from './transcript.ts'
 
-/** A client and what it and its server said to each other so far. */
+/** A client, and its messages in both directions. */
 export interface RecordedClient {
   readonly client: Client
   readonly transcript: Transcript
@@ -16,38 +16,38 @@ export interface RecordedClient {
 /** A raw client of a server that no other client uses. */
 export interface DedicatedServer {
   readonly raw: RawClient
-  /** Has the server end in good order. */
+  /** Shuts the server down. */
   end(): Promise<void>
 }
 
-/** Where one run of a rule happens: a transport, at a revision. Everything it opens is closed when the run is over. */
+/** One cell of the matrix: a transport at a revision. Everything it opens is closed after the run. */
 export interface MatrixCell {
   readonly version: ProtocolVersion
   /** Whether every request is stateless and contains everything about its sender. */
   readonly stateless: boolean
   readonly transport: Kind
-  /** Whether what is said about a request comes on a stream of its own. */
+  /** Whether each request has a response stream of its own. */
   readonly streams: boolean
-  /** All that a client and a server have to say to each other; held once, for all rules that look into it. */
+  /** Every kind of message between a client and a server; exchanged once, and shared by the rules. */
   everything(): Promise<readonly RecordedMessage[]>
   /** Connects a client to one of the servers, by default the one for the rules. Without options it is one that all rules share. */
   connect(options?: ConnectOptions, server?: ServerName): Promise<RecordedClient>
   /**
-   * Reaches one of the servers with no client in between, and begins a session where there are such. Without options it
-   * is one that all rules share, and may hear of changes that others make.
+   * Connects to one of the servers without our client, and begins a session where the revision has them. Without options it
+   * is one that all rules share, and may receive notifications of changes that others make.
    */
   raw(options?: RawOptions, server?: ServerName): Promise<RawClient>
-  /** Has a server played by hand. */
+  /** Serves a scripted server. */
   serveScript(script: Script): Promise<ScriptedServer>
-  /** The same, with a client that met it. */
+  /** The same, with a client connected to it. */
   connectToScript(script: Script, options?: ConnectOptions): Promise<ScriptedConnection>
-  /** The same with a server of its own, which can be ended. */
+  /** A raw client with a server of its own, which can be shut down. */
   dedicated(options?: RawOptions, server?: ServerName): Promise<DedicatedServer>
-  /** Says that this run has a raw client, or a server played by hand, say something wrong on purpose. */
+  /** Declares that this run's raw client or scripted server sends an invalid message on purpose. */
   faulty(reason: string): void
 }
 
-/** A rule of the protocol that can be seen on the wire, held over every transport on every revision that has it. */
+/** A rule of the protocol that messages show, checked over every transport on every revision that has it. */
 export interface Rule {
   /** Unique among rules and features; requirements name it. */
   readonly title: string

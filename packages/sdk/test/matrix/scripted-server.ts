@@ -4,38 +4,38 @@ import { isObject } from '../../../../test/setup/json.ts'
 import type { MessageHandler, Send } from '../transports/scripted-target.ts'
 import type { Transcript } from './transcript.ts'
 
-/** A request as the server played by hand takes it. */
+/** A request that a scripted server received. */
 export interface ScriptedRequest {
   readonly id: RequestId
   readonly params: JsonObject
-  /** Says something about this request; over HTTP on its stream. */
+  /** Sends a message related to this request; over HTTP on its stream. */
   send(message: JsonObject): void
-  /** Says any JSON value. */
+  /** Sends any JSON value. */
   sendValue(value: unknown): void
 }
 
-/** Gives the result, an error as `{ error }`, or nothing where the answer comes otherwise or never. */
+/** Returns the result, an error as `{ error }`, or undefined if the answer is sent otherwise or never. */
 export type Answer = (request: ScriptedRequest) => JsonObject | undefined
 
-/** What a server played by hand answers, by method. `capabilities` is what it declares. */
+/** The answers of a scripted server, by method. `capabilities` is what it declares. */
 export interface Script {
   readonly capabilities?: JsonObject
   readonly methods?: Readonly<Record<string, Answer>>
-  /** Hears whatever else comes: notices, responses, and what is no message at all. */
+  /** Receives everything else: notifications, responses, and invalid messages. */
   readonly other?: (value: unknown, send: (message: JsonObject) => void) => void
 }
 
-/** A server played by hand, and those who meet it. */
+/** A scripted server, and the clients connected to it. */
 export interface ScriptedServer {
   /** Connects a client of the revision, unless the options say otherwise. */
   connect(options?: ConnectOptions): Promise<Client>
   readonly transcript: Transcript
-  /** Every JSON value that reached the server, as it came. */
+  /** Every JSON value that the server received. */
   readonly received: readonly unknown[]
   readonly warnings: readonly string[]
 }
 
-/** A client that met a server played by hand. */
+/** A client connected to a scripted server. */
 export interface ScriptedConnection extends ScriptedServer {
   readonly client: Client
 }
@@ -47,7 +47,7 @@ export const everyOffer: JsonObject = {
   logging: {},
 }
 
-/** The part of a server of one revision that answers greetings and pings, and all else as the script has it. */
+/** A handler that answers negotiation and pings of a revision, and other messages by the script. */
 export function handlerOf(version: ProtocolVersion, script: Script, received: unknown[]): MessageHandler {
   const { methods = {}, other = () => {} } = script
   const own = new Map(Object.entries({ ...handshakeAnswers(version, script), ...methods }))

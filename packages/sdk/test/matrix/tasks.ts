@@ -36,12 +36,12 @@ export async function reached(
   }
 }
 
-/** The `_meta` that says which task a message is about (2025-11-25). */
+/** The `_meta` that relates a message to a task (2025-11-25). */
 export function related(taskId: string): JsonObject {
   return { 'io.modelcontextprotocol/related-task': { taskId } }
 }
 
-/** The task that a message says it is about. */
+/** The task that a message is related to. */
 export function relatedIn(message: unknown): unknown {
   return at(message, 'params', '_meta', 'io.modelcontextprotocol/related-task', 'taskId')
 }
@@ -62,7 +62,7 @@ export async function cancelsByRequest(client: Client, transcript: Transcript): 
   await refused
   await transcript.until((all) => requests(all, 'client', 'tasks/cancel').length > 0)
   await client.ping()
-  // A look that was under way is cancelled like any other request; the call was answered, with the task.
+  // A pending poll is cancelled like any other request; the call was answered with the task.
   const [toolCall] = requests(transcript, 'client', 'tools/call')
   const cancelled = notifications(transcript, 'client', 'notifications/cancelled')
   expect(cancelled.map((one) => at(one, 'params', 'requestId'))).not.toContain(toolCall?.['id'])

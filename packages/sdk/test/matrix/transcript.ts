@@ -1,7 +1,7 @@
 import type { JsonObject, RequestId } from '@jackfield/sdk'
 import { isObject } from '../../../../test/setup/json.ts'
 
-/** One message as it crossed the wire. */
+/** One message as it was sent. */
 export interface RecordedMessage {
   readonly by: 'client' | 'server'
   readonly message: Readonly<Record<string, unknown>>
@@ -9,17 +9,17 @@ export interface RecordedMessage {
   readonly answers: Readonly<Record<string, unknown>> | undefined
 }
 
-/** What both sides said, in order, and news of what comes. */
+/** The messages of both sides, in order. */
 export class Transcript implements Iterable<RecordedMessage> {
   readonly #messages: RecordedMessage[] = []
   readonly #asked = new Map<string, Readonly<Record<string, unknown>>>()
   readonly #waiting = new Set<() => void>()
 
-  /** Keeps a message; a later change of the object it came as is not seen. */
+  /** Records a copy of a message. */
   record(by: RecordedMessage['by'], value: unknown): void {
     const message: unknown = JSON.parse(JSON.stringify(value))
     if (!isObject(message)) throw new TypeError('A message is an object')
-    // A client that tries another transport begins another conversation.
+    // A client that tries another transport starts again.
     if (message['method'] === 'initialize') this.clear()
     const requester = by === 'client' ? 'server' : 'client'
     if ('method' in message) this.#asked.set(keyOf(by, message), message)
@@ -32,7 +32,7 @@ export class Transcript implements Iterable<RecordedMessage> {
     return this.#messages[Symbol.iterator]()
   }
 
-  /** Begins anew: what was said so far is left out. */
+  /** Discards the messages recorded so far. */
   clear(): void {
     this.#messages.length = 0
   }
@@ -41,7 +41,7 @@ export class Transcript implements Iterable<RecordedMessage> {
     return this.#messages
   }
 
-  /** Waits until something is so of what was said. */
+  /** Waits until a condition on the messages is true. */
   until(condition: (recorded: readonly RecordedMessage[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
@@ -68,7 +68,7 @@ export function requests(
   return messages(recorded, by).filter((one) => 'method' in one && 'id' in one && isOf(one, method))
 }
 
-/** The notices of one side; of one method only, where that is given. */
+/** The notifications of one side; of one method only, where that is given. */
 export function notifications(
   recorded: Iterable<RecordedMessage>,
   by: RecordedMessage['by'],

@@ -125,7 +125,7 @@ describe('a closing listener', () => {
 
 describe('a client that does not read', () => {
   const big = 'x'.repeat(50_000)
-  /** Sends 200 MB of progress, a few at a time, and says what more the process holds then. */
+  /** Sends 200 MB of progress, a few at a time, and returns the growth of the process's memory. */
   const flooding = (flooded: (heldBytes: number) => void): Tool => {
     return async (_args, { notify, signal }) => {
       const before = heldBytes()

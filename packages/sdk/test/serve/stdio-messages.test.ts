@@ -23,7 +23,7 @@ const progress: Tool = (_args, { notify }) => {
   return odd
 }
 
-/** A server on a pair of streams, spoken to in one revision. */
+/** A server on a pair of streams, with a client of one revision. */
 function open(version: ProtocolVersion) {
   const server = testServer({ ask, echo, hang, progress })
   const input = new PassThrough()

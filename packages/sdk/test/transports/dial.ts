@@ -10,16 +10,16 @@ import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 
-/** Hears one JSON value from the server; `cause` is the request on whose own stream it came. */
+/** Receives one JSON value from the server; `cause` is the request on whose stream it came. */
 export type Receive = (value: unknown, cause: RequestId | undefined) => void
 
-/** A client's end of a transport with no client behind it: what is sent goes out as it is, right or wrong. */
+/** The client's end of a transport, without our client: values are sent unchanged, valid or not. */
 export interface RawConnection {
   /** Sends one JSON value. Over HTTP it settles when the server has taken it. */
   send(value: unknown): Promise<void>
-  /** Lets go of the stream that a request is answered on, where each has its own. */
+  /** Closes the response stream of a request, where each has its own. */
   hangUp?(id: RequestId): void
-  /** Has the server end the connection in good order. Absent where it ends with all others, when the server closes. */
+  /** Has the server shut the connection down. Absent where it ends with all others, when the server closes. */
   end?(): Promise<void>
   close(): Promise<void>
 }
@@ -91,7 +91,7 @@ function readLines(stream: Readable, receive: Receive): void {
   stream.on('error', () => {})
 }
 
-/** Streamable HTTP in both eras: what a message's own `_meta` says decides which headers it gets. */
+/** Streamable HTTP in both eras: the headers of a message follow from its `_meta`. */
 export function dialHttp(url: URL, receive: Receive): RawConnection {
   const all = new AbortController()
   const streams = new Map<RequestId, AbortController>()
@@ -190,7 +190,7 @@ function receiveEvent(
   if (event === 'message' && data !== '') receive(JSON.parse(data), cause)
 }
 
-/** Reads a stream until it ends, breaks off, or is let go. */
+/** Reads a stream until it ends, breaks, or is closed. */
 function read(response: Response, onEvent: (event: ServerSentEvent) => void): void {
   const events = new EventReader({ onEvent })
   const pump = async (): Promise<void> => {

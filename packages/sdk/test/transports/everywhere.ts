@@ -34,19 +34,19 @@ import { type ServerName, servers } from './servers.ts'
 export interface Served {
   /** Connects a client of its own. */
   connect(options?: ConnectOptions): Promise<Client>
-  /** Reaches the server with no client in between. */
+  /** Connects to the server without our client. */
   dial(receive: Receive): Promise<RawConnection>
   close(): Promise<void>
 }
 
-/** One way for a client and a server to meet. */
+/** A transport between a client and a server. */
 export interface Transport {
   readonly name: Kind
-  /** What can be agreed on over it. */
+  /** The revisions that can be negotiated over it. */
   readonly revisions: readonly ProtocolVersion[]
   /** Serves one of the servers there are. */
   open(name: ServerName): Promise<Served>
-  /** Plays a server by hand. */
+  /** Serves a scripted server. */
   serveScript(part: MessageHandler): Promise<ScriptedTarget>
 }
 
@@ -64,7 +64,7 @@ buildSync({
   format: 'esm',
 })
 
-/** A process that hands on what crosses its standard streams, byte for byte. */
+/** A process that forwards its standard streams, byte for byte. */
 const relay = `
   const far = require('node:net').connect(process.argv[1])
   process.stdin.pipe(far).pipe(process.stdout)

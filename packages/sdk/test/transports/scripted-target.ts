@@ -9,13 +9,13 @@ import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { encodeEvent } from '../../src/jsonrpc/sse.ts'
 import { DuplexTransport } from '../../src/transports/client/duplex.ts'
 
-/** Says one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
+/** Sends one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
 export type Send = (value: unknown, cause?: RequestId) => void
 
 /** A scripted server: it receives every JSON value as it was sent, and sends any message, valid or not. */
 export type MessageHandler = (value: unknown, send: Send) => void
 
-/** A part that is being played. */
+/** A running scripted server. */
 export interface ScriptedTarget {
   readonly target: Target
   close(): Promise<void>
@@ -36,7 +36,7 @@ export function scriptedMemory(handle: MessageHandler): ScriptedTarget {
   return { target, close: async () => {} }
 }
 
-/** Plays on lines, at a path or on a port of this machine. */
+/** A scripted server on a Unix socket or a TCP port. */
 export async function scriptedLines(
   handle: MessageHandler,
   path?: string,
@@ -68,7 +68,7 @@ export async function scriptedLines(
   }
 }
 
-/** Plays Streamable HTTP: each request has an event stream of its own, and a session one besides. */
+/** A scripted server over Streamable HTTP: each request has an event stream, and a session one more. */
 export async function scriptedHttp(handle: MessageHandler): Promise<ScriptedTarget> {
   const streams = new Map<RequestId, ServerResponse>()
   let own: ServerResponse | undefined

@@ -39,7 +39,7 @@ export async function failureOf({ kind }: Bench, call: Promise<unknown>): Promis
   throw new Error(`It was not refused: ${JSON.stringify(result)?.slice(0, 300)}`)
 }
 
-/** Holds a call to the way its server says no. */
+/** Checks that a call fails in the way of its server. */
 export async function expectRefusal(bench: Bench, refusal: Refusal, call: Promise<Called>): Promise<void> {
   if (refusal.as === 'result') {
     const result = await call

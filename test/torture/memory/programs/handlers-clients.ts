@@ -27,7 +27,7 @@ type State = Extract<Report, { type: 'state' }>
 type Ready = Extract<Report, { type: 'ready' }>
 type Way = Ready['ways'][number]
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 class HandlerServer {
   readonly child: ChildProcess
 
@@ -198,7 +198,7 @@ async function trial(caller: Caller, way: Way): Promise<void> {
   else await cancel(caller, params)
 }
 
-/** As many calls as there is room for hold their places, and one more is refused. */
+/** Fills all slots with pending calls; one more is refused. */
 async function fill(caller: Caller, server: HandlerServer): Promise<void> {
   const params = { name: 'hold', arguments: {} }
   const calls = Array.from({ length: room }, () => callWhole(caller, params))

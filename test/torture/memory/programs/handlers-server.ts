@@ -3,12 +3,12 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { type Ending, hardTools, hardWays } from './hard-tools.ts'
 
-// Serves hard handlers, over HTTP or on its standard streams, and says on a channel how it fares. Run with --expose-gc.
+// Serves hard handlers, over HTTP or on its standard streams, and reports its state on a channel. Run with --expose-gc.
 
-/** What its parent says: let go of what hangs, or of what holds its place; say how it is, or say so after collecting. */
+/** An order of its parent: release hanging calls or calls that keep their slot, or report its state, also after garbage collection. */
 export type Order = 'open' | 'release' | 'state' | 'measure'
 
-/** What it says at the start, then each time it is asked. */
+/** What it reports at the start, then on each order. */
 export type Report =
   | { type: 'ready'; url: string; ways: { name: string; ending: Ending }[] }
   | {

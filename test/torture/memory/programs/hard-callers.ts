@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { createInterface } from 'node:readline'
 
-// Clients by hand, one for each transport, which send only what the test passes.
+// Clients without an SDK, one for each transport, which send only what the test passes.
 
 export type Message = Record<string, unknown>
 
@@ -164,7 +164,7 @@ export function statelessHttp(url: string, onText: OnText): Caller {
   }
 }
 
-/** A session over HTTP, which goes on with a stream that ends before the answer. */
+/** A session over HTTP, which resumes a stream that ends before the response. */
 export async function sessionHttp(url: string, onText: OnText): Promise<Caller> {
   const http = new Http(url)
   const params = { protocolVersion: version, capabilities, clientInfo }

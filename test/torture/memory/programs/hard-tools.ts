@@ -14,7 +14,7 @@ interface Way {
 /** Ways of hard handlers by their names. */
 export type Ways = ReadonlyMap<string, Way>
 
-/** Stands in what handlers throw or say after their end, and must not stand in anything that is sent. */
+/** Contained in what handlers throw or send after their end; no sent message may contain it. */
 export const secret = 'swordfish'
 
 const pause = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -253,7 +253,7 @@ export function hardWays(gate: () => Promise<void>): Ways {
 /** Lets a value pass for one of another type, as code without types would. */
 function passesFor<T>(_value: unknown): asserts _value is T {}
 
-/** A tool that behaves in the way its caller names, one whose result has a schema, and one that holds its place. */
+/** A tool with the behaviour that its caller names, one whose result has a schema, and one that keeps its slot. */
 export function hardTools(ways: Ways, waitForRelease: () => Promise<string>) {
   const input = {
     type: 'object' as const,

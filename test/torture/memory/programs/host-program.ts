@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createHost, type HostOptions } from '@jackfield/host'
 import { slopeOf } from '../slope.ts'
 
-// One host with its store in a file: calls, or connects and lets go, and prints what stays of it.
+// One host with its store in a file: calls, or connects and disconnects, and prints what leaks.
 
 interface Input {
   what: 'calls' | 'connections'

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net'
 import type { Ending } from './line.ts'
 
-/** An answer over HTTP. */
+/** An HTTP response. */
 export interface Answer {
   readonly status: number
   readonly session: string | undefined
   readonly text: string
 }
 
-/** One keep-alive connection that sends a request when the last one was answered, and is opened anew when it is closed. */
+/** One keep-alive connection that sends one request at a time, and reconnects after it is closed. */
 export class HttpConnection {
   readonly #port: number
   #socket: Socket | undefined
@@ -25,7 +25,7 @@ export class HttpConnection {
     return socket === undefined ? 0 : listenersOf(socket)
   }
 
-  /** Sends bytes and gives the answer to them. */
+  /** Sends bytes and returns the response. */
   async exchange(bytes: string): Promise<Answer> {
     const socket = await this.#open()
     const pending = Promise.withResolvers<Answer>()
@@ -40,7 +40,7 @@ export class HttpConnection {
     socket.write(bytes)
   }
 
-  /** Closes the connection as a client does that stops waiting. */
+  /** Closes the connection like a client that stops waiting. */
   async close(how: Ending = 'FIN'): Promise<void> {
     const socket = this.#socket
     this.#socket = undefined
@@ -84,7 +84,7 @@ export class HttpConnection {
   }
 }
 
-/** A whole answer, once it is one. */
+/** The response, once it is complete. */
 function complete(text: string): { head: string; body: string } | undefined {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined

@@ -3,7 +3,7 @@ import { initialize, initialized } from './kinds.ts'
 import { type Ending, Line } from './line.ts'
 import { get, post, sessionHeaders } from './served.ts'
 
-/** A session over HTTP, as its client has it. */
+/** A session over HTTP and its connection. */
 export interface HttpSession {
   readonly connection: HttpConnection
   readonly headers: string
@@ -17,8 +17,8 @@ const count = JSON.stringify({
 const later = JSON.stringify({ ...call, id: 2, params: { name: 'later', arguments: {} } })
 
 /**
- * Begins a session and has a tool of it called, whose progress is stored to be sent again. One that was idle for too
- * long meanwhile, as the machine was busy, is begun anew.
+ * Begins a session and calls a tool, whose progress is stored for resumption. A session that expired meanwhile, as
+ * the machine was busy, is replaced.
  */
 export async function openSession(connection: HttpConnection): Promise<HttpSession> {
   for (let again = 0; again < 20; again++) {
@@ -34,7 +34,7 @@ export async function openSession(connection: HttpConnection): Promise<HttpSessi
   throw new Error('Every session was idle for too long')
 }
 
-/** Has a session do what keeps it busy: a stream is open, and a call under way. Gives the way to break both off. */
+/** Opens a stream and starts a call in a session. Returns a function that closes both. */
 export async function keepBusy(
   port: number,
   { connection, headers }: HttpSession,
@@ -49,7 +49,7 @@ export async function keepBusy(
   }
 }
 
-/** The session of a connection whose lines are messages, its tool called. */
+/** Initializes a session over a line connection, and calls its tool. */
 export async function openLineSession(line: Line): Promise<void> {
   line.write(`${initialize}\n${initialized}\n`)
   await line.until('"initialize"')
@@ -57,7 +57,7 @@ export async function openLineSession(line: Line): Promise<void> {
   await line.until('counted')
 }
 
-/** A session of HTTP+SSE, its tool called. Gives the way to break it off. */
+/** Initializes a session over HTTP+SSE, and calls its tool. Returns its stream. */
 export async function openSseSession(port: number, connection: HttpConnection): Promise<Line> {
   const stream = await Line.to({ port })
   stream.write(get('', '/sse'))

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Order, Report } from './idle-server.ts'
 
-// Has a server hold very many clients that do nothing, and prints what each takes and what happens to them.
+// Connects very many idle clients to a server, and prints the memory of each and their events.
 
 type Held = Extract<Report, { type: 'held' }>
 
@@ -95,7 +95,7 @@ async function begin(): Promise<string> {
 interface Stream {
   readonly socket: Socket
   changes: number
-  /** Whether the notice came that ends them. */
+  /** Whether the notification arrived that ends them. */
   last: boolean
   /** Milliseconds at which comments came. */
   readonly breaths: number[]
@@ -189,7 +189,7 @@ async function disconnect({ sessions, streams }: Crowd): Promise<void> {
   while ((await measure()).sockets > atOnce + 1) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-/** Waits until it holds for every stream; a watchdog of the caller bounds it. */
+/** Waits until the condition is true for every stream; a watchdog of the caller bounds it. */
 async function all(streams: readonly Stream[], holds: (stream: Stream) => boolean): Promise<void> {
   while (!streams.every(holds)) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -33,7 +33,7 @@ export class Line {
     this.#socket.write(text)
   }
 
-  /** What came, up to the end of the line that holds a text, once it did. What came before is forgotten. */
+  /** Resolves with the input up to the end of the line that contains a text. Earlier input is discarded. */
   async until(text: string): Promise<string> {
     for (;;) {
       const at = this.#received.indexOf(text)

@@ -55,7 +55,7 @@ async function askedBack(n: number): Promise<void> {
   free.push(connection)
 }
 
-/** Settles when what was asked is out of date, and there was one more call to notice that. */
+/** Settles when the questions have expired, and one more call has removed them. */
 async function settled(): Promise<void> {
   ahead += 2 * stateTtlMs
   await askedBack(0)

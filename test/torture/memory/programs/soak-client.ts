@@ -6,7 +6,7 @@ import { messageBytes, type Request, requestOf } from './kinds.ts'
 import { planIn, soak } from './soak.ts'
 import { wares } from './wares.ts'
 
-// Clients of both eras that put each kind of request to a server in the same process, over memory or over HTTP. All
+// Clients of both eras that send each kind of request to a server in the same process, over memory or over HTTP. All
 // calls share one signal that is never aborted, as those of an application do that stops them when it ends.
 
 const plan = planIn(process.argv[2])

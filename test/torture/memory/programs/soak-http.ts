@@ -5,7 +5,7 @@ import { get, modernHeaders, post, served, sessionHeaders } from './served.ts'
 import { planIn, soak } from './soak.ts'
 import { wares } from './wares.ts'
 
-// A server over HTTP, and clients that put each kind of request to it, in sessions or without.
+// A server over HTTP, and clients that send each kind of request to it, in sessions or without.
 
 const plan = planIn(process.argv[2])
 const era = plan.way === 'session' ? 'session' : 'modern'

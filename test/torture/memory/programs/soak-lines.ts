@@ -4,7 +4,7 @@ import { cancelledOf, initialize, initialized, messageBytes, messageOf, requestO
 import { planIn, soak } from './soak.ts'
 import { wares } from './wares.ts'
 
-// A server on a pair of streams, and a client that puts each kind of request to it, in both eras by turns.
+// A server on a pair of streams, and a client that sends each kind of request to it, in both eras by turns.
 
 const plan = planIn(process.argv[2])
 const { server, began, stopped } = wares()

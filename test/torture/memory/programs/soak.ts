@@ -9,26 +9,26 @@ import {
 } from './held.ts'
 import { period } from './kinds.ts'
 
-/** One way of putting requests: each number once, several at a time. */
+/** A kind of request: each number once, several at a time. */
 export interface Way {
-  /** Puts the request of a number, and throws where its answer is not what it must be. */
+  /** Sends the request of a number, and throws if its response is wrong. */
   runRequest(n: number): Promise<void>
-  /** Requests that are put at once. */
+  /** Concurrent requests. */
   readonly concurrency: number
   /** Listeners of everything that lives long, besides the process. */
   listeners(): number
-  /** Settles when whatever was put is over. Default: it is when `put` is. */
+  /** Settles when every request is over. Default: with `runRequest`. */
   settled?(): Promise<void>
 }
 
-/** How much is put, and how often it is looked at what is held. */
+/** The number of requests, and of samples of memory. */
 export interface Plan {
   /** Requests that are measured. */
   readonly requests: number
-  /** Requests before, until everything that is made once was made. */
+  /** Requests before the measurement, until one-time allocations are made. */
   readonly warm: number
   readonly samples: number
-  /** Bytes that are kept of each request on purpose: whole times 32. */
+  /** Bytes leaked for each request on purpose: a multiple of 32. */
   readonly leak: number
   /** Whether the engine compiles what is used much, which grows the heap for the first 100 000 requests. */
   readonly compiles: boolean
@@ -38,12 +38,12 @@ interface LinkedObject {
   readonly before: LinkedObject | undefined
 }
 
-/** The orders of a program. */
+/** The plan of a program. */
 export function planIn(text: string | undefined): Plan & { readonly way: string; readonly crowd?: string } {
   return JSON.parse(text ?? '{}')
 }
 
-/** Puts requests for long and prints how what is held grows with their number. */
+/** Sends many requests, and prints how memory grows with their number. */
 export async function soak(way: Way, { requests, warm, samples, leak, compiles }: Plan): Promise<void> {
   if (!compiles) compileNothing()
   const warnings = countWarnings()

@@ -35,11 +35,11 @@ const path = join(tmpdir(), `jackfield-streams-${process.pid}.sock`)
 await serveSocket(server, { path })
 process.on('exit', () => rmSync(path, { force: true }))
 
-/** Where one stream at a time is opened. */
+/** A session and a socket for one stream at a time. */
 interface Connection {
-  /** The headers of its session. */
+  /** The headers of the session. */
   readonly session: string
-  /** Its connection to the socket. */
+  /** The connection to the socket. */
   readonly line: Line
 }
 
@@ -76,7 +76,7 @@ async function subscription(n: number, how: Ending): Promise<void> {
   await line.end(how)
 }
 
-/** Opens the stream of a session, anew where the server has not seen yet that the last one is gone. */
+/** Opens the stream of a session, and retries until the server has noticed that the last one is closed. */
 async function streamOf(headers: string): Promise<Line> {
   for (;;) {
     const line = await Line.to({ port })

@@ -61,7 +61,7 @@ export interface CallWays {
   readonly retrieve?: boolean
 }
 
-/** A client of 2024-11-05 to 2025-11-25, written by hand: it records every event, breaks streams off and resumes them. */
+/** A client of 2024-11-05 to 2025-11-25, written without an SDK: it records every event, closes streams and resumes them. */
 export class SessionClient {
   readonly name: string
   readonly principal: Principal

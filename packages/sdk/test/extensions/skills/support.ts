@@ -40,7 +40,7 @@ export interface Served {
   readonly skills: SkillsClient
 }
 
-/** A server with these skills, and a client that speaks of skills. */
+/** A server with these skills, and a client with the skills extension. */
 export async function served(
   values: readonly SkillValue[],
   options: SkillsOptions = {},

@@ -53,7 +53,7 @@ interface Reached {
   readonly trips: Trip[]
 }
 
-/** Connects with a fetch that fails as often as `fails` says, by method. */
+/** Connects with a fetch that fails as often as `fails` gives, by method. */
 async function reach(
   url: string,
   revision: ProtocolVersion,

@@ -16,7 +16,7 @@ export function caller(principal: string | null, scopes: string[] = []): Caller 
   return { principal, scopes: new Set(scopes), claims: {} }
 }
 
-/** A client that speaks raw messages, of one revision. */
+/** A client that sends raw messages of one revision. */
 export interface Raw {
   /** The whole response to one request. */
   send(method: string, params?: JsonObject): Promise<JsonObject>
@@ -102,7 +102,7 @@ export function modern(server: Server, options: RawOptions = {}): Raw {
   }))
 }
 
-/** A client of a revision with sessions, past its greeting. */
+/** A client of a revision with sessions, initialized. */
 export async function session(
   server: Server,
   options: RawOptions & { version?: string } = {},

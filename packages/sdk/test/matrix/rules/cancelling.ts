@@ -30,7 +30,7 @@ export const cancellingRules: readonly Rule[] = [
       await raw.until(() => raw.notifications('notifications/progress').length === 1)
       const why = `the person pressed stop on ${cell.transport}`
       await raw.cancel(id, why)
-      // A stream that is let go says nothing but that.
+      // A closed stream gives no reason.
       if (!(cell.stateless && cell.streams)) expect(await raw.call('reasons')).toContain(why)
     },
   },
@@ -229,7 +229,7 @@ export const cancellingRules: readonly Rule[] = [
       const answer = await raw.answer(id)
       expect(answer).toMatchObject({ result: { resultType: 'complete' } })
       const received = raw.notifications(cancelled)
-      // Over HTTP the end of its stream says the same.
+      // Over HTTP the end of its stream has the same meaning.
       if (cell.streams) expect(received).toEqual([])
       else expect(received).toMatchObject([{ params: { requestId: idOf(answer) } }])
     },

@@ -6,7 +6,7 @@ import { at, requests } from '../transcript.ts'
 const progress = 'notifications/progress'
 const log = 'notifications/message'
 
-/** Progress, and how much is said about one request. */
+/** Progress, and the notifications about one request. */
 export const progressRules: readonly Rule[] = [
   {
     title:

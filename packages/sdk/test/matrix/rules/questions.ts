@@ -29,7 +29,7 @@ const everyHandler: ConnectOptions = {
   onRoots: [{ uri: 'file:///home/ada' }],
 }
 
-/** What a server asks of a client: whether it may, what it says, and what it does with the answers. */
+/** Input requests: whether they are allowed, their contents, and the use of the responses. */
 export const questionRules: readonly Rule[] = [
   {
     title: 'a client declares exactly its handlers, when a session starts or on every request',

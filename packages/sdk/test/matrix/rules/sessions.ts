@@ -7,7 +7,7 @@ import { at, messages } from '../transcript.ts'
 
 const batches = { since: '2025-03-26', until: '2025-03-26' } as const
 
-/** How sessions begin, and which revision they speak. */
+/** How sessions begin, and which revision they use. */
 export const sessionRules: readonly Rule[] = [
   {
     title:

@@ -4,7 +4,7 @@ import { type Rule, revisionsOf, sessions, stateless } from '../rule.ts'
 import { resultsOf } from '../scripted-server.ts'
 import { at, part, requests } from '../transcript.ts'
 
-/** What every request of 2026-07-28 says of itself, and how both sides learn what they speak. */
+/** The `_meta` of every request of 2026-07-28, and how both sides agree on a revision. */
 export const statelessRules: readonly Rule[] = [
   {
     title: 'every request has its version, client and capabilities',

@@ -262,7 +262,7 @@ export const newerTaskRules: readonly Rule[] = [
   },
 ]
 
-/** A client that speaks tasks and declines every form. */
+/** A client with the tasks extension that declines every form. */
 function speaking(onAsked: (question: { message: string }) => void): ConnectOptions {
   return {
     extensions: [tasksClient()],

@@ -358,7 +358,7 @@ function relatedTo(message: unknown): unknown {
   return at(message, 'result', '_meta', 'io.modelcontextprotocol/related-task', 'taskId')
 }
 
-/** A server played by hand whose task is over at the third look. */
+/** A scripted server whose task has ended at the third poll. */
 function connectToSlowTask(cell: MatrixCell, pollMs: number, onSent: (message: unknown) => void) {
   const now = '2026-01-01T00:00:00Z'
   const task = { taskId: 'slow', createdAt: now, lastUpdatedAt: now }
