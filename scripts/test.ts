@@ -107,13 +107,13 @@ for (const { title, command, limit, fact, again } of steps.slice(first)) {
     },
   })
   clearInterval(ticker)
-  const took = seconds(performance.now() - at)
+  const elapsed = seconds(performance.now() - at)
   if (code === 0 && !timedOut) {
     const shown = fact?.(output)
-    console.log(`✓ ${title.padEnd(28)} ${took}${shown === undefined ? '' : `  ${shown}`}`)
+    console.log(`✓ ${title.padEnd(28)} ${elapsed}${shown === undefined ? '' : `  ${shown}`}`)
     continue
   }
-  console.log(`✗ ${title.padEnd(28)} ${took}\n`)
+  console.log(`✗ ${title.padEnd(28)} ${elapsed}\n`)
   console.log(output.trimEnd())
   const why = timedOut ? `did not finish within ${limit} s and was ended` : `failed with exit code ${code}`
   console.log(`\n"${title}" ${why}. Run it alone: npx ${command.join(' ')}`)

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { keylessPath } from '../programs/app.ts'
 import { type Behaviour, text, until } from './behaviour.ts'
-import { meet, Received } from './raw.ts'
+import { connectRaw, Received } from './raw.ts'
 
 /** What calls need, whatever the revision. */
 export const calls: readonly Behaviour[] = [
@@ -16,7 +16,7 @@ export const calls: readonly Behaviour[] = [
   {
     title: 'answers a quick call with one JSON text',
     async run(setting) {
-      const response = await (await meet(setting)).call('echo', { text: 'Grüße 🎉' })
+      const response = await (await connectRaw(setting)).call('echo', { text: 'Grüße 🎉' })
       expect(response.headers.get('content-type')).toMatch(/^application\/json/)
       expect(await response.json()).toMatchObject({
         result: { content: [{ type: 'text', text: 'Grüße 🎉' }] },
@@ -56,7 +56,7 @@ export const calls: readonly Behaviour[] = [
     async run(setting) {
       const stop = new AbortController()
       setting.later(() => stop.abort())
-      const raw = await meet(setting, { 'accept-encoding': 'gzip, br' })
+      const raw = await connectRaw(setting, { 'accept-encoding': 'gzip, br' })
       const response = await raw.call('gate', {}, { signal: stop.signal })
       expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
       expect(response.headers.get('cache-control')).toContain('no-transform')
@@ -69,7 +69,7 @@ export const calls: readonly Behaviour[] = [
   {
     title: 'shows that a call goes on of which there is nothing to tell',
     async run(setting) {
-      const raw = await meet(setting)
+      const raw = await connectRaw(setting)
       await (await raw.call('echo', { text: 'before' })).text()
       const received = new Received(await raw.call('gate', { quiet: true }))
       await until(() => expect(received.comments).toBeGreaterThan(1))

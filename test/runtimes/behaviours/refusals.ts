@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { expect } from 'vitest'
 import { bodyBytes, lockedPath, pageOrigin } from '../programs/app.ts'
 import type { Behaviour } from './behaviour.ts'
-import { meet, post, stateless } from './raw.ts'
+import { connectRaw, post, stateless } from './raw.ts'
 
 /** Rejected requests, and the responses to pages and callers. */
 export const refusals: readonly Behaviour[] = [
@@ -11,7 +11,7 @@ export const refusals: readonly Behaviour[] = [
     async run(setting) {
       const evil = await stateless(setting.url, { origin: 'https://evil.example' }).call('echo', { text: '' })
       expect(evil.status).toBe(403)
-      const answer = await (await meet(setting, { origin: pageOrigin })).call('echo', { text: '' })
+      const answer = await (await connectRaw(setting, { origin: pageOrigin })).call('echo', { text: '' })
       expect(answer.status).toBe(200)
       expect(answer.headers.get('access-control-allow-origin')).toBe(pageOrigin)
       expect(answer.headers.get('access-control-expose-headers')?.toLowerCase()).toContain('mcp-session-id')
@@ -94,7 +94,7 @@ export const callers: readonly Behaviour[] = [
     title: 'tells the handler who calls',
     async run(setting) {
       const ada = { authorization: 'Bearer ada' }
-      const raw = await meet({ ...setting, url: setting.at(lockedPath) }, ada)
+      const raw = await connectRaw({ ...setting, url: setting.at(lockedPath) }, ada)
       expect(await (await raw.call('whoami')).json()).toMatchObject({
         result: { content: [{ text: 'ada' }] },
       })

@@ -22,22 +22,22 @@ export interface Finding {
 
 interface Meeting extends Targets {
   readonly version: ProtocolVersion
-  meet(options?: ConnectOptions, target?: Parameters<typeof connect>[0]): Promise<Client>
+  connectTo(options?: ConnectOptions, target?: Parameters<typeof connect>[0]): Promise<Client>
 }
 
 interface Check {
   readonly title: string
   readonly expected: unknown
   readonly only?: ProtocolVersion
-  run(meeting: Meeting): Promise<unknown>
+  run(context: Meeting): Promise<unknown>
 }
 
 const checks: readonly Check[] = [
   {
     title: 'lists and calls tools',
     expected: ['refund', 'Grüße 🎉'],
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       const tools = await client.tools()
       return [
         tools.find(({ name }) => name === 'refund')?.name,
@@ -48,21 +48,21 @@ const checks: readonly Check[] = [
   {
     title: 'reads an answer of a megabyte',
     expected: 'ü'.repeat(500_000).length,
-    run: async ({ meet }) => (await text(await meet(), 'big')).length,
+    run: async ({ connectTo }) => (await text(await connectTo(), 'big')).length,
   },
   {
     title: 'refuses an answer that is larger than it allows',
     expected: 'LIMIT',
-    run: async ({ meet, url }) => {
-      const client = await meet({}, http(url, { maxMessageBytes: 100_000 }))
+    run: async ({ connectTo, url }) => {
+      const client = await connectTo({}, http(url, { maxMessageBytes: 100_000 }))
       return failure(client.call('big'))
     },
   },
   {
     title: 'hears of progress before there is an answer',
     expected: [1, 'passed'],
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       let open: (progress: number) => void = () => {}
       const firstProgress = new Promise<number>((resolve) => {
         open = resolve
@@ -77,14 +77,14 @@ const checks: readonly Check[] = [
   {
     title: "answers the server's question",
     expected: 'refunded 0',
-    run: async ({ meet }) =>
-      text(await meet({ onElicit: () => ({ action: 'accept', content: { ok: true } }) }), 'refund'),
+    run: async ({ connectTo }) =>
+      text(await connectTo({ onElicit: () => ({ action: 'accept', content: { ok: true } }) }), 'refund'),
   },
   {
     title: 'cancels a call, and the handler stops',
     expected: 'CANCELLED: stopped',
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       const stop = new AbortController()
       const call = client.call('hang', {}, { signal: stop.signal, onProgress: () => stop.abort() })
       const how = await failure(call)
@@ -99,13 +99,14 @@ const checks: readonly Check[] = [
   {
     title: 'gives up a call that takes too long',
     expected: 'TIMEOUT',
-    run: async ({ meet }) => failure((await meet()).call('gate', { quiet: true }, { timeoutMs: 300 })),
+    run: async ({ connectTo }) =>
+      failure((await connectTo()).call('gate', { quiet: true }, { timeoutMs: 300 })),
   },
   {
     title: 'hears of changes',
     expected: { type: 'resource', uri: 'shop://orders' },
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       let emit: (change: unknown) => void = () => {}
       const firstChange = new Promise((resolve) => {
         emit = resolve
@@ -118,26 +119,26 @@ const checks: readonly Check[] = [
   {
     title: 'gets the error of a call that is wrong',
     expected: -32602,
-    run: async ({ meet }) => failure((await meet()).call('unknown')),
+    run: async ({ connectTo }) => failure((await connectTo()).call('unknown')),
   },
   {
     title: 'says who it is',
     expected: ['UNAUTHORIZED', 'ada'],
-    async run({ meet, locked }) {
+    async run({ connectTo, locked }) {
       const ada = http(locked, { headers: { authorization: 'Bearer ada' } })
-      return [await failure(meet({}, locked)), await text(await meet({}, ada), 'whoami')]
+      return [await failure(connectTo({}, locked)), await text(await connectTo({}, ada), 'whoami')]
     },
   },
   {
     title: 'reports that no server listens',
     expected: 'CONNECT_FAILED',
-    run: ({ meet, unreachable }) => failure(meet({}, unreachable)),
+    run: ({ connectTo, unreachable }) => failure(connectTo({}, unreachable)),
   },
   {
     title: 'is not led to another origin',
     expected: true,
-    run: ({ meet, elsewhere }) =>
-      meet({}, elsewhere).then(
+    run: ({ connectTo, elsewhere }) =>
+      connectTo({}, elsewhere).then(
         () => false,
         (error) => String(error).includes('redirects'),
       ),
@@ -145,8 +146,8 @@ const checks: readonly Check[] = [
   {
     title: 'sends nothing once it was closed',
     expected: 'CONNECTION_CLOSED',
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       await client.close()
       return failure(client.call('big'))
     },
@@ -155,13 +156,13 @@ const checks: readonly Check[] = [
     title: 'comes back for an answer whose stream was let go of',
     only: '2025-11-25',
     expected: 'came back',
-    run: async ({ meet }) => text(await meet(), 'detached'),
+    run: async ({ connectTo }) => text(await connectTo(), 'detached'),
   },
   {
     title: 'finds the older transport by itself',
     only: '2024-11-05',
     expected: 'heard',
-    run: async ({ meet, sse }) => text(await meet({}, sse), 'echo', { text: 'heard' }),
+    run: async ({ connectTo, sse }) => text(await connectTo({}, sse), 'echo', { text: 'heard' }),
   },
 ]
 
@@ -180,13 +181,13 @@ export async function play(targets: Targets): Promise<Finding[]> {
 
 async function make(check: Check, version: ProtocolVersion, targets: Targets): Promise<unknown> {
   const clients: Client[] = []
-  const meet: Meeting['meet'] = async (options = {}, target = targets.url) => {
+  const connectTo: Meeting['connectTo'] = async (options = {}, target = targets.url) => {
     const client = await connect(target, { ...options, revisions: [version] })
     clients.push(client)
     return client
   }
   try {
-    return await check.run({ ...targets, version, meet })
+    return await check.run({ ...targets, version, connectTo })
   } catch (error) {
     return `failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`
   } finally {

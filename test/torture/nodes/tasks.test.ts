@@ -41,9 +41,9 @@ async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<
 }
 
 /** A task once it is over. */
-async function finished(front: Raw, taskId: string): Promise<JsonObject> {
+async function finished(first: Raw, taskId: string): Promise<JsonObject> {
   for (;;) {
-    const task = await front.ask('tasks/get', { taskId })
+    const task = await first.ask('tasks/get', { taskId })
     if (task['status'] !== 'working') return task
     await sleep(50)
   }
@@ -56,9 +56,9 @@ async function killWorkers(where: StoreOf, { trials, seed, measured }: CampaignR
   const ledger = join(folder, 'ledger')
   writeFileSync(ledger, '')
   const { server, extension } = building(await storeOf(where), { write: () => {}, work: false })
-  const front = modern(server)
+  const first = modern(server)
   onTestFinished(async () => {
-    await front.close()
+    await first.close()
     await extension.close()
   })
   const input = { store: where, ledger }
@@ -71,8 +71,8 @@ async function killWorkers(where: StoreOf, { trials, seed, measured }: CampaignR
   const build = async (): Promise<void> => {
     while (!isOver) {
       const house = `house-${begun++}`
-      const taskId = idIn(await front.ask('tools/call', { name: 'build', arguments: { house } }))
-      const task = await finished(front, taskId)
+      const taskId = idIn(await first.ask('tools/call', { name: 'build', arguments: { house } }))
+      const task = await finished(first, taskId)
       expect(task).toMatchObject({ status: 'completed' })
       results.set(house, textIn(task['result']))
     }

@@ -66,7 +66,7 @@ class Run {
   }
 
   /** Ends what is open, and returns the outcome and the expected one. */
-  async finish(): Promise<{ came: unknown; should: unknown }> {
+  async finish(): Promise<{ actual: unknown; should: unknown }> {
     const left = this.#open()
     await this.#client.close()
     for (const one of left) one.expected = 'CONNECTION_CLOSED'
@@ -76,7 +76,7 @@ class Run {
     const closes = this.#overHttp && this.#client.server.era === 'stateless'
     const hungUp = closes ? sent.filter(({ expected }) => expected === 'CONNECTION_CLOSED') : []
     return {
-      came: {
+      actual: {
         ends: this.#made.map(({ ends }) => ends),
         late: this.#made.map(({ late }) => late),
         takenBack: [...this.#server.cancelled].sort(),
@@ -172,9 +172,9 @@ async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boo
   starts.mockRestore()
   const run = new Run(client, server, overHttp, warnings)
   for (const step of schedule) await run.step(step)
-  const { came, should } = await run.finish()
+  const { actual, should } = await run.finish()
   const where = `${schedule.join(' ')} on ${revision} over ${overHttp ? 'HTTP' : 'a channel'}`
-  expect(came, where).toEqual(should)
+  expect(actual, where).toEqual(should)
   expect(
     wire instanceof ClientConnection ? wire.requestsThatMayAsk : 'no wire',
     `${where}: requests kept`,

@@ -115,11 +115,15 @@ campaign(
       })
       for (let trial = 0; trial < trials; trial++) {
         const plan = planned(random)
-        const came = await tried(plan, trial % 2 === 0 ? '2025-11-25' : '2026-07-28')
-        expect(came, `trial ${trial}: ${JSON.stringify(plan)}`).toEqual(ruled(plan))
+        const actual = await tried(plan, trial % 2 === 0 ? '2025-11-25' : '2026-07-28')
+        expect(actual, `trial ${trial}: ${JSON.stringify(plan)}`).toEqual(ruled(plan))
         const { timeoutMs = 60_000 } = plan.options
         const kind =
-          came.how === 'answered' ? 'answer' : came.how.endsWith(` ${timeoutMs}`) ? 'silence' : 'time in all'
+          actual.how === 'answered'
+            ? 'answer'
+            : actual.how.endsWith(` ${timeoutMs}`)
+              ? 'silence'
+              : 'time in all'
         ends.set(kind, (ends.get(kind) ?? 0) + 1)
       }
     } finally {

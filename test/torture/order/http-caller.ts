@@ -65,7 +65,7 @@ export class HttpCaller {
     this.#stateless = revision === '2026-07-28'
   }
 
-  async hello(): Promise<void> {
+  async initialize(): Promise<void> {
     if (this.#stateless) return
     const params = {
       protocolVersion: this.#revision,

@@ -38,7 +38,7 @@ class Run {
   }
 
   async begin(): Promise<void> {
-    await this.#caller.hello()
+    await this.#caller.initialize()
     await calm()
   }
 
@@ -70,7 +70,7 @@ class Run {
     await calm()
   }
 
-  async finish(): Promise<{ came: unknown; should: unknown }> {
+  async finish(): Promise<{ actual: unknown; should: unknown }> {
     while (this.#released < this.#taken.length) {
       this.#release()
       await calm()
@@ -84,7 +84,7 @@ class Run {
     await this.#handler.close()
     await calm()
     return {
-      came: {
+      actual: {
         answers: this.#taken.map(({ call }) => call.answers),
         progress: this.#taken.map(({ call }) => call.progress),
         refused: this.#refused.map(({ answers }) => answers),
@@ -97,7 +97,7 @@ class Run {
       should: {
         answers: this.#taken.map((taken, nth) => (this.#isReceived(taken) ? [String(nth)] : [])),
         progress: this.#taken.map(({ call, progress }) =>
-          goesOn(call) ? progress : call.progress.filter(isIn(progress)),
+          canResume(call) ? progress : call.progress.filter(isIn(progress)),
         ),
         refused: this.#refused.map(() => ['-32600']),
         stray: [],
@@ -111,7 +111,7 @@ class Run {
 
   /** Whether the response to a call must have arrived: it was not cancelled, and its client could receive it. */
   #isReceived({ call, state }: Taken): boolean {
-    return state === 'answered' && goesOn(call)
+    return state === 'answered' && canResume(call)
   }
 
   #request(): void {
@@ -153,7 +153,7 @@ class Run {
 }
 
 /** Whether a client can receive every message of a call: its connection never broke, or it can resume. */
-function goesOn({ wasDropped, lastId }: HttpCall): boolean {
+function canResume({ wasDropped, lastId }: HttpCall): boolean {
   return !wasDropped || lastId !== undefined
 }
 
@@ -189,8 +189,8 @@ campaign(
             const run = new Run(revision)
             await run.begin()
             for (const step of schedule) await run.step(step)
-            const { came, should } = await run.finish()
-            expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)
+            const { actual, should } = await run.finish()
+            expect(actual, `${schedule.join(' ')} on ${revision}`).toEqual(should)
             count++
           }
         }

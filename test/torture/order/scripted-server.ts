@@ -33,7 +33,7 @@ export interface ScriptedServer {
 
 const info = { name: 'hand', version: '1' }
 
-function greeting(revision: ProtocolVersion): JsonObject {
+function handshakeAnswer(revision: ProtocolVersion): JsonObject {
   return revision === '2026-07-28'
     ? {
         resultType: 'complete',
@@ -80,7 +80,7 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
     if (!('id' in message)) return
     const { id } = message
     if (method === 'tools/call') calls.push({ id, token: tokenIn(params) })
-    else send({ jsonrpc: '2.0', id, result: greeting(revision) })
+    else send({ jsonrpc: '2.0', id, result: handshakeAnswer(revision) })
   }
   const link = new DuplexTransport('memory', async (events) => {
     send = (message) => events.text(JSON.stringify(message))
@@ -127,7 +127,8 @@ export function scriptedHttp(revision: ProtocolVersion): ScriptedServer {
     const { id, method, params } = JSON.parse(String(body))
     if (method === 'notifications/cancelled') cancelled.push(params.requestId)
     if (id === undefined) return new Response(null, { status: 202 })
-    if (method !== 'tools/call') return Response.json({ jsonrpc: '2.0', id, result: greeting(revision) })
+    if (method !== 'tools/call')
+      return Response.json({ jsonrpc: '2.0', id, result: handshakeAnswer(revision) })
     calls.push({ id, token: tokenIn(params) })
     return open(id, signal)
   }

@@ -22,7 +22,7 @@ class Run {
   readonly #states: State[] = []
   readonly #released = new Set<number>()
   /** What came for the calls, and what should have: numbers of runs, or codes of errors. */
-  readonly #came: (string | number)[] = []
+  readonly #received: (string | number)[] = []
   readonly #should: (string | number)[] = []
   readonly #stray: string[] = []
   readonly #connection = new DuplexConnection(this.#hand.server, (message) => this.#receive(message))
@@ -77,17 +77,17 @@ class Run {
     await settled()
   }
 
-  async finish(): Promise<{ came: unknown; should: unknown }> {
+  async finish(): Promise<{ actual: unknown; should: unknown }> {
     const all = this.#states.length
     for (let left = this.#released.size; left < all; left++) this.#release()
     await settled()
-    const last = this.#came.length
+    const last = this.#received.length
     for (const { context } of this.#hand.runs) context.progress(++this.#lastProgress)
     await vi.advanceTimersByTimeAsync(600_000)
     await settled()
     return {
-      came: {
-        answers: this.#came,
+      actual: {
+        answers: this.#received,
         stray: this.#stray,
         aborted: this.#hand.runs.map(({ context }) => context.signal.aborted),
         running: this.#connection.running,
@@ -138,7 +138,7 @@ class Run {
       if (!this.#up || state !== 'open') this.#stray.push(JSON.stringify(message))
     } else if (message.id === 'hello') this.#isGreeted = true
     else if (!this.#up) this.#stray.push(JSON.stringify(message))
-    else this.#came.push('error' in message ? message.error.code : textIn(message.result['content']))
+    else this.#received.push('error' in message ? message.error.code : textIn(message.result['content']))
   }
 }
 
@@ -168,8 +168,8 @@ campaign(
             const run = new Run(revision)
             await run.begin()
             for (const step of schedule) await run.step(step)
-            const { came, should } = await run.finish()
-            expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)
+            const { actual, should } = await run.finish()
+            expect(actual, `${schedule.join(' ')} on ${revision}`).toEqual(should)
             count++
           }
         }

@@ -60,17 +60,20 @@ export class Shop {
     await this.#client?.close()
     this.watch = undefined
     const { revision, overHttp } = this.#place
-    const meet = async (url: URL, init: RequestInit): Promise<Response> =>
+    const connectingFetch = async (url: URL, init: RequestInit): Promise<Response> =>
       this.#handler.fetch(new Request(url, init))
-    this.#client = await connect(overHttp ? http('http://127.0.0.1/mcp', { fetch: meet }) : this.server, {
-      revisions: [revision],
-      onElicit: ({ message }, { signal }) =>
-        new Promise((resolve) => {
-          const answer = (seat: string | undefined): void =>
-            resolve(seat === undefined ? { action: 'decline' } : { action: 'accept', content: { seat } })
-          this.asked.set(message, { signal, answer })
-        }),
-    })
+    this.#client = await connect(
+      overHttp ? http('http://127.0.0.1/mcp', { fetch: connectingFetch }) : this.server,
+      {
+        revisions: [revision],
+        onElicit: ({ message }, { signal }) =>
+          new Promise((resolve) => {
+            const answer = (seat: string | undefined): void =>
+              resolve(seat === undefined ? { action: 'decline' } : { action: 'accept', content: { seat } })
+            this.asked.set(message, { signal, answer })
+          }),
+      },
+    )
   }
 
   /** The node behind the address is another one from now on. */

@@ -41,7 +41,7 @@ redactor.add('hunter2-hunter2', 'password')
 
 /** What servers say to a client and its host: lists, results, questions and forms. */
 export function clientTargets(): Target[] {
-  const clients = new Map<ProtocolVersion, Met>()
+  const clients = new Map<ProtocolVersion, ConnectedPeer>()
   return [
     {
       name: 'answers of servers',
@@ -96,7 +96,7 @@ const params: Readonly<Record<string, object>> = {
 }
 
 /** A client and its peer. */
-interface Met {
+interface ConnectedPeer {
   readonly peer: SchemaPeer
   readonly client: Client
 }
@@ -140,25 +140,32 @@ function weighed(params: CreateMessageParams): void {
   requestText(sent, palette)
 }
 
-async function meeting(clients: Map<ProtocolVersion, Met>, random: Random): Promise<Met> {
+async function connectedPeer(
+  clients: Map<ProtocolVersion, ConnectedPeer>,
+  random: Random,
+): Promise<ConnectedPeer> {
   const revision = random.pick(revisions)
   const known = clients.get(revision)
   // A client that was used for long, or was lied to, is no proof of how the next one begins.
   if (known !== undefined && random.fraction() < 0.98) return known
   await known?.client.close()
   const peer = schemaPeer((method) => ({ result: right[revision][method] ?? {} }))
-  const met = { peer, client: await connect(peer.link, { ...handlers, revisions: [revision] }) }
-  clients.set(revision, met)
-  return met
+  const connected = { peer, client: await connect(peer.link, { ...handlers, revisions: [revision] }) }
+  clients.set(revision, connected)
+  return connected
 }
 
 /** Answers one request, and once more where it is made again. */
-async function answered(input: Buffer, random: Random, clients: Map<ProtocolVersion, Met>): Promise<void> {
+async function answered(
+  input: Buffer,
+  random: Random,
+  clients: Map<ProtocolVersion, ConnectedPeer>,
+): Promise<void> {
   const value = parseJson(input.toString('utf8'))
   if (!isObject(value)) return
   const { method, result, error } = value
   if (typeof method !== 'string') return
-  const { client, peer } = await meeting(clients, random)
+  const { client, peer } = await connectedPeer(clients, random)
   peer.answer = () => (error === undefined ? { result } : { error })
   const stop = new AbortController()
   const asked = client.request(method, { ...params[method] }, { signal: stop.signal })
@@ -169,11 +176,11 @@ async function answered(input: Buffer, random: Random, clients: Map<ProtocolVers
 async function receiveMessage(
   input: Buffer,
   random: Random,
-  clients: Map<ProtocolVersion, Met>,
+  clients: Map<ProtocolVersion, ConnectedPeer>,
 ): Promise<void> {
   const value = parseJson(input.toString('utf8'))
   if (typeof value !== 'object' || value === null) return
-  const { peer } = await meeting(clients, random)
+  const { peer } = await connectedPeer(clients, random)
   peer.answer = () => ({ result: {} })
   peer.send(value)
   await turns(2)

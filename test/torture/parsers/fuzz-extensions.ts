@@ -25,7 +25,7 @@ export function extensionTargets(): Target[] {
   const faults: unknown[] = []
   const server = extended(faults)
   const connections = new Map<Era, Promise<Connection>>()
-  let met: Promise<Met> | undefined
+  let connected: Promise<ConnectedPeer> | undefined
   return [
     {
       name: 'requests of extensions',
@@ -49,8 +49,8 @@ export function extensionTargets(): Target[] {
       seeds: answers,
       allows: isTyped,
       async run(input, random) {
-        if (met === undefined || random.fraction() < 0.02) met = meeting()
-        await followed(await met, input)
+        if (connected === undefined || random.fraction() < 0.02) connected = connectedPeer()
+        await followed(await connected, input)
       },
     },
     { name: 'frontmatter', share: 1, seeds: frontmatters, form: inFrontmatter, run: front, allows: isTyped },
@@ -254,14 +254,14 @@ const right: Readonly<Record<string, unknown>> = {
 }
 
 /** A client of both extensions, and its peer. */
-interface Met {
+interface ConnectedPeer {
   readonly peer: SchemaPeer
   readonly client: Awaited<ReturnType<typeof connect>>
   readonly tasks: ReturnType<typeof tasksClient>
   readonly skills: ReturnType<typeof skillsClient>
 }
 
-async function meeting(): Promise<Met> {
+async function connectedPeer(): Promise<ConnectedPeer> {
   const peer = schemaPeer((method) => ({ result: { resultType: 'complete', ...Object(right[method]) } }))
   const extensions = { tasks: tasksClient(), skills: skillsClient() }
   const client = await connect(peer.link, {
@@ -274,7 +274,7 @@ async function meeting(): Promise<Met> {
 }
 
 /** Makes every request, with one invalid answer; returned values must have their declared shape. */
-async function followed({ peer, client, tasks, skills }: Met, input: Buffer): Promise<void> {
+async function followed({ peer, client, tasks, skills }: ConnectedPeer, input: Buffer): Promise<void> {
   const wrong = parseJson(input.toString('utf8'))
   if (!isObject(wrong)) return
   peer.answer = (method) => {

@@ -38,12 +38,12 @@ const meta = {
 /** A scripted client of a connection. */
 class Hand {
   readonly #duplex: DuplexConnection
-  readonly #came: unknown[] = []
+  readonly #received: unknown[] = []
   #wake: () => void = () => {}
 
   constructor() {
     this.#duplex = new DuplexConnection(server, (message) => {
-      this.#came.push(JSON.parse(JSON.stringify(message)))
+      this.#received.push(JSON.parse(JSON.stringify(message)))
       this.#wake()
     })
   }
@@ -55,7 +55,7 @@ class Hand {
   /** The server's next response. */
   async next(): Promise<Record<string, unknown>> {
     for (;;) {
-      const one = this.#came.shift()
+      const one = this.#received.shift()
       if (isObject(one)) return one
       await new Promise<void>((resolve) => {
         this.#wake = resolve

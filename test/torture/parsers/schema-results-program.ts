@@ -37,48 +37,52 @@ const answered = new Differences('result')
 const failed = new Differences('error')
 for (const revision of protocolVersions) {
   const right = results(revision)
-  const meetAny = (): Promise<Met> =>
-    meet(
+  const meetAny = (): Promise<ConnectedPeer> =>
+    connectTo(
       revision,
       schemaPeer((asked) => ({ result: right[asked] })),
     )
   for (const [method, result] of Object.entries(right)) {
     if (faults(revision, method, { result }).length > 0) continue
-    const met = greetings.has(method) ? undefined : await meetAny()
+    const connected = greetings.has(method) ? undefined : await meetAny()
     for (const change of changesOf(result)) {
       const answer = { result: change.changed }
       const wrong = faults(revision, method, answer).length > 0
       const refused =
-        met === undefined
+        connected === undefined
           ? await isGreetingRefused(revision, method, answer, right)
           : method === 'subscriptions/listen'
-            ? await isNoEnd(met, change.changed)
-            : await isRefused(met, method, answer)
+            ? await isNoEnd(connected, change.changed)
+            : await isRefused(connected, method, answer)
       answered.note(revision, method, change, { wrong, refused })
     }
-    await met?.client.close()
+    await connected?.client.close()
   }
   for (const error of errors) {
     if (faults(revision, 'tools/call', { error }).length > 0) continue
     for (const change of changesOf({ error })) {
       const wrong = faults(revision, 'tools/call', change.changed).length > 0
-      const met = await meetAny()
-      const refused = await isRefused(met, 'tools/call', change.changed)
-      await met.client.close()
+      const connected = await meetAny()
+      const refused = await isRefused(connected, 'tools/call', change.changed)
+      await connected.client.close()
       failed.note(revision, String(Reflect.get(error, 'code')), change, { wrong, refused })
     }
   }
 }
 await print(answered, failed)
 
-interface Met {
+interface ConnectedPeer {
   peer: SchemaPeer
   client: Client
   /** Called for a warning of the client. */
   onWarning: () => void
 }
 
-async function meet(revision: ProtocolVersion, peer: SchemaPeer, onWarning = (): void => {}): Promise<Met> {
+async function connectTo(
+  revision: ProtocolVersion,
+  peer: SchemaPeer,
+  onWarning = (): void => {},
+): Promise<ConnectedPeer> {
   const received = { onWarning }
   const client = await connect(peer.link, { revisions: [revision], onWarning: () => received.onWarning() })
   return Object.assign(received, { peer, client })
@@ -92,20 +96,20 @@ async function isGreetingRefused(
 ): Promise<boolean> {
   let refused = false
   const peer = schemaPeer((asked) => (asked === method ? answer : { result: right[asked] }))
-  const met = await meet(revision, peer, () => {
+  const connected = await connectTo(revision, peer, () => {
     refused = true
   }).catch(unlessMeant)
-  await met?.client.close()
-  return refused || met === undefined
+  await connected?.client.close()
+  return refused || connected === undefined
 }
 
 /** Whether the client rejects a response as invalid; a valid response may be an error too. */
-async function isRefused(met: Met, method: string, answer: object): Promise<boolean> {
+async function isRefused(connected: ConnectedPeer, method: string, answer: object): Promise<boolean> {
   const stop = new AbortController()
-  met.onWarning = () => stop.abort()
-  met.peer.answer = () => answer
+  connected.onWarning = () => stop.abort()
+  connected.peer.answer = () => answer
   try {
-    await met.client.request(method, { ...params[method] }, { signal: stop.signal })
+    await connected.client.request(method, { ...params[method] }, { signal: stop.signal })
     return stop.signal.aborted
   } catch (error) {
     if (!stop.signal.aborted) unlessMeant(error)
@@ -114,7 +118,7 @@ async function isRefused(met: Met, method: string, answer: object): Promise<bool
 }
 
 /** Whether a subscription that ends so counts as broken off, and not as ended by the server. */
-async function isNoEnd({ client, peer }: Met, result: object): Promise<boolean> {
+async function isNoEnd({ client, peer }: ConnectedPeer, result: object): Promise<boolean> {
   let id: unknown
   peer.answer = (_method, message) => {
     id = Reflect.get(message, 'id')

@@ -89,10 +89,10 @@ export async function overHttp(way: 'http' | 'gateway', era: Era): Promise<Way> 
     })
   const session: Record<string, string> = {}
   if (era === 'session') {
-    const hello = await post(initialize, {})
-    session['mcp-session-id'] = hello.headers.get('mcp-session-id') ?? ''
+    const handshake = await post(initialize, {})
+    session['mcp-session-id'] = handshake.headers.get('mcp-session-id') ?? ''
     session['mcp-protocol-version'] = '2025-11-25'
-    await hello.text()
+    await handshake.text()
     await (await post(initialized, session)).text()
   }
   return {

@@ -99,9 +99,9 @@ async function killOnce(random: Random, plan: Plan, signal: AbortSignal): Promis
       code: 'CONNECTION_CLOSED',
     })
   }
-  const took = performance.now() - killed
+  const elapsedMs = performance.now() - killed
   await untilSettled(Promise.resolve(closing ?? client?.close()), 4 * hungMs, 'client.close()')
-  return plan.conduct === 'dies' ? 0 : took
+  return plan.conduct === 'dies' ? 0 : elapsedMs
 }
 
 /** Handles of this process for children and timers. */

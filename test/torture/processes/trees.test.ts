@@ -54,10 +54,10 @@ async function closeOnce(random: Random): Promise<number> {
   await sleep(random.fraction() * 5)
   const began = performance.now()
   await untilSettled(client.close(), hungMs, 'client.close()')
-  const took = performance.now() - began
+  const elapsedMs = performance.now() - began
   // Even what was killed needs a moment of a processor to end.
   await expect.poll(() => stillRunning(tree), { timeout: hungMs }).toEqual([])
-  return took
+  return elapsedMs
 }
 
 const claim = 'Closing a connection ends the server and all that it started, also what ignores SIGTERM'

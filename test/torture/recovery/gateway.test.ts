@@ -43,10 +43,10 @@ class Gateway {
   #failure(outcome: 'stops' | 'loses'): Response {
     const text = this.#random.pick(['', '<h1>Bad gateway</h1>', '{"error":"upstream"}', '{'])
     // A gateway that sends Retry-After has forwarded nothing.
-    const wishes = outcome === 'stops' && this.#random.fraction() < 0.5
+    const cancels = outcome === 'stops' && this.#random.fraction() < 0.5
     return new Response(text, {
-      status: wishes ? 503 : this.#random.pick(failing),
-      headers: wishes ? { 'retry-after': String(this.#random.between(0, 3)) } : {},
+      status: cancels ? 503 : this.#random.pick(failing),
+      headers: cancels ? { 'retry-after': String(this.#random.between(0, 3)) } : {},
     })
   }
 }

@@ -19,7 +19,7 @@ export type Sending = Pick<Mounted, 'send'>
 
 export const as = (who: string): { authorization: string } => ({ authorization: `Bearer ${who}` })
 const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
-const speaks = (more: JsonObject): JsonObject => ({
+const stateless = (more: JsonObject): JsonObject => ({
   _meta: meta({ [MetaKey.clientCapabilities]: able }),
   ...more,
 })
@@ -53,10 +53,10 @@ export async function prepare(mounted: Sending) {
   const asking = await mine.call(2, 'sure')
   await until(() => asking.messages().length === 1, watchdogMs)
   const ask = (method: string, params: JsonObject, headers: Ask['headers'] = {}): Promise<JsonObject> => {
-    const answer = mounted.send(modern(method, speaks(params), { ...as('alice'), ...headers }))
+    const answer = mounted.send(modern(method, stateless(params), { ...as('alice'), ...headers }))
     return within(
       `${method} of Alice's`,
-      answer.then((came) => came.json()),
+      answer.then((response) => response.json()),
     )
   }
   const begun = await ask('tools/call', { name: 'slow', task: {} })
@@ -111,7 +111,7 @@ export async function attackAll(
     const attack = random.pick(all)
     const event = nearby(alice.event, random)
     const foreign = attack.ask({ ...alice, event })
-    const nobodys = attack.ask(unknown)
+    const unknownName = attack.ask(unknown)
     const mine = attack.inOwnSession ? own[at] : {}
     const send = (ask: Ask): Promise<Answer> | undefined =>
       nodes[at]?.send({ ...ask, headers: { ...ask.headers, ...as('mallory'), ...mine } })
@@ -121,7 +121,7 @@ export async function attackAll(
     const theirs = await within(where, Promise.resolve(send(foreign)))
     // An answer that ought not to be may be a stream without an end, so its status is judged before it is read.
     expect(theirs?.status, where).toBe(attack.status)
-    const blank = await within(where, Promise.resolve(send(nobodys)))
+    const blank = await within(where, Promise.resolve(send(unknownName)))
     const [content, contentOfBlank] = [await contentOf(theirs), await contentOf(blank)]
     expect([theirs?.status, content], where).toEqual([blank?.status, contentOfBlank])
     expect(content, where).not.toContain(alice.word)
@@ -156,7 +156,7 @@ function attacks(): readonly [Named, ...Named[]] {
   const taskOf =
     (method: string, params: object = {}): Attack =>
     ({ task }) =>
-      modern(method, speaks({ taskId: task, ...params }), { 'mcp-name': task })
+      modern(method, stateless({ taskId: task, ...params }), { 'mcp-name': task })
   return [
     { name: 'a call', status: 404, ask: posts(request('tools/call', { name: 'peek' })) },
     { name: 'a read', status: 404, ask: posts(request('resources/read', { uri: 'vault://safe' })) },
@@ -203,13 +203,13 @@ function attacks(): readonly [Named, ...Named[]] {
       name: 'a state',
       status: 200,
       ask: (of) =>
-        modern('tools/call', speaks({ name: 'sure', requestState: of.state, inputResponses: yes })),
+        modern('tools/call', stateless({ name: 'sure', requestState: of.state, inputResponses: yes })),
     },
     {
       name: 'a subscription to a task',
       status: 200,
       streams: true,
-      ask: ({ task }) => modern('subscriptions/listen', speaks({ notifications: { taskIds: [task] } })),
+      ask: ({ task }) => modern('subscriptions/listen', stateless({ notifications: { taskIds: [task] } })),
     },
   ]
 }

@@ -34,7 +34,7 @@ function screen() {
   const write = (text: string): void => {
     written += text
   }
-  const face: ChatSurface = {
+  const surface: ChatSurface = {
     palette,
     columns: () => columns,
     markdown: () => new MarkdownFlow({ palette, columns: () => columns, write: write, live: () => {} }),
@@ -53,13 +53,13 @@ function screen() {
       (_, n) => terminal.buffer.active.getLine(n)?.translateToString(true) ?? '',
     )
   }
-  return { face, written: () => written, lines }
+  return { surface, written: () => written, lines }
 }
 
 test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', async ({ hostile }) => {
-  const { face, written, lines } = screen()
-  face.write('you › Hello\n')
-  const view = turnView(face, 'test', () => 0, new AbortController().signal)
+  const { surface, written, lines } = screen()
+  surface.write('you › Hello\n')
+  const view = turnView(surface, 'test', () => 0, new AbortController().signal)
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })
@@ -79,7 +79,7 @@ test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', 
       notice({ type: 'progress', name: text, progress: 1, message: text }),
       notice({ type: 'resource-updated', server: 'hostile', uri: text }),
     ]
-    for (const one of output) if (one !== undefined) face.write(`${flowed(one, columns, 0, 2)}\n`)
+    for (const one of output) if (one !== undefined) surface.write(`${flowed(one, columns, 0, 2)}\n`)
   }
   view.end(undefined)
   // Emoji may be joined by an invisible character.

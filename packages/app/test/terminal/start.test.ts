@@ -17,7 +17,7 @@ const steps: readonly [shown: RegExp, act: (terminal: Terminal) => void][] = [
   [/› Traveller\b/, (terminal) => terminal.press('tab', 'tab', 'tab', 'tab', 'tab', 'tab')],
   [/└ {2}←→ move · enter/, (terminal) => terminal.press('enter')],
 ]
-const wish = 'Plan and book a week in Barcelona on 2027-06-15 from New York'
+const request = 'Plan and book a week in Barcelona on 2027-06-15 from New York'
 
 describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
   test('plans and books a trip with at most five answers, the booking among them', async () => {
@@ -31,7 +31,7 @@ describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
       const before = shown()
       const step = steps.find(([sign]) => sign.test(before))
       if (step === undefined && isAsked) break
-      if (step === undefined) terminal.type(`${wish}\r`)
+      if (step === undefined) terminal.type(`${request}\r`)
       isAsked ||= step === undefined
       step?.[1](terminal)
       await expect.poll(shown, { timeout: 30_000 }).not.toBe(before)

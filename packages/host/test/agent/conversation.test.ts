@@ -26,8 +26,8 @@ describe('a turn', () => {
   test('without tools is one request and one reply', async () => {
     const model = scriptedModel(textReply('Hello.'))
     const received: string[] = []
-    const talk = createConversation({ host: fakeHost({}), model })
-    const turn = await talk.say('Hi', { onText: (delta) => received.push(delta) })
+    const conversation = createConversation({ host: fakeHost({}), model })
+    const turn = await conversation.say('Hi', { onText: (delta) => received.push(delta) })
     expect(turn).toEqual({
       text: 'Hello.',
       stopReason: 'endTurn',
@@ -35,7 +35,7 @@ describe('a turn', () => {
       usage: { inputTokens: 10, outputTokens: 5 },
     })
     expect(received).toEqual(['Hello.'])
-    expect(talk.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
+    expect(conversation.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
   })
 
   test('runs the tools a model calls, in order, and returns their results', async () => {
@@ -53,8 +53,8 @@ describe('a turn', () => {
     })
     const model = scriptedModel(uses('On it.', ['shop__slow', { n: 1 }], ['shop__fast']), textReply('Done.'))
     const events: ToolCallEvent[] = []
-    const talk = createConversation({ host, model })
-    const turn = await talk.say('Go', { onToolCall: (event) => events.push(event) })
+    const conversation = createConversation({ host, model })
+    const turn = await conversation.say('Go', { onToolCall: (event) => events.push(event) })
     expect(order).toEqual(['slow', 'fast'])
     expect(turn).toMatchObject({ text: 'Done.', rounds: 2, usage: { inputTokens: 20, outputTokens: 10 } })
     expect(resultText(model.requests[1]?.messages.at(-1))).toBe('slow 1\nfast')
@@ -96,8 +96,8 @@ describe('a turn', () => {
     const [first] = toolUsesOf(broken)
     const model = scriptedModel({ ...broken, unreadable: { [first ?? '']: '{"n": 1' } }, textReply('Two.'))
     const events: ToolCallEvent[] = []
-    const talk = createConversation({ host, model })
-    const turn = await talk.say('Buy', { onToolCall: (event) => events.push(event) })
+    const conversation = createConversation({ host, model })
+    const turn = await conversation.say('Buy', { onToolCall: (event) => events.push(event) })
     expect(turn).toMatchObject({ text: 'Two.', rounds: 2 })
     expect(host.calls.map(({ args }) => args)).toEqual([{ n: 2 }])
     expect(results(model.requests[1]?.messages.at(-1))).toMatchObject([{ isError: true }, {}])
@@ -109,8 +109,12 @@ describe('a turn', () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'])
     const unreadable = Object.fromEntries(toolUsesOf(broken).map((id) => [id, '[1]']))
-    const talk = createConversation({ host, model: scriptedModel({ ...broken, unreadable }), maxTurns: 3 })
-    expect(await talk.say('Buy')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
+    const conversation = createConversation({
+      host,
+      model: scriptedModel({ ...broken, unreadable }),
+      maxTurns: 3,
+    })
+    expect(await conversation.say('Buy')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
     expect(host.calls).toEqual([])
   })
 
@@ -126,47 +130,61 @@ describe('a turn', () => {
   test('ends at the limit of rounds, with every call answered', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const model = scriptedModel(uses('', ['shop__look']))
-    const talk = createConversation({ host, model, maxTurns: 3 })
-    expect(await talk.say('Look')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
+    const conversation = createConversation({ host, model, maxTurns: 3 })
+    expect(await conversation.say('Look')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
     expect(host.calls).toHaveLength(3)
-    expect(results(talk.messages.at(-1))).toHaveLength(1)
+    expect(results(conversation.messages.at(-1))).toHaveLength(1)
   })
 
   test('runs at most 50 calls of one reply, answers the others with an error, and stops', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const wanted = Array.from({ length: 1_203 }, (_, n): [string, { n: number }] => ['shop__buy', { n }])
     const model = scriptedModel(uses('Buying.', ...wanted), textReply('Bought.'))
-    const talk = createConversation({ host, model })
-    const turn = await talk.say('Buy')
+    const conversation = createConversation({ host, model })
+    const turn = await conversation.say('Buy')
     expect(turn).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 1_153, rounds: 1 })
     expect(host.calls.map(({ args }) => args['n'])).toEqual(Array.from({ length: 50 }, (_, n) => n))
-    const given = results(talk.messages.at(-1))
+    const given = results(conversation.messages.at(-1))
     expect(given).toHaveLength(1_203)
     expect(given.filter(({ isError }) => isError === true)).toHaveLength(1_153)
-    expect(resultText(talk.messages.at(-1))).toContain('was not run: one reply may make 50 tool calls')
-    expect(await talk.say('go on')).toMatchObject({ stopReason: 'endTurn', text: 'Bought.' })
+    expect(resultText(conversation.messages.at(-1))).toContain(
+      'was not run: one reply may make 50 tool calls',
+    )
+    expect(await conversation.say('go on')).toMatchObject({ stopReason: 'endTurn', text: 'Bought.' })
   })
 
   test('makes at most 200 calls for one message, across all replies', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const forty = Array.from({ length: 40 }, (): [string] => ['shop__look'])
     const model = scriptedModel(uses('', ...forty))
-    const talk = createConversation({ host, model })
-    expect(await talk.say('Look')).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 40, rounds: 6 })
+    const conversation = createConversation({ host, model })
+    expect(await conversation.say('Look')).toMatchObject({
+      stopReason: 'maxCalls',
+      callsNotRun: 40,
+      rounds: 6,
+    })
     expect(host.calls).toHaveLength(200)
-    expect(resultText(talk.messages.at(-1))).toContain('was not run: one turn may make 200 tool calls')
-    expect(await talk.say('go on')).toMatchObject({ stopReason: 'maxCalls' })
+    expect(resultText(conversation.messages.at(-1))).toContain(
+      'was not run: one turn may make 200 tool calls',
+    )
+    expect(await conversation.say('go on')).toMatchObject({ stopReason: 'maxCalls' })
     expect(host.calls).toHaveLength(400)
   })
 
   test('has configurable limits, and does not stop exactly at one', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const two = uses('', ['shop__look'], ['shop__look'])
-    const talk = (more: { maxCalls: number; maxCallsPerReply: number }) =>
+    const conversation = (more: { maxCalls: number; maxCallsPerReply: number }) =>
       createConversation({ host, model: scriptedModel(two, two, textReply('Done.')), ...more }).say('Look')
-    expect(await talk({ maxCalls: 4, maxCallsPerReply: 2 })).toMatchObject({ stopReason: 'endTurn' })
-    expect(await talk({ maxCalls: 3, maxCallsPerReply: 2 })).toMatchObject({ callsNotRun: 1, rounds: 2 })
-    expect(await talk({ maxCalls: 4, maxCallsPerReply: 1 })).toMatchObject({ callsNotRun: 1, rounds: 1 })
+    expect(await conversation({ maxCalls: 4, maxCallsPerReply: 2 })).toMatchObject({ stopReason: 'endTurn' })
+    expect(await conversation({ maxCalls: 3, maxCallsPerReply: 2 })).toMatchObject({
+      callsNotRun: 1,
+      rounds: 2,
+    })
+    expect(await conversation({ maxCalls: 4, maxCallsPerReply: 1 })).toMatchObject({
+      callsNotRun: 1,
+      rounds: 1,
+    })
   })
 
   test('does not run calls of a reply that was cut off', async () => {
@@ -175,10 +193,10 @@ describe('a turn', () => {
       { ...uses('', ['shop__buy', { amount: 1 }]), stopReason: 'maxTokens' },
       textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    expect(await talk.say('Buy 12')).toMatchObject({ stopReason: 'maxTokens' })
+    const conversation = createConversation({ host, model })
+    expect(await conversation.say('Buy 12')).toMatchObject({ stopReason: 'maxTokens' })
     expect(host.calls).toEqual([])
-    expect(resultText(talk.messages.at(-1))).toContain('not run')
+    expect(resultText(conversation.messages.at(-1))).toContain('not run')
   })
 
   test('cannot start while another is running', async () => {
@@ -187,9 +205,9 @@ describe('a turn', () => {
       await gate.promise
       return textReply('ok')
     })
-    const talk = createConversation({ host: fakeHost({}), model })
-    const going = talk.say('one')
-    await expect(talk.say('two')).rejects.toThrow('still answering')
+    const conversation = createConversation({ host: fakeHost({}), model })
+    const going = conversation.say('one')
+    await expect(conversation.say('two')).rejects.toThrow('still answering')
     gate.resolve()
     expect(await going).toMatchObject({ text: 'ok' })
   })
@@ -199,10 +217,10 @@ describe('a turn', () => {
       throw new Error('no credit')
     }, textReply('back'))
     const host = fakeHost({})
-    const talk = createConversation({ host, model })
-    await expect(talk.say('Hi')).rejects.toThrow('no credit')
+    const conversation = createConversation({ host, model })
+    await expect(conversation.say('Hi')).rejects.toThrow('no credit')
     expect(host.rows).toMatchObject([{ kind: 'model', outcome: 'error', detail: { error: 'no credit' } }])
-    expect(await talk.say('Again')).toMatchObject({ text: 'back' })
+    expect(await conversation.say('Again')).toMatchObject({ text: 'back' })
   })
 })
 
@@ -218,18 +236,18 @@ describe('stopping a turn', () => {
       shop__next: () => text('next'),
     })
     const model = scriptedModel(uses('', ['shop__wait'], ['shop__next']), textReply('What now?'))
-    const talk = createConversation({ host, model })
-    expect(await talk.say('Go', { signal: stop.signal })).toMatchObject({
+    const conversation = createConversation({ host, model })
+    expect(await conversation.say('Go', { signal: stop.signal })).toMatchObject({
       stopReason: 'cancelled',
       rounds: 1,
     })
     expect(host.calls.map((call) => call.name)).toEqual(['shop__wait'])
-    expect(results(talk.messages.at(-1)).map((result) => result.toolUseId)).toEqual([
+    expect(results(conversation.messages.at(-1)).map((result) => result.toolUseId)).toEqual([
       'shop__wait-0',
       'shop__next-1',
     ])
-    expect(resultText(talk.messages.at(-1))).toContain('stopped this turn')
-    expect(await talk.say('Hello?')).toMatchObject({ text: 'What now?' })
+    expect(resultText(conversation.messages.at(-1))).toContain('stopped this turn')
+    expect(await conversation.say('Hello?')).toMatchObject({ text: 'What now?' })
   })
 
   test('before the model replies leaves a row with the reason', async () => {
@@ -248,13 +266,13 @@ describe("the model's view", () => {
   test('is a list of tools with a stable order while servers come and go', async () => {
     const host = fakeHost({ b: () => text(''), a: () => text('') })
     const model = scriptedModel(textReply('ok'))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
     const { b, a } = { b: () => text(''), a: () => text('') }
     host.runs = { c: () => text(''), a, b }
-    await talk.say('2')
+    await conversation.say('2')
     host.runs = { c: () => text(''), b }
-    await talk.say('3')
+    await conversation.say('3')
     const names = model.requests.map((request) => request.tools?.map((tool) => tool.name).slice(3))
     expect(names).toEqual([
       ['b', 'a'],

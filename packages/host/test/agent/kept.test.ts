@@ -35,13 +35,13 @@ describe('a resumed conversation', () => {
     await first.say('How many are left?\nBe quick.')
 
     const again = scriptedModel(textReply('Still three.'))
-    const talk = createConversation({ host: next(host), model: again, resume: first.id.slice(0, 8) })
-    expect(talk.id).toBe(first.id)
-    expect(talk.messages).toEqual(first.messages)
-    expect(talk.title).toBe('How many are left? Be quick.')
-    expect(talk.usage).toEqual([{ model: 'scripted', inputTokens: 20, outputTokens: 10 }])
-    expect(talk.contextTokens).toBe(15)
-    await talk.say('And now?')
+    const conversation = createConversation({ host: next(host), model: again, resume: first.id.slice(0, 8) })
+    expect(conversation.id).toBe(first.id)
+    expect(conversation.messages).toEqual(first.messages)
+    expect(conversation.title).toBe('How many are left? Be quick.')
+    expect(conversation.usage).toEqual([{ model: 'scripted', inputTokens: 20, outputTokens: 10 }])
+    expect(conversation.contextTokens).toBe(15)
+    await conversation.say('And now?')
     expect(again.requests[0]?.messages.map((message) => message.role)).toEqual([
       ...['user', 'assistant', 'user', 'assistant'],
       'user',
@@ -69,9 +69,9 @@ describe('a resumed conversation', () => {
     await underWay.promise
 
     const again = scriptedModel(textReply('I do not know whether it was sent.'))
-    const talk = createConversation({ host: next(host), model: again, resume: first.id })
-    expect(talk.unfinished).toMatchObject([{ name: 'shop__send', input: { to: 'a' } }])
-    await talk.say('Was it sent?')
+    const conversation = createConversation({ host: next(host), model: again, resume: first.id })
+    expect(conversation.unfinished).toMatchObject([{ name: 'shop__send', input: { to: 'a' } }])
+    await conversation.say('Was it sent?')
     const results = again.requests[0]?.messages.at(-2)?.content
     expect(results).toMatchObject([
       { toolUseId: 'shop__buy-0', content: [{ text: 'bought' }] },
@@ -81,7 +81,7 @@ describe('a resumed conversation', () => {
     // It is kept with what followed.
     const third = createConversation({ host: next(host), model: again, resume: first.id })
     expect(third.unfinished).toEqual([])
-    expect(third.messages).toEqual(talk.messages)
+    expect(third.messages).toEqual(conversation.messages)
   })
 
   test('that continued elsewhere is not written to', async () => {
@@ -166,30 +166,30 @@ describe('a summary', () => {
       textReply('Three are left.'),
       textReply('Ok.'),
     )
-    const talk = createConversation({ host, model })
-    await talk.say('How many?')
-    const before = [...talk.messages]
-    const summary = await talk.summarize()
+    const conversation = createConversation({ host, model })
+    await conversation.say('How many?')
+    const before = [...conversation.messages]
+    const summary = await conversation.summarize()
     expect(summary).toBe('Three are left.')
-    expect(talk.messages).toEqual(before)
+    expect(conversation.messages).toEqual(before)
     expect(model.requests[2]).toMatchObject({ toolChoice: 'none' })
     expect(model.requests[2]?.tools?.length).toBe(model.requests[1]?.tools?.length)
 
-    talk.compact(`${summary} The person edited this.`)
-    expect(talk.contextTokens).toBeUndefined()
-    await talk.say('Go on')
+    conversation.compact(`${summary} The person edited this.`)
+    expect(conversation.contextTokens).toBeUndefined()
+    await conversation.say('Go on')
     expect(model.requests[3]?.messages).toHaveLength(2)
     expect(JSON.stringify(model.requests[3]?.messages[0])).toContain('The person edited this.')
-    const again = createConversation({ host, model, resume: talk.id })
-    expect(again.messages).toEqual(talk.messages)
+    const again = createConversation({ host, model, resume: conversation.id })
+    expect(again.messages).toEqual(conversation.messages)
     // What was before stays kept.
-    expect(JSON.stringify(host.conversations.entries(talk.id))).toContain('3 left')
+    expect(JSON.stringify(host.conversations.entries(conversation.id))).toContain('3 left')
   })
 
   test('of an empty conversation is an error', async () => {
-    const talk = createConversation({ host: fakeHost({}), model: scriptedModel() })
-    await expect(talk.summarize()).rejects.toThrow('There are no messages')
-    expect(() => talk.compact(' ')).toThrow('is empty')
+    const conversation = createConversation({ host: fakeHost({}), model: scriptedModel() })
+    await expect(conversation.summarize()).rejects.toThrow('There are no messages')
+    expect(() => conversation.compact(' ')).toThrow('is empty')
   })
 })
 

@@ -21,12 +21,15 @@ async function hostIn(era: 'session' | 'stateless'): Promise<Watched> {
 
 function conversationWith(host: Watched, model: Model) {
   const late: LateResult[] = []
-  const talk = createConversation({ host, model, onLate: (result) => late.push(result) })
+  const conversation = createConversation({ host, model, onLate: (result) => late.push(result) })
   const events: ToolCallEvent[] = []
   const say = (words: string, signal?: AbortSignal) =>
-    talk.say(words, { onToolCall: (event) => events.push(event), ...(signal !== undefined && { signal }) })
+    conversation.say(words, {
+      onToolCall: (event) => events.push(event),
+      ...(signal !== undefined && { signal }),
+    })
   const question = () => events.flatMap((event) => (event.type === 'later' ? [event.item.id] : []))[0] ?? ''
-  return { talk, say, late, events, question }
+  return { conversation, say, late, events, question }
 }
 
 /** The result of the fixture's tool: the answer that it received. */
@@ -41,7 +44,7 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
   test('lets the turn continue, completes when it is answered, and the model gets the result with the next turn', async () => {
     const host = await hostIn(era)
     const model = scriptedModel(uses('I book.', askSeat), textReply('Meanwhile …'), textReply('12A it is.'))
-    const { talk, say, late, events, question } = conversationWith(host, model)
+    const { conversation, say, late, events, question } = conversationWith(host, model)
     expect(await say('Book a seat')).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
     expect(events.map(({ type }) => type)).toEqual(['start', 'later'])
     const lastMessage = JSON.stringify(model.requests[1]?.messages.at(-1))
@@ -54,7 +57,7 @@ describe.each(['session', 'stateless'] as const)('a call with a deferred questio
     expect(late).toMatchObject([{ type: 'end', name: 's__ask', denied: false }])
     expect(resultOf(late[0])).toMatchObject({ answer: seatAnswer('12A') })
     // It is kept at once, so that it is not lost with this program.
-    expect(JSON.stringify(host.conversations.entries(talk.id).at(-1))).toContain('12A')
+    expect(JSON.stringify(host.conversations.entries(conversation.id).at(-1))).toContain('12A')
     await say('And?')
     const [result, words] = model.requests[2]?.messages.slice(-2) ?? []
     expect(JSON.stringify(result)).toMatch(/call of s__ask whose result was not there yet is over.*12A/)

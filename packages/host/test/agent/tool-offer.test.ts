@@ -44,8 +44,8 @@ describe('with five hundred tools', () => {
       uses('', ['call_tool', { name: 'github__create_issue', arguments: { title: 'It rains' } }]),
       textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    for (let turn = 1; turn <= 30; turn += 1) await talk.say(`turn ${turn}`)
+    const conversation = createConversation({ host, model })
+    for (let turn = 1; turn <= 30; turn += 1) await conversation.say(`turn ${turn}`)
     expect(model.requests.length).toBe(33)
     const bytes = new Set(model.requests.map(({ tools }) => JSON.stringify(tools)))
     expect(bytes.size).toBe(1)
@@ -155,10 +155,10 @@ describe('when tools change during a conversation', () => {
   test('too many of them turn to search, and offered ones stay', async () => {
     const host = crowded(few)
     const model = scriptedModel(textReply('ok'))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
     host.tools = () => [...few, ...rest]
-    await talk.say('2')
+    await conversation.say('2')
     const [before, after] = model.requests.map(({ tools }) => JSON.stringify(tools).slice(0, -1))
     expect(after?.startsWith(before ?? '-')).toBe(true)
     expect(names(model.requests[1]).slice(6)).toEqual(['search_tools', 'inspect_tool', 'call_tool'])
@@ -180,14 +180,14 @@ describe('when tools change during a conversation', () => {
       textReply('ok'),
     )
     host.runs = Object.fromEntries(few.map(({ name }) => [name, () => text('done')]))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
-    await talk.say('2')
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
+    await conversation.say('2')
     const messages = model.requests[2]?.messages ?? []
     expect(resultText(messages.at(-2))).toContain(`There is no tool "${gone}" at present`)
     expect(JSON.stringify(messages.at(-1))).toContain(`calls of them fail: ${gone}.`)
     host.tools = () => few
-    await talk.say('3')
+    await conversation.say('3')
     expect(JSON.stringify(model.requests[3]?.messages.at(-2))).toContain(`Back: ${gone}.`)
     expect(new Set(model.requests.map(({ tools }) => JSON.stringify(tools))).size).toBe(1)
   })
@@ -195,15 +195,15 @@ describe('when tools change during a conversation', () => {
   test('a changed definition is announced once, and the offered one stays', async () => {
     const host = crowded(few)
     const model = scriptedModel(textReply('ok'))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
     host.tools = () =>
       few.map((entry) => ({
         ...entry,
         tool: { ...entry.tool, description: `Now it does more: ${entry.name}` },
       }))
-    await talk.say('2')
-    await talk.say('3')
+    await conversation.say('2')
+    await conversation.say('3')
     expect(JSON.stringify(model.requests[1]?.messages.at(-2))).toContain(`Now it does more: ${few[0]?.name}`)
     expect(model.requests[2]?.messages.at(-2)?.role).toBe('assistant')
     expect(new Set(model.requests.map(({ tools }) => JSON.stringify(tools))).size).toBe(1)

@@ -27,13 +27,13 @@ describe('tools that the user switches off in a conversation', () => {
   test('are not offered, and a call of one is refused with the reason', async () => {
     const host = twoServers()
     const model = scriptedModel(textReply('Hello'), uses('', ['mail__send']), textReply('Then not.'))
-    const talk = createConversation({ host, model })
-    await talk.say('Hi')
+    const conversation = createConversation({ host, model })
+    await conversation.say('Hi')
     expect(offered(model.requests[0])).toHaveLength(4)
-    talk.switchTools(false, ['mail.send', 'shop'])
+    conversation.switchTools(false, ['mail.send', 'shop'])
     expect(offered(model.requests[0])).toContain('mail__send')
     const events: ToolCallEvent[] = []
-    await talk.say('Send it', { onToolCall: (event) => events.push(event) })
+    await conversation.say('Send it', { onToolCall: (event) => events.push(event) })
     expect(offered(model.requests[1])).toEqual(['mail__drop'])
     expect(model.requests[1]?.messages.map(words).join()).toContain(
       'Switched off by the person, so that calls of them are refused: shop__buy, shop__look, mail__send.',
@@ -46,54 +46,56 @@ describe('tools that the user switches off in a conversation', () => {
   test('are offered again, in their place, once they are switched on', async () => {
     const host = twoServers()
     const model = scriptedModel(textReply('1'), textReply('2'), textReply('3'))
-    const talk = createConversation({ host, model })
-    await talk.say('Hi')
-    talk.switchTools(false, ['*'])
-    await talk.say('And now?')
+    const conversation = createConversation({ host, model })
+    await conversation.say('Hi')
+    conversation.switchTools(false, ['*'])
+    await conversation.say('And now?')
     expect(offered(model.requests[1])).toEqual([])
-    talk.switchTools(true, ['shop__look'])
-    await talk.say('And now?')
+    conversation.switchTools(true, ['shop__look'])
+    await conversation.say('And now?')
     expect(offered(model.requests[2])).toEqual(['shop__look'])
-    talk.switchTools(true, ['*'])
-    expect(talk.toolSwitches).toEqual([])
+    conversation.switchTools(true, ['*'])
+    expect(conversation.toolSwitches).toEqual([])
   })
 
   test('are matched by server, server.tool, server__tool or a pattern; the last match decides', () => {
     const host = twoServers()
-    const talk = createConversation({ host, model: scriptedModel() })
+    const conversation = createConversation({ host, model: scriptedModel() })
     const on = (): string[] =>
       host
         .tools()
-        .filter((entry) => talk.isToolOn(entry))
+        .filter((entry) => conversation.isToolOn(entry))
         .map(({ name }) => name)
-    talk.switchTools(false, ['mail'])
+    conversation.switchTools(false, ['mail'])
     expect(on()).toEqual(['shop__buy', 'shop__look'])
-    talk.switchTools(true, ['mail.d*'])
+    conversation.switchTools(true, ['mail.d*'])
     expect(on()).toEqual(['shop__buy', 'shop__look', 'mail__drop'])
-    talk.switchTools(false, ['shop__b?y', '*.drop'])
+    conversation.switchTools(false, ['shop__b?y', '*.drop'])
     expect(on()).toEqual(['shop__look'])
-    const before = talk.toolSwitches
-    expect(() => talk.switchTools(false, ['shop.look', 'nothing'])).toThrow(
+    const before = conversation.toolSwitches
+    expect(() => conversation.switchTools(false, ['shop.look', 'nothing'])).toThrow(
       'There is no tool or server "nothing", and nothing was switched',
     )
-    expect(talk.toolSwitches).toEqual(before)
-    expect(() => talk.switchTools(false, ['*.x*'])).toThrow('There is no tool or server "*.x*"')
+    expect(conversation.toolSwitches).toEqual(before)
+    expect(() => conversation.switchTools(false, ['*.x*'])).toThrow('There is no tool or server "*.x*"')
   })
 
   test('stay off when the conversation is resumed and forked, and tools added later by the server are off too', async () => {
     const host = twoServers()
     const model = scriptedModel(textReply('ok'))
-    const talk = createConversation({ host, model })
-    talk.switchTools(false, ['mail'])
+    const conversation = createConversation({ host, model })
+    conversation.switchTools(false, ['mail'])
     expect(host.conversations.list()).toEqual([])
-    await talk.say('Hi')
-    const resumed = createConversation({ host, model, resume: talk.id })
+    await conversation.say('Hi')
+    const resumed = createConversation({ host, model, resume: conversation.id })
     expect(resumed.toolSwitches).toEqual([{ pattern: 'mail', on: false }])
     expect(resumed.isToolOn(tool('mail', 'later'))).toBe(false)
-    const fork = createConversation({ host, model, resume: host.conversations.fork(talk.id) })
+    const fork = createConversation({ host, model, resume: host.conversations.fork(conversation.id) })
     expect(fork.isToolOn(tool('mail', 'send'))).toBe(false)
     resumed.switchTools(true, ['mail'])
-    expect(createConversation({ host, model, resume: talk.id }).isToolOn(tool('mail', 'send'))).toBe(true)
+    expect(createConversation({ host, model, resume: conversation.id }).isToolOn(tool('mail', 'send'))).toBe(
+      true,
+    )
     expect(createConversation({ host, model, resume: fork.id }).isToolOn(tool('mail', 'send'))).toBe(false)
   })
 
@@ -109,9 +111,9 @@ describe('tools that the user switches off in a conversation', () => {
       ),
       textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    talk.switchTools(false, ['github'])
-    await talk.say('Go')
+    const conversation = createConversation({ host, model })
+    conversation.switchTools(false, ['github'])
+    await conversation.say('Go')
     const results = words(model.requests[1]?.messages.at(-1) ?? { role: 'user', content: [] })
     expect(results).not.toContain('github__create_issue(')
     expect(results).toContain('There is no tool \\"github__create_issue\\" at present')
@@ -127,10 +129,10 @@ test('every call of a conversation is listed with its result and its row, also o
     uses('', ['call_tool', { name: 'shop__buy', arguments: { item: 'tea' } }]),
     textReply('ok'),
   )
-  const talk = createConversation({ host, model })
-  await talk.say('Go')
-  talk.compact('We bought tea.')
-  expect(talk.calls).toMatchObject([
+  const conversation = createConversation({ host, model })
+  await conversation.say('Go')
+  conversation.compact('We bought tea.')
+  expect(conversation.calls).toMatchObject([
     {
       name: 'shop__look',
       arguments: { aisle: 3 },
@@ -140,6 +142,6 @@ test('every call of a conversation is listed with its result and its row, also o
     { name: 'list_resources', arguments: {}, result: { content: [{ type: 'text' }] } },
     { name: 'shop__buy', arguments: { item: 'tea' }, activity: 0 },
   ])
-  expect(talk.calls[1]).not.toHaveProperty('activity')
-  expect(createConversation({ host, model, resume: talk.id }).calls).toEqual(talk.calls)
+  expect(conversation.calls[1]).not.toHaveProperty('activity')
+  expect(createConversation({ host, model, resume: conversation.id }).calls).toEqual(conversation.calls)
 })

@@ -43,13 +43,11 @@ async function suffer(attack: Attack, surface: Surface | undefined, more: Partia
   }
   const host = await started(options)
   const states = [...host.connections.values()].map(({ state }) => state)
-  const talk = createConversation({ host, model, codeMode: true })
+  const conversation = createConversation({ host, model, codeMode: true })
   const { say } = attack
   const prompt =
-    typeof say === 'string'
-      ? say
-      : promptMessages(await host.prompt(`hostile__${say.prompt}`, {}))
-  await talk.say(prompt)
+    typeof say === 'string' ? say : promptMessages(await host.prompt(`hostile__${say.prompt}`, {}))
+  await conversation.say(prompt)
   await host.close()
   return { ran: hostile.ran, model, states }
 }

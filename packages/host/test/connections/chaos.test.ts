@@ -301,10 +301,10 @@ describe('output of a program outside the protocol', () => {
   it('is forwarded up to a limit, and the rest is counted', () => {
     let now = 0
     const shown: string[] = []
-    const told: string[] = []
+    const messages: string[] = []
     const quiet = new StderrFilter(
       (text) => shown.push(text),
-      (message) => told.push(message),
+      (message) => messages.push(message),
       { maxChars: 10, windowMs: 1_000 },
       () => now,
     )
@@ -312,13 +312,13 @@ describe('output of a program outside the protocol', () => {
     quiet.push('6789012')
     quiet.push('more')
     expect(shown.join('')).toBe('1234567890')
-    expect(told).toEqual([expect.stringContaining('more to stderr than is shown')])
+    expect(messages).toEqual([expect.stringContaining('more to stderr than is shown')])
     now = 1_000
     quiet.push('again')
     expect(shown.at(-1)).toBe('again')
-    expect(told.at(-1)).toBe('6 characters that it wrote to stderr were not shown')
+    expect(messages.at(-1)).toBe('6 characters that it wrote to stderr were not shown')
     quiet.push('x'.repeat(100))
     quiet.end()
-    expect(told.at(-1)).toBe('95 characters that it wrote to stderr were not shown')
+    expect(messages.at(-1)).toBe('95 characters that it wrote to stderr were not shown')
   })
 })

@@ -84,7 +84,7 @@ export const anyField: fc.Arbitrary<ElicitField> = fc
   .chain((field) =>
     fc.oneof(
       { weight: 2, arbitrary: fc.constant(field) },
-      { weight: 1, arbitrary: wishFor(field).map((wish) => asField({ ...field, default: wish })) },
+      { weight: 1, arbitrary: wishFor(field).map((preset) => asField({ ...field, default: preset })) },
     ),
   )
 

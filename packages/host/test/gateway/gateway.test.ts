@@ -166,9 +166,9 @@ describe('clients of one user', () => {
   it.each(['2026-07-28', '2025-11-25'] as const)(
     'are not asked about a request that another cancelled (%s)',
     async (revision) => {
-      const near = session()
+      const local = session()
       const surface = answering()
-      const { server } = await gateway({ servers: { near: near.config }, surface })
+      const { server } = await gateway({ servers: { near: local.config }, surface })
       const revisions = [revision]
       const [ann, bob] = [
         await named(server, 'Ann', { revisions }),
@@ -176,7 +176,7 @@ describe('clients of one user', () => {
       ]
       const stop = new AbortController()
       const cancelled = ann.client.call('near__ask_late', asked('of Ann'), { signal: stop.signal })
-      await until(() => near.ran().length === 1, 'the call of Ann')
+      await until(() => local.ran().length === 1, 'the call of Ann')
       stop.abort()
       await expect(cancelled).rejects.toThrow()
       const answer = JSON.parse(text(await bob.client.call('near__go')))
@@ -186,7 +186,7 @@ describe('clients of one user', () => {
   )
 
   it("do not see each other's roots through a server with sessions", async () => {
-    const { server } = await gateway({ servers: { near: session().config } })
+    const { server } = await gateway({ servers: { surface: session().config } })
     const client = await ours(server, { onRoots: [{ uri: 'file:///client' }] })
     expect(text(await client.call('near__roots'))).not.toContain('file:///client')
   })
@@ -329,8 +329,8 @@ describe('policy', () => {
 describe('a call that cannot be recorded', () => {
   it('does not reach its server, and the client gets an error with the reason', async () => {
     const store = join(folder(), 'store.db')
-    const near = session()
-    const { host, server } = await gateway({ servers: { near: near.config }, store })
+    const local = session()
+    const { host, server } = await gateway({ servers: { near: local.config }, store })
     const client = await ours(server)
     host.activity()
     refusingRows(store)
@@ -338,7 +338,7 @@ describe('a call that cannot be recorded', () => {
     expect(error).toContain(
       'near cannot be asked: Stopped before "echo of near", because it cannot be recorded',
     )
-    expect(near.ran()).toEqual([])
+    expect(local.ran()).toEqual([])
   })
 })
 

@@ -91,7 +91,7 @@ describe.each(eras)('a question (%s)', (era) => {
     const third = person({ elicitation: () => seatAnswer('9C') })
     host.attach(third)
     expect(returned(await call)).toMatchObject({ answer: seatAnswer('9C') })
-    for (const face of [first, second, third]) expect(face.asked.map((asked) => asked.id)).toEqual([id])
+    for (const surface of [first, second, third]) expect(surface.asked.map((asked) => asked.id)).toEqual([id])
   })
 
   it('is never refused by a surface that is detached or that fails', async () => {

@@ -62,7 +62,7 @@ const ways: Record<string, () => Promise<TestServer>> = {
 /** A surface that shows the question until it is withdrawn, and records the reason. */
 function patient() {
   const reasons: unknown[] = []
-  const face = person({
+  const surface = person({
     elicitation: (_question, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
@@ -71,7 +71,7 @@ function patient() {
         })
       }),
   })
-  return { face, reasons }
+  return { surface, reasons }
 }
 
 async function hostFor(config: ServerConfig, options: Partial<HostOptions> = {}): Promise<Watched> {
@@ -92,12 +92,12 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   it('is withdrawn on every surface, with the reason, when its call is cancelled', async () => {
     const [one, other] = [patient(), patient()]
     const { config } = await make()
-    const host = await hostFor(config, { surface: one.face })
-    host.attach(other.face)
+    const host = await hostFor(config, { surface: one.surface })
+    host.attach(other.surface)
     const stop = new AbortController()
     const call = host.call('s__ask', { params }, { ...cli, signal: stop.signal })
     const { id } = await oneOpen(host)
-    await until(() => other.face.asked.length === 1, 'both faces show it')
+    await until(() => other.surface.asked.length === 1, 'both faces show it')
     stop.abort()
     expect((await call).error?.code).toBe('CANCELLED')
     await withdrawn(host, id)
@@ -114,12 +114,12 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   })
 
   it('is withdrawn with the reason when its server disconnects', async () => {
-    const { face, reasons } = patient()
+    const { surface, reasons } = patient()
     const { config, end } = await make()
-    const host = await hostFor(config, { surface: face })
+    const host = await hostFor(config, { surface })
     const call = host.call('s__ask', { params }, cli)
     const { id } = await oneOpen(host)
-    await until(() => face.asked.length === 1, 'the face shows it')
+    await until(() => surface.asked.length === 1, 'the face shows it')
     if ('command' in config) await kill(host)
     else await end()
     await withdrawn(host, id)
@@ -131,9 +131,9 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   it.each(['2025-11-25', '2026-07-28'] as const)(
     'is withdrawn when a client of the gateway (%s) that does not support it cancels',
     async (revision) => {
-      const { face, reasons } = patient()
+      const { surface, reasons } = patient()
       const { config } = await make()
-      const host = await hostFor(config, { surface: face })
+      const host = await hostFor(config, { surface })
       const gateway = host.gateway.open()
       onTestFinished(() => gateway.close())
       const client = await ours(gateway.server, { revisions: [revision] })
@@ -178,8 +178,8 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
 
 describe('two concurrent calls over stdio, with an unknown cause of the question', () => {
   it('keep the question while one of them runs', async () => {
-    const { face } = patient()
-    const host = await hostFor(session().config, { surface: face })
+    const { surface } = patient()
+    const host = await hostFor(session().config, { surface })
     const [first, second] = [new AbortController(), new AbortController()]
     const other = host.call('s__slow', {}, { ...cli, signal: first.signal })
     const call = host.call('s__ask', { params }, { ...cli, signal: second.signal })

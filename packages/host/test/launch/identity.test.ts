@@ -25,7 +25,7 @@ function setup(argument: string, layer: ConfigLayer = 'named') {
   const credentials = memoryStore()
   const store = join(at, 'activity.db')
   const asked: string[] = []
-  const face = person({
+  const surface = person({
     start: ({ command }) => {
       asked.push(`start ${command.split(' ').at(-1)}`)
       return { verdict: 'allow' }
@@ -43,7 +43,7 @@ function setup(argument: string, layer: ConfigLayer = 'named') {
       store,
       secrets,
       credentials,
-      surface: face,
+      surface,
       ...options,
     })
     await work?.(host)

@@ -36,8 +36,8 @@ test('content for the user alone is sent to no model, and is shown to the user',
     textReply('Done.'),
   )
   const ended: Extract<ToolCallEvent, { type: 'end' }>[] = []
-  const talk = createConversation({ host, model, codeMode: true })
-  await talk.say('Make me a card', {
+  const conversation = createConversation({ host, model, codeMode: true })
+  await conversation.say('Make me a card', {
     onToolCall: (event) => void (event.type === 'end' && ended.push(event)),
   })
 

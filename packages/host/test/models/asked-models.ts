@@ -3,7 +3,7 @@ import { modelsFromEnvironment } from '../../src/models/environment.ts'
 import type { Model, ModelRequest } from '../../src/types/index.ts'
 import type { Provider } from './provider.ts'
 
-export const hello: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
+export const greeting: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
 
 export const weather = {
   name: 'weather__get.forecast/v2',
@@ -38,5 +38,5 @@ export function first(env: Record<string, string>): Model {
 }
 
 export function request(more: Partial<ModelRequest> = {}): ModelRequest {
-  return { messages: hello, maxTokens: 100, ...more }
+  return { messages: greeting, maxTokens: 100, ...more }
 }

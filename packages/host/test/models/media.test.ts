@@ -2,7 +2,7 @@ import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { textBlock } from '../../src/resources/contents.ts'
 import type { Model } from '../../src/types/index.ts'
-import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
+import { claude, first, gpt, greeting, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'
 
 const png = Buffer.alloc(120_000, 7).toString('base64')
@@ -20,7 +20,7 @@ const result: ContentBlock[] = [
 
 function withResult(content: ContentBlock[] = result, isError = false): SamplingMessage[] {
   return [
-    ...hello,
+    ...greeting,
     {
       role: 'assistant',
       content: [
@@ -78,7 +78,7 @@ function expectNoBytesAsText(body: unknown): void {
 
 describe('a PDF attached to a message', () => {
   const contents = [{ uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf }]
-  const attached = [...textBlock(contents), ...hello]
+  const attached = [...textBlock(contents), ...greeting]
 
   test('reaches Anthropic, OpenAI and Google as a document, named by its resource', async () => {
     await using one = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))

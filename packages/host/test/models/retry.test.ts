@@ -7,7 +7,7 @@ import { ModelError } from '../../src/models/model-error.ts'
 import type { Model, ModelRequest, ModelWait } from '../../src/types/index.ts'
 import { type Answer, anthropic, chat, openai, type Provider, provider } from './provider.ts'
 
-const hello: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
+const greeting: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
 const weather = {
   name: 'weather',
   inputSchema: { type: 'object' as const, properties: { city: { type: 'string' } } },
@@ -107,7 +107,7 @@ function modelOf(env: Record<string, string>): Model {
 function ask(model: Model, more: Partial<ModelRequest> = {}) {
   const waits: ModelWait[] = []
   const onWait = (wait: ModelWait): void => void waits.push(wait)
-  const reply = model.generate({ messages: hello, maxTokens: 100, onWait, ...more })
+  const reply = model.generate({ messages: greeting, maxTokens: 100, onWait, ...more })
   return { reply, waits }
 }
 

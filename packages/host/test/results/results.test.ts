@@ -172,8 +172,8 @@ describe("the model's version of a result", () => {
       },
       textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    await talk.say('Dump')
+    const conversation = createConversation({ host, model })
+    await conversation.say('Dump')
     const seen = lastText(model.requests[2]?.messages ?? [])
     expect(seen).toContain('item 4321')
     expect(seen).toContain(`[characters 100 to 120 of ${whole.length}; go on with \\"from\\": 120]`)
@@ -200,8 +200,8 @@ describe("the model's version of a result", () => {
       rules: [{ id: 'all', verdict: 'allow' }],
     })
     const model = { ...scriptedModel(uses('', ['s__hello']), textReply('ok')), ...{ id: scripted('m').id } }
-    const talk = createConversation({ host, model })
-    await talk.say('Call it')
+    const conversation = createConversation({ host, model })
+    await conversation.say('Call it')
     const blocks = model.requests[1]?.messages.at(-1)
     expect(tokens(blocks)).toBeLessThan(2_000)
     const id = /id \\+"([^"\\]+)/.exec(JSON.stringify(blocks))?.[1] ?? ''
@@ -209,7 +209,7 @@ describe("the model's version of a result", () => {
     expect(host.results.get(id)).toMatchObject({
       server: 's',
       tool: 'hello',
-      conversation: talk.id,
+      conversation: conversation.id,
       activity: expect.any(Number),
     })
   })
@@ -236,8 +236,12 @@ describe('a stored result and forks of its conversation', () => {
     const id = idIn([{ type: 'text', text: JSON.stringify(trunk.messages).replaceAll('\\"', '"') }])
     const reading = async (resume?: string): Promise<string> => {
       const reader = scriptedModel(uses('', ['read_result', { id, from: 50_000 }]), textReply('ok'))
-      const talk = createConversation({ host, model: reader, ...(resume !== undefined && { resume }) })
-      await talk.say('Read the rest')
+      const conversation = createConversation({
+        host,
+        model: reader,
+        ...(resume !== undefined && { resume }),
+      })
+      await conversation.say('Read the rest')
       return JSON.stringify(reader.requests[1]?.messages.at(-1))
     }
     const fork = host.conversations.fork(trunk.id)

@@ -48,8 +48,8 @@ test('twenty servers with five hundred tools are usable by a model', async () =>
       textReply('ok'),
     ]).flat(),
   )
-  const talk = createConversation({ host, model })
-  for (let turn = 0; turn < 30; turn += 1) await talk.say(`turn ${turn}`)
+  const conversation = createConversation({ host, model })
+  for (let turn = 0; turn < 30; turn += 1) await conversation.say(`turn ${turn}`)
   const [first, ...others] = model.requests.map(({ tools }) => JSON.stringify(tools))
   expect(others).toHaveLength(89)
   expect(new Set(others)).toEqual(new Set([first]))
@@ -104,13 +104,13 @@ test('a search starts no server, and calling a found tool does', async () => {
     uses('', ['call_tool', { name: 'weather__getForecast', arguments: { city: 'Bath' } }]),
     textReply('ok'),
   )
-  const talk = createConversation({ host, model })
-  await talk.say('How many tools are there for this?')
+  const conversation = createConversation({ host, model })
+  await conversation.say('How many tools are there for this?')
   for (const { query } of queries) host.toolSearch.search(query)
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('weather__getForecast(city')
   expect(starts()).toHaveLength(3)
   expect(states()).toEqual(['asleep', 'asleep', 'asleep'])
-  await talk.say('Then ask one')
+  await conversation.say('Then ask one')
   expect(starts().toSorted()).toEqual(['github', 'maps', 'weather', 'weather'])
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain('Bath')
 })

@@ -75,7 +75,7 @@ function leaksIn(directory: string): string[] {
 }
 
 /** A house with a server that is given secrets and quotes them, and hosts on one store. */
-async function house(script: Script, definitions: Says = {}) {
+async function setup(script: Script, definitions: Says = {}) {
   const state = folder()
   const keys = folder()
   const key = { kind: 'key file', file: join(keys, 'key') } as const
@@ -123,7 +123,7 @@ async function everythingShown(host: Watched): Promise<string> {
 
 describe('a secret', () => {
   it("quoted in a server's definitions is never shown, and its resource can be read", async () => {
-    const one = await house(listing, {
+    const one = await setup(listing, {
       instructions: `Use ${canary.header} to sign in.`,
       description: `Books with ${canary.header}.`,
       resources: [{ uri: `shop://orders?key=${canary.header}`, name: `orders ${canary.header}` }],
@@ -153,7 +153,7 @@ describe('a secret', () => {
 
   it('in a definition is compared exactly: another one is a change', async () => {
     const definitions: Says = { description: `Books with ${canary.header}.` }
-    const one = await house(() => text('x'), definitions)
+    const one = await setup(() => text('x'), definitions)
     await (await one.host()).close()
     definitions.description = 'Books with [X-Api-Key].'
     const host = await one.host()
@@ -162,7 +162,7 @@ describe('a secret', () => {
   })
 
   it('is in no error of a call, a read or a completion', async () => {
-    const one = await house(() => ({ code: -32603, message: `Not with ${canary.header}` }))
+    const one = await setup(() => ({ code: -32603, message: `Not with ${canary.header}` }))
     const host = await one.host()
     const call = await host.call('s__book', {}, cli)
     expect(textOf(call)).toContain('Not with [X-Api-Key]')
@@ -182,13 +182,13 @@ describe('a secret', () => {
   })
 
   it('typed into a form reaches the server only', async () => {
-    const one = await house(({ inputResponses }, nth) =>
+    const one = await setup(({ inputResponses }, nth) =>
       nth === 1
         ? asksBack({ q: question })
         : text({ echo: JSON.stringify(inputResponses).includes(canary.form) ? canary.form : '' }),
     )
-    const face = person({ elicitation: () => ({ ...filled, remember: ['user', 'password', 'pin'] }) })
-    const host = await one.host({ surface: face })
+    const surface = person({ elicitation: () => ({ ...filled, remember: ['user', 'password', 'pin'] }) })
+    const host = await one.host({ surface })
     const call = await host.call('s__book', {}, cli)
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
     expect(secretsIn(textOf(call))).toEqual([])
@@ -203,7 +203,7 @@ describe('a secret', () => {
   })
 
   it('typed into a form in another program reaches only the waiting one, sealed for it', async () => {
-    const one = await house(({ inputResponses }, nth) =>
+    const one = await setup(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ q: question }) : text(inputResponses?.['q']),
     )
     const host = await one.host()
@@ -220,7 +220,7 @@ describe('a secret', () => {
   })
 
   it('among the arguments of a suspended call is stored by name or sealed, and restored on resume', async () => {
-    const one = await house(({ inputResponses }, nth) =>
+    const one = await setup(({ inputResponses }, nth) =>
       nth === 1
         ? asksBack(
             { q: { ...question, params: { ...login, message: `As ${canary.header}?` } } },
@@ -254,7 +254,7 @@ describe('a secret', () => {
   })
 
   it('that is missing on resume is named, and the call stays', async () => {
-    const one = await house((_, nth) => (nth === 1 ? asksBack({ q: question }) : text('done')))
+    const one = await setup((_, nth) => (nth === 1 ? asksBack({ q: question }) : text('done')))
     const first = await one.host()
     await first.secrets.set('office', canary.named)
     const call = first.call('s__book', { token: canary.named }, cli)
@@ -279,7 +279,7 @@ describe('a secret', () => {
       requestedSchema: { type: 'object' as const, properties: { seat: { type: 'string' as const } } },
     }
     const asks = asksBack({ a: question, b: { method: 'elicitation/create', params: seatQuestion } })
-    const one = await house(({ inputResponses }, nth) => (nth === 1 ? asks : text(inputResponses)))
+    const one = await setup(({ inputResponses }, nth) => (nth === 1 ? asks : text(inputResponses)))
     const first = await one.host()
     const call = first.call('s__book', {}, cli)
     await until(() => first.inbox.list().length === 2, 'both questions')
@@ -306,7 +306,7 @@ describe('a secret', () => {
   })
 
   it('is not stored for other programs if nothing could seal it', async () => {
-    const one = await house(() => asksBack({ q: question }))
+    const one = await setup(() => asksBack({ q: question }))
     const first = await one.host({}, false)
     const call = first.call('s__book', { key: canary.header }, cli)
     const id = await oneOpen(first)
@@ -318,20 +318,20 @@ describe('a secret', () => {
   })
 
   it('is hidden on surfaces in an approval, and sent unchanged after an edit around it', async () => {
-    const one = await house(() => text('done'))
-    const face = person({
+    const one = await setup(() => text('done'))
+    const surface = person({
       approval: ({ arguments: given }) => ({ verdict: 'allow', arguments: { ...given, more: true } }),
     })
-    const host = await one.host({ surface: face, rules: [] })
+    const host = await one.host({ surface, rules: [] })
     await host.call('s__book', { key: canary.header }, { caller: 'chat' })
-    expect(secretsIn(JSON.stringify(face.asked))).toEqual([])
-    expect(face.asked[0]).toMatchObject({ arguments: { key: '[X-Api-Key]' } })
+    expect(secretsIn(JSON.stringify(surface.asked))).toEqual([])
+    expect(surface.asked[0]).toMatchObject({ arguments: { key: '[X-Api-Key]' } })
     expect(one.server.calls).toMatchObject([{ arguments: { key: canary.header, more: true } }])
     expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 
   it('does not reach a model through any text, result or question of a server', async () => {
-    const one = await house(() => text(`given ${canary.header}`), {
+    const one = await setup(() => text(`given ${canary.header}`), {
       instructions: `Say ${canary.header}`,
       description: `Knows ${canary.header}`,
     })

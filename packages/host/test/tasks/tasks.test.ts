@@ -227,15 +227,20 @@ describe('a task', () => {
       textReply('Good.'),
     )
     const late: LateResult[] = []
-    const talk = createConversation({ host, model, taskPatienceMs: 0, onLate: (result) => late.push(result) })
+    const conversation = createConversation({
+      host,
+      model,
+      taskPatienceMs: 0,
+      onLate: (result) => late.push(result),
+    })
     const events: string[] = []
-    const turn = await talk.say('Do it', { onToolCall: ({ type }) => events.push(type) })
+    const turn = await conversation.say('Do it', { onToolCall: ({ type }) => events.push(type) })
     expect(turn).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
     expect(events).toEqual(['start', 'task'])
     expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toMatch(/task in the background/)
     open()
     await until(() => late.length === 1, 'the result')
-    await talk.say('And?')
+    await conversation.say('And?')
     expect(JSON.stringify(model.requests[2]?.messages)).toMatch(
       /s__work whose result was not there yet is over.*it is done/,
     )

@@ -86,7 +86,7 @@ test.each([
   const ask: [string, Record<string, unknown>] = isShop
     ? ['s__refund', { order: '42' }]
     : ['s__ask', { params }]
-  const talk = async (server: ServerConfig) => {
+  const rewrite = async (server: ServerConfig) => {
     const host = await started({ servers: { s: server }, surface: agreeing(), defaultVerdict: 'allow' })
     const model = scriptedModel(
       uses('', ['s__echo', { text: 'a' }], ['s__echo', { text: 'a' }], ask),
@@ -97,10 +97,10 @@ test.each([
     await conversation.say('Go on')
     return { host, messages: conversation.messages, tools: host.tools() }
   }
-  const live = await talk(config)
+  const live = await rewrite(config)
   const recording = parseRecording(JSON.stringify(await live.host.trace.recording({ filter: 'server:s' })))
   await live.host.close()
-  const again = await talk(played(recording))
+  const again = await rewrite(played(recording))
   expect(again.messages).toEqual(live.messages)
   expect(again.tools).toEqual(live.tools)
   expect(recordingChanges(recording, await again.host.trace.recording())).toEqual([])

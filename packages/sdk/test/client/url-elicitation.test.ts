@@ -16,7 +16,7 @@ const finished = (elicitationId: unknown): object => ({
 })
 
 /** A session whose calls elicit a URL with an id, or are refused with the URL elicitations they require. */
-async function meet(options: ConnectOptions = {}) {
+async function connectToServer(options: ConnectOptions = {}) {
   const received: string[] = []
   const answers: Message[] = []
   let notify = (_message: object): void => {}
@@ -51,7 +51,7 @@ async function meet(options: ConnectOptions = {}) {
 describe('the completion of a URL elicitation', () => {
   it('is reported once for a URL the server requested, and ignored for every other', async () => {
     faultyPeer('visits whose ids are no texts')
-    const { client, received, answers, notify } = await meet()
+    const { client, received, answers, notify } = await connectToServer()
     notify(finished('e1'))
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)
@@ -65,7 +65,7 @@ describe('the completion of a URL elicitation', () => {
   })
 
   it('is reported for URLs required by an error of code -32042', async () => {
-    const { client, received, notify } = await meet()
+    const { client, received, notify } = await connectToServer()
     await expect(client.call('refused')).rejects.toMatchObject({
       code: -32042,
       data: { elicitations: [urlElicitation('e1'), urlElicitation('e2')] },
@@ -77,7 +77,7 @@ describe('the completion of a URL elicitation', () => {
   })
 
   it('is ignored for a URL this client declined', async () => {
-    const { client, received, answers, notify } = await meet({ elicitation: { form: true } })
+    const { client, received, answers, notify } = await connectToServer({ elicitation: { form: true } })
     client.call('e1').catch(() => {})
     await until(() => answers.length === 1)
     expect(answers[0]?.error?.code).toBe(-32602)

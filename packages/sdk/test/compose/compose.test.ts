@@ -18,13 +18,13 @@ const both = () => {
 }
 
 describe.each([legacy, modern] as const)('a composition for a %s client', (revision) => {
-  const meet = async () => {
+  const open = async () => {
     const parts = both()
     return { ...parts, end: await client(parts.server, { revisions: [revision] }) }
   }
 
   it('lists tools and prompts under their prefixes, over all pages of all members', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     expect((await end.tools()).map(({ name }) => name)).toEqual([
       'thai__hello',
       'thai__regional',
@@ -47,7 +47,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it('routes calls, reads, prompts and completions to their members', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     expect(textOf(await end.call('greek__hello'))).toBe('hello from greek')
     expect((await end.read('greek://menu')).contents).toMatchObject([{ text: 'menu of greek' }])
     expect((await end.read('thai://dishes/curry')).contents).toMatchObject([{ text: 'curry of thai' }])
@@ -65,7 +65,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it('reports missing items like a single server', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     await expect(end.call('hello')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: hello' })
     await expect(end.call('turkish__hello')).rejects.toMatchObject({ code: -32602 })
     await expect(end.call('__proto____hello')).rejects.toMatchObject({ code: -32602 })
@@ -80,7 +80,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it("notifies of a member's change once", async () => {
-    const { end, thai, greek } = await meet()
+    const { end, thai, greek } = await open()
     const changes: string[] = []
     const filter = { toolsListChanged: true, resourceSubscriptions: ['greek://menu'] }
     await end.watch(filter, (change) => changes.push(change.type === 'resource' ? change.uri : change.type))
@@ -95,7 +95,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it('mounts and unmounts while it is served', async () => {
-    const { end, server } = await meet()
+    const { end, server } = await open()
     const changes: string[] = []
     await end.watch({ toolsListChanged: true }, (change) => changes.push(change.type))
     server.mount('turkish', shop('turkish'))

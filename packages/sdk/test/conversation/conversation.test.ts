@@ -132,10 +132,10 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
       logging: {},
       ...(revision > '2024-11-05' ? { completions: {} } : {}),
     })
-    const greeting = requests(messages, 'client').find(({ message }) => message['method'] === 'initialize')
+    const initialize = requests(messages, 'client').find(({ message }) => message['method'] === 'initialize')
     const declared = modern
       ? metaOf(requests(messages, 'client')[0]?.message['params'])[`${prefix}clientCapabilities`]
-      : member(greeting?.message['params'], 'capabilities')
+      : member(initialize?.message['params'], 'capabilities')
     expect(declared).toMatchObject({ sampling: {}, roots: {}, elicitation: {} })
   })
 })

@@ -15,12 +15,12 @@ function shop(): Server {
       pay: tool({
         async run(_args, ctx) {
           const id = await ctx.step('id', () => crypto.randomUUID())
-          const went = await ctx.elicitUrl({
+          const answer = await ctx.elicitUrl({
             message: 'Pay there',
             url: 'https://pay.example/7',
             id,
           })
-          return went.action
+          return answer.action
         },
       }),
     },

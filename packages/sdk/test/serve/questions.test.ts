@@ -110,9 +110,9 @@ async function callTool(
   const connection = new DuplexConnection(shop(), (message) => sent.push(message), { keys: ['k'.repeat(32)] })
   const isModern = version === '2026-07-28'
   if (!isModern) {
-    const greeting = initialize(version)
-    const params = greeting['params'] as JsonObject
-    connection.receive({ ...greeting, params: { ...params, capabilities } })
+    const handshake = initialize(version)
+    const params = handshake['params'] as JsonObject
+    connection.receive({ ...handshake, params: { ...params, capabilities } })
     connection.receive(initialized)
   }
   const _meta = isModern ? { _meta: meta({ [MetaKey.clientCapabilities]: capabilities }) } : {}
@@ -284,9 +284,9 @@ describe.each(adapters)('input requests over the %s adapter', (_, mount: Adapter
     mounted = await mount(server)
     const capabilities = { elicitation: { url: {} } }
     const open = async () => {
-      const greeting = initialize('2025-11-25')
-      const params = { ...(greeting['params'] as JsonObject), capabilities }
-      const first = await mounted.send({ body: { ...greeting, params } })
+      const handshake = initialize('2025-11-25')
+      const params = { ...(handshake['params'] as JsonObject), capabilities }
+      const first = await mounted.send({ body: { ...handshake, params } })
       const headers = {
         'mcp-session-id': first.header('mcp-session-id'),
         'mcp-protocol-version': '2025-11-25',

@@ -165,7 +165,7 @@ describe.each(wires)('a batch over %s', (_over, open) => {
 })
 
 describe('a client of 2025-03-26 accepts batched responses', () => {
-  const meet = async (target: Target) => {
+  const connectTo = async (target: Target) => {
     const logs: unknown[] = []
     const client = await connect(target, { revisions: ['2025-03-26'], onLog: ({ data }) => logs.push(data) })
     onTestFinished(() => client.close())
@@ -177,7 +177,7 @@ describe('a client of 2025-03-26 accepts batched responses', () => {
   ]
 
   it('over stdio', async () => {
-    const { client, logs } = await meet(
+    const { client, logs } = await connectTo(
       child(`
         const waiting = []
         each((message) => {
@@ -214,7 +214,7 @@ describe('a client of 2025-03-26 accepts batched responses', () => {
         one.res.end()
       }
     })
-    const { client, logs } = await meet(server.url)
+    const { client, logs } = await connectTo(server.url)
     await expect(client.call('a')).resolves.toMatchObject({ content: [{ type: 'text' }] })
     expect(logs).toEqual(['batched'])
   })

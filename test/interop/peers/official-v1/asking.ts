@@ -45,8 +45,8 @@ export function registerAsking(mcp: McpServer): void {
       server.createMessage(modelRequest, related),
       server.listRoots({}, related),
     ])
-    const greeting = answer.content.type === 'text' ? answer.content.text : ''
-    return say(`${greeting} ${person.content?.['name']}, ${roots.length} folders`)
+    const reply = answer.content.type === 'text' ? answer.content.text : ''
+    return say(`${reply} ${person.content?.['name']}, ${roots.length} folders`)
   })
   mcp.registerTool('ask_url', {}, async ({ requestId }) => {
     const { action } = await server.elicitInput(urlElicitation(signInId), { relatedRequestId: requestId })

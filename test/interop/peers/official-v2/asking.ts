@@ -66,12 +66,12 @@ function registerForms(mcp: McpServer): void {
     if (color !== undefined) return say(`${mcpReq.requestState<string>()} likes ${color}`)
     return inputRequired({ inputRequests: { name: askName() } })
   })
-  const greet = asking(askName, (answer) => {
+  const registerGreeting = asking(askName, (answer) => {
     const name = answer.kind === 'elicit' ? answer.content?.['name'] : answer.kind
     const content = { type: 'text' as const, text: `Greet ${name}.` }
     return { messages: [{ role: 'user' as const, content }] }
   })
-  mcp.registerPrompt('asks', {}, (ctx) => greet(ctx))
+  mcp.registerPrompt('asks', {}, (ctx) => registerGreeting(ctx))
 }
 
 function registerUrlElicitations(mcp: McpServer): void {

@@ -39,9 +39,9 @@ function answerTo(id: unknown): Promise<string> {
   return new Promise((resolve) => answers.set(id, resolve))
 }
 
-const met = answerTo('initialize')
+const initializeAnswer = answerTo('initialize')
 say(initialize)
-await met
+await initializeAnswer
 say(initialized)
 
 async function runRequest(n: number): Promise<void> {

@@ -46,13 +46,13 @@ export async function served(
   options: SkillsOptions = {},
   connecting: ConnectOptions = {},
 ): Promise<Served> {
-  return met(
+  return connectWithSkills(
     defineServer({ name: 'docs', version: '1.0.0', extensions: [skills(values, options)] }),
     connecting,
   )
 }
 
-export async function met(server: Server, connecting: ConnectOptions = {}): Promise<Served> {
+export async function connectWithSkills(server: Server, connecting: ConnectOptions = {}): Promise<Served> {
   const skills = skillsClient()
   const client = await connect(server, { extensions: [skills], ...connecting })
   onTestFinished(() => client.close())

@@ -95,12 +95,12 @@ async function connected(
   revision: ProtocolVersion,
   options: ConnectOptions = {},
 ): Promise<Connected> {
-  const speaks = tasksClient()
+  const extension = tasksClient()
   const sent: string[] = []
   const messages: JsonRpcMessage[] = []
   const client = await connect(server, {
     revisions: [revision],
-    extensions: [speaks],
+    extensions: [extension],
     onMessage(direction, message) {
       messages.push(message)
       if (direction === 'sent' && 'method' in message) sent.push(message.method)
@@ -108,7 +108,7 @@ async function connected(
     ...options,
   })
   open.push(client)
-  return { client, tasks: speaks, sent, messages }
+  return { client, tasks: extension, sent, messages }
 }
 
 const count = (all: readonly string[], wanted: string): number => all.filter((one) => one === wanted).length

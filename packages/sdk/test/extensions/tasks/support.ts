@@ -106,16 +106,16 @@ export function modern(server: Server, options: RawOptions = {}): Raw {
 export async function session(
   server: Server,
   options: RawOptions & { version?: string } = {},
-): Promise<Raw & { readonly greeting: JsonObject }> {
+): Promise<Raw & { readonly initializeResult: JsonObject }> {
   const raw = connection(server, options, (params) => params)
   const { capabilities = { elicitation: { form: {} } }, version = '2025-11-25' } = options
-  const greeting = await raw.ask('initialize', {
+  const initializeResult = await raw.ask('initialize', {
     protocolVersion: version,
     capabilities,
     clientInfo: { name: 'tester', version: '1' },
   })
   raw.post({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  return Object.assign(raw, { greeting })
+  return Object.assign(raw, { initializeResult })
 }
 
 /** The id in the answer to a call that became a task, of either revision. */

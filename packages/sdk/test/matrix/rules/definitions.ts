@@ -105,12 +105,12 @@ async function connectToTools(cell: MatrixCell, schemas: Readonly<Record<string,
     inputSchema: { type: 'object' },
     outputSchema,
   }))
-  const met = await cell.connectToScript({
+  const connected = await cell.connectToScript({
     methods: {
       'tools/list': () => listed({ tools }),
       'tools/call': ({ params }) => called('done', { structuredContent: part(params, 'arguments') }),
     },
   })
-  await met.client.tools()
-  return met
+  await connected.client.tools()
+  return connected
 }

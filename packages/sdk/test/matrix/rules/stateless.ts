@@ -79,8 +79,8 @@ export const statelessRules: readonly Rule[] = [
       )
       for (const name of ['one', 'two']) await client.call(name)
       const methods = received.map((one) => at(one, 'method'))
-      const greeting = cell.stateless ? [] : ['initialize', 'notifications/initialized']
-      expect(methods).toEqual(['server/discover', ...greeting, 'tools/call', 'tools/call'])
+      const handshake = cell.stateless ? [] : ['initialize', 'notifications/initialized']
+      expect(methods).toEqual(['server/discover', ...handshake, 'tools/call', 'tools/call'])
     },
   },
   {

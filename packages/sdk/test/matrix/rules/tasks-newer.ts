@@ -200,8 +200,8 @@ export const newerTaskRules: readonly Rule[] = [
           error: { code: -32601 },
         })
       }
-      const wish = { name: 'optional', task: {} }
-      expect(await raw.ask('tools/call', wish)).toMatchObject({ resultType: 'complete' })
+      const call = { name: 'optional', task: {} }
+      expect(await raw.ask('tools/call', call)).toMatchObject({ resultType: 'complete' })
       const { tools } = await raw.ask('tools/list', {}, able(cell))
       expect(JSON.stringify(tools)).not.toContain('taskSupport')
     },

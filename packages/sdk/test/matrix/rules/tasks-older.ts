@@ -274,9 +274,9 @@ export const olderTaskRules: readonly Rule[] = [
     ...older,
     async holds(cell) {
       const asked: string[] = []
-      const speaks = tasksClient()
+      const extension = tasksClient()
       const options = {
-        extensions: [speaks],
+        extensions: [extension],
         onElicit: ({ message }: { message: string }) => {
           asked.push(message)
           return { action: 'decline' as const }
@@ -284,8 +284,8 @@ export const olderTaskRules: readonly Rule[] = [
       }
       const { client, transcript } = await cell.connect(options, 'tasks')
       await client.call('optional')
-      await speaks.start(client, 'plain')
-      await speaks.start(client, 'optional', {}, { ttlMs: 5000 })
+      await extension.start(client, 'plain')
+      await extension.start(client, 'optional', {}, { ttlMs: 5000 })
       expect(await client.call('required')).toMatchObject({ content: [{ text: 'required' }] })
       expect(requestedTtls(transcript)).toEqual([
         ['optional', undefined],
@@ -305,7 +305,7 @@ export const olderTaskRules: readonly Rule[] = [
       }
       await cancelsByRequest(client, transcript)
       const none = await cell.connect(options)
-      await speaks.start(none.client, 'echo', { text: 'x' })
+      await extension.start(none.client, 'echo', { text: 'x' })
       expect(requestedTtls(none.transcript)).toEqual([['echo', undefined]])
     },
   },
