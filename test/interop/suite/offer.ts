@@ -1,5 +1,5 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
-import type { Json, ListMethod } from './guest.ts'
+import type { Json, ListMethod } from './test-client.ts'
 
 /** A tool and what to call it with. */
 export interface Call {

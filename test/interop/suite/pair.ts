@@ -4,18 +4,18 @@ import type { Fault } from '../tap/check.ts'
 import { Bench } from './bench.ts'
 import { type Case, casesFor } from './cases/index.ts'
 import { type Deviation, deviations } from './deviations.ts'
-import type { GuestKind, Place } from './guest.ts'
 import type { Offer } from './offer.ts'
+import type { ClientKind, ServerAddress } from './test-client.ts'
 
 /** A server that runs. */
 export interface Running {
-  readonly place: Place
+  readonly address: ServerAddress
   stop(): Promise<void>
 }
 
 /** One client and one server, connected over one transport at one revision. */
 export interface Pair {
-  readonly guest: GuestKind
+  readonly client: ClientKind
   readonly server: string
   /** Whether the server is the one under test. */
   readonly ourServer: boolean
@@ -32,18 +32,18 @@ export interface Pair {
 export const enough = 40
 const caseMs = 15_000
 
-export function nameOf({ guest, server, transport, revision, how }: Pair): string {
-  return `${guest.name} with ${server} over ${transport} at ${revision}${how === undefined ? '' : ` ${how}`}`
+export function nameOf({ client, server, transport, revision, how }: Pair): string {
+  return `${client.name} with ${server} over ${transport} at ${revision}${how === undefined ? '' : ` ${how}`}`
 }
 
 /** The cases of a pair. */
-export function casesOf({ guest: kind, revision, transport, offer }: Pair): Case[] {
+export function casesOf({ client: kind, revision, transport, offer }: Pair): Case[] {
   return casesFor(offer, { kind, revision, transport })
 }
 
 /** What the foreign side of a pair is known to send although the schema does not allow it. */
-function deviationsOf({ guest, server, revision, transport, how }: Pair): Deviation[] {
-  const peer = guest.ours ? server : guest.name
+function deviationsOf({ client, server, revision, transport, how }: Pair): Deviation[] {
+  const peer = client.ours ? server : client.name
   return deviations.filter(
     ({ peers, revisions, transports, except }) =>
       peers.includes(peer) &&
@@ -55,7 +55,7 @@ function deviationsOf({ guest, server, revision, transport, how }: Pair): Deviat
 
 /** Runs every case of a pair, and checks every message with the official schema. */
 export function describePair(pair: Pair): void {
-  const { guest, ourServer } = pair
+  const { client, ourServer } = pair
   const cases = casesOf(pair)
   describe(nameOf(pair), () => {
     let running: Running | undefined
@@ -64,14 +64,14 @@ export function describePair(pair: Pair): void {
 
     beforeAll(async () => {
       running = await pair.start()
-      bench = new Bench(pair, running.place)
+      bench = new Bench(pair, running.address)
       bench.begin()
     })
 
     afterAll(() => running?.stop())
 
     const check = (faults: Fault[]): void => {
-      const isOurs = ({ from }: Fault): boolean => (from === 'client' ? guest.ours : ourServer)
+      const isOurs = ({ from }: Fault): boolean => (from === 'client' ? client.ours : ourServer)
       peerFaults.push(...faults.filter((fault) => !isOurs(fault)))
       const own = faults
         .filter(isOurs)

@@ -1,4 +1,4 @@
-import { isRecord } from '../suite/json.ts'
+import { isObject } from '../../setup/json.ts'
 
 export type Side = 'client' | 'server'
 
@@ -39,7 +39,7 @@ export class Tap {
   }
 
   #answered(from: Side, message: unknown): string | undefined {
-    if (!isRecord(message)) return undefined
+    if (!isObject(message)) return undefined
     if (typeof message['method'] === 'string') {
       const { method } = message
       if (from === 'client') this.asked.set(method, (this.asked.get(method) ?? 0) + 1)

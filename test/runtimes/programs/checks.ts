@@ -46,12 +46,12 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'reads an answer of a megabyte',
+    title: 'reads a response of a megabyte',
     expected: 'ü'.repeat(500_000).length,
     run: async ({ connectTo }) => (await text(await connectTo(), 'big')).length,
   },
   {
-    title: 'refuses an answer that is larger than it allows',
+    title: 'refuses a response above its limit',
     expected: 'LIMIT',
     run: async ({ connectTo, url }) => {
       const client = await connectTo({}, http(url, { maxMessageBytes: 100_000 }))
@@ -59,7 +59,7 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'hears of progress before there is an answer',
+    title: 'receives progress before the response',
     expected: [1, 'passed'],
     async run({ connectTo }) {
       const client = await connectTo()
@@ -97,13 +97,13 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'gives up a call that takes too long',
+    title: 'cancels a call that takes too long',
     expected: 'TIMEOUT',
     run: async ({ connectTo }) =>
       failure((await connectTo()).call('gate', { quiet: true }, { timeoutMs: 300 })),
   },
   {
-    title: 'hears of changes',
+    title: 'is notified of changes',
     expected: { type: 'resource', uri: 'shop://orders' },
     async run({ connectTo }) {
       const client = await connectTo()
@@ -117,12 +117,12 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'gets the error of a call that is wrong',
+    title: 'gets the error of an invalid call',
     expected: -32602,
     run: async ({ connectTo }) => failure((await connectTo()).call('unknown')),
   },
   {
-    title: 'says who it is',
+    title: 'identifies itself to the server',
     expected: ['UNAUTHORIZED', 'ada'],
     async run({ connectTo, locked }) {
       const ada = http(locked, { headers: { authorization: 'Bearer ada' } })
@@ -135,7 +135,7 @@ const checks: readonly Check[] = [
     run: ({ connectTo, unreachable }) => failure(connectTo({}, unreachable)),
   },
   {
-    title: 'is not led to another origin',
+    title: 'does not follow a redirect to another origin',
     expected: true,
     run: ({ connectTo, elsewhere }) =>
       connectTo({}, elsewhere).then(
@@ -144,7 +144,7 @@ const checks: readonly Check[] = [
       ),
   },
   {
-    title: 'sends nothing once it was closed',
+    title: 'sends nothing after it was closed',
     expected: 'CONNECTION_CLOSED',
     async run({ connectTo }) {
       const client = await connectTo()
@@ -153,13 +153,13 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'comes back for an answer whose stream was let go of',
+    title: 'resumes a response whose stream was closed',
     only: '2025-11-25',
     expected: 'came back',
     run: async ({ connectTo }) => text(await connectTo(), 'detached'),
   },
   {
-    title: 'finds the older transport by itself',
+    title: 'falls back to HTTP+SSE',
     only: '2024-11-05',
     expected: 'heard',
     run: async ({ connectTo, sse }) => text(await connectTo({}, sse), 'echo', { text: 'heard' }),

@@ -97,7 +97,7 @@ campaign(
     id: 'hostile-addresses',
     chapter: 'Authorization',
     claim: 'An address from a server starts nothing but a browser, with that address as its only argument',
-    trial: 'hostile address at a door to the browser',
+    trial: 'hostile address, opened in one of three ways',
     trials: { test: 100, change: 320, long: 20_000 },
   },
   async (campaignRun) => {

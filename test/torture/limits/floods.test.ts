@@ -94,7 +94,7 @@ campaign(
     id: 'requests-that-trickle',
     chapter: 'Bytes and limits',
     claim: 'Connections without requests are closed, and other clients are served meanwhile',
-    trial: 'connection that says a byte at a time',
+    trial: 'connection that sends a byte at a time',
     trials: { test: 25, change: 150, long: 2000 },
   },
   async (campaignRun) => {

@@ -54,7 +54,7 @@ campaign(
     id: 'streams-dropped',
     chapter: 'Memory',
     claim: 'A stream of changes leaves nothing behind, in either era and at either end',
-    trial: 'stream opened, told of a change, and dropped',
+    trial: 'stream opened, sent a change, and dropped',
     trials: { test: 300, change: 2000, long: 100_000 },
     longMinutes: 60,
   },

@@ -16,7 +16,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       chapter: 'Sessions and streams',
       claim:
         'The completion of a URL elicitation, received by any of three processes, is sent once to the session that started it and to no other',
-      trial: 'visit that ends on a node by chance, and is said to end again on another',
+      trial: 'URL elicitation that completes on a random node, and again on another',
       trials: { change: 30, long: 3000 },
     },
     async ({ seed, trials }) => {

@@ -177,7 +177,7 @@ function isMessage(value: unknown): value is JsonRpcMessage {
   return isObject(value) && value['jsonrpc'] === '2.0'
 }
 
-function textIn(content: unknown): string {
+export function textIn(content: unknown): string {
   const block: unknown = Array.isArray(content) ? content[0] : undefined
   return isObject(block) ? String(block['text']) : 'nothing'
 }

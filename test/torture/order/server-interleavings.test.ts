@@ -1,9 +1,9 @@
 import { type JsonRpcMessage, type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { expect, vi } from 'vitest'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
-import { isObject } from '../../setup/json.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
+import { textIn } from './http-caller.ts'
 import { callParams, pausedServer } from './paused-server.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
@@ -140,11 +140,6 @@ class Run {
     else if (!this.#up) this.#stray.push(JSON.stringify(message))
     else this.#received.push('error' in message ? message.error.code : textIn(message.result['content']))
   }
-}
-
-function textIn(content: unknown): string {
-  const block: unknown = Array.isArray(content) ? content[0] : undefined
-  return isObject(block) ? String(block['text']) : 'nothing'
 }
 
 campaign(

@@ -122,6 +122,6 @@ campaign(
       keepAlives += clients.reduce((sum, one) => sum + one.keepAlives, 0)
       server.kill('SIGKILL')
     })
-    measured('keep-alives heard', keepAlives, '')
+    measured('keep-alives received', keepAlives, '')
   },
 )

@@ -140,6 +140,6 @@ campaign(
     measured('of them given up', givenUp, '')
     measured('other calls that were answered', ends.answered, '')
     measured('other calls that were refused and did not run', ends.refused, '')
-    measured('other calls whose outcome was said to be unknown', ends.unknown, '')
+    measured('other calls whose outcome was reported as unknown', ends.unknown, '')
   },
 )

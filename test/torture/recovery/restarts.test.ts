@@ -133,7 +133,7 @@ campaign(
     expect(callers.paid.length, 'all but the unknown ones were paid').toBeGreaterThan(trials)
     measured('calls that may be repeated', callers.safe, '')
     measured('orders', orders.length, '')
-    measured('orders whose outcome was said to be unknown', callers.unknown, '')
+    measured('orders whose outcome was reported as unknown', callers.unknown, '')
     measured('sessions begun', begun, '')
   },
 )

@@ -1,30 +1,13 @@
 import type { CreateMessageParams, ElicitParams } from '@jackfield/sdk'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ActiveRequests } from '../../src/core/active-requests.ts'
 import type { HostAnswers, HostOptions, Surface } from '../../src/types/index.ts'
-import {
-  everything,
-  returned,
-  scripted,
-  session,
-  started,
-  textOf,
-  until,
-  type Watched,
-} from '../fixtures/hosts.ts'
+import { everything, returned, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { statelessServer } from '../fixtures/stateless-server.ts'
+import { hostIn } from '../sampling/support.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
-
-/** A host with the fixture of one era as `s`. */
-async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
-  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
-  const server = await statelessServer()
-  onTestFinished(() => server.stop())
-  return started({ servers: { s: { url: server.url } }, rules, ...options })
-}
 
 const eras = ['session', 'stateless'] as const
 const request: CreateMessageParams = {

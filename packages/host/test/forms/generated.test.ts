@@ -7,7 +7,7 @@ import type { FormField, HostAnswers } from '../../src/types/index.ts'
 import { returned, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { anyField, anyForm, wishFor } from './arbitrary.ts'
+import { anyField, anyForm, arbitraryFor } from './arbitrary.ts'
 
 const numRuns = process.env['JACKFIELD_LONG'] === '1' ? 20_000 : 400
 
@@ -21,7 +21,7 @@ const isValue = (preset: unknown): preset is ElicitValue => preset !== undefined
 test('the form and the wire validation reject the same values', () => {
   fc.assert(
     fc.property(
-      anyField.chain((field) => fc.tuple(fc.constant(field), wishFor(field))),
+      anyField.chain((field) => fc.tuple(fc.constant(field), arbitraryFor(field))),
       ([field, preset]) => {
         const [planned] = fieldsOf({ type: 'object', properties: { f: field }, required: ['f'] })
         if (planned === undefined || !isValue(preset)) return
@@ -58,7 +58,9 @@ test('a form of valid fields is valid on the wire, without added values', () => 
         fc.tuple(
           fc.constant(schema),
           fc.tuple(
-            ...Object.values(schema.properties).map((field) => fc.option(wishFor(field), { nil: undefined })),
+            ...Object.values(schema.properties).map((field) =>
+              fc.option(arbitraryFor(field), { nil: undefined }),
+            ),
           ),
         ),
       ),
@@ -92,7 +94,7 @@ test('every form reaches the user and every answer the server, unchanged', async
     fc.record({
       schema: fc.constant(schema),
       action: fc.constantFrom('accept' as const, 'decline' as const, 'cancel' as const),
-      presets: fc.tuple(...Object.values(schema.properties).map((field) => wishFor(field))),
+      presets: fc.tuple(...Object.values(schema.properties).map((field) => arbitraryFor(field))),
     }),
   )
   await fc.assert(

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreError } from '../../src/log/store/store-error.ts'
 import { returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { form, seatAnswer, storeFile } from './programs.ts'
+import { form, oneOpen, seatAnswer, storeFile } from './programs.ts'
 import { asksBack, roundsServer, text } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
@@ -70,11 +70,6 @@ async function asked(era: 'session' | 'stateless') {
   const host = await started({ servers: { s: { url } }, rules, store, surface })
   const call = host.call('s__book', {}, cli)
   return { space, store, host, call, calls, id: await oneOpen(host) }
-}
-
-async function oneOpen(host: Watched): Promise<string> {
-  await until(() => host.inbox.list().length === 1, 'an open question')
-  return host.inbox.list()[0]?.id ?? ''
 }
 
 describe('an open question when the disk becomes full', () => {

@@ -6,7 +6,7 @@ import type { BrokeredCall, HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { form, program, seatAnswer, storeFile } from './programs.ts'
+import { form, oneOpen, program, seatAnswer, storeFile } from './programs.ts'
 import { asksBack, roundsServer } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
@@ -25,11 +25,6 @@ async function hostIn(era: (typeof eras)[number], options: Partial<HostOptions>)
 }
 
 const ask = (host: Watched, message?: string) => host.call('s__ask', { params: form(message) }, cli)
-
-async function oneOpen(host: Watched): Promise<string> {
-  await until(() => host.inbox.list().length === 1, 'an open question')
-  return host.inbox.list()[0]?.id ?? ''
-}
 
 describe.each(eras)('a question (%s)', (era) => {
   it('that no surface answers stays in the inbox, where it is answered exactly once', async () => {

@@ -5,10 +5,16 @@ import { createInterface } from 'node:readline'
 import type { ElicitParams } from '@jackfield/sdk'
 import { onTestFinished } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { folder } from '../fixtures/hosts.ts'
+import { folder, until, type Watched } from '../fixtures/hosts.ts'
 
 /** A store in a folder that goes away with the test. */
 export const storeFile = (): string => join(folder(), 'activity.db')
+
+/** The id of the open question, once there is one. */
+export async function oneOpen(host: Watched): Promise<string> {
+  await until(() => host.inbox.list().length === 1, 'an open question')
+  return host.inbox.list()[0]?.id ?? ''
+}
 
 /** A form that asks for a seat. */
 export const form = (message = 'Which seat?'): ElicitParams => ({

@@ -32,13 +32,13 @@ export const asksBack = (questions: object, requestState?: string): object => ({
 })
 
 /** The server's instructions and the description of its tool. */
-export interface Says {
+export interface ServerTexts {
   instructions?: string
   description?: string
   resources?: object[]
 }
 
-export async function roundsServer(script: Script, definitions: Says = {}): Promise<RoundsServer> {
+export async function roundsServer(script: Script, definitions: ServerTexts = {}): Promise<RoundsServer> {
   const calls: CallParams[] = []
   const listed = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
   const answer = (method: string, params: CallParams): object | undefined => {

@@ -4,7 +4,7 @@ import type { HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { form, program, seatAnswer, storeFile } from './programs.ts'
-import { asksBack, roundsServer, type Says, type Script, text } from './rounds-server.ts'
+import { asksBack, roundsServer, type Script, type ServerTexts, text } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
@@ -13,7 +13,7 @@ const shelf = () =>
   person({ elicitation: () => undefined, approval: () => ({ verdict: 'allow' }), roots: () => undefined })
 
 /** A server, and hosts of it on one store. */
-async function setup(script: Script, definitions: Says = {}) {
+async function setup(script: Script, definitions: ServerTexts = {}) {
   const store = storeFile()
   const server = await roundsServer(script, definitions)
   const host = (options: Partial<HostOptions> = {}): Promise<Watched> =>

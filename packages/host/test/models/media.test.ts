@@ -2,7 +2,7 @@ import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { textBlock } from '../../src/resources/contents.ts'
 import type { Model } from '../../src/types/index.ts'
-import { claude, first, gpt, greeting, local, request, weather } from './asked-models.ts'
+import { claude, firstModel, gpt, greeting, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'
 
 const png = Buffer.alloc(120_000, 7).toString('base64')
@@ -48,13 +48,13 @@ const messages: SamplingMessage[] = [
 ]
 
 const gemini = (server: Provider, model = 'gemini-3-flash'): Model =>
-  first({
+  firstModel({
     GEMINI_API_KEY: 'key-g',
     GOOGLE_GENERATIVE_AI_BASE_URL: `${server.url}/v1beta`,
     JACKFIELD_MODEL: `google/${model}`,
   })
 
-const llama = (server: Provider): Model => first({ OLLAMA_HOST: server.url, OLLAMA_MODEL: 'm' })
+const llama = (server: Provider): Model => firstModel({ OLLAMA_HOST: server.url, OLLAMA_MODEL: 'm' })
 
 const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }
 const refusal: Answer = { status: 400, json: { error: { message: 'image input is not supported' } } }

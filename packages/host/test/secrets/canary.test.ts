@@ -18,8 +18,8 @@ import {
   type Watched,
 } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { program } from '../inbox/programs.ts'
-import { asksBack, roundsServer, type Says, type Script, text } from '../inbox/rounds-server.ts'
+import { oneOpen, program } from '../inbox/programs.ts'
+import { asksBack, roundsServer, type Script, type ServerTexts, text } from '../inbox/rounds-server.ts'
 
 /** Secrets that must turn up nowhere. */
 const canary = {
@@ -75,7 +75,7 @@ function leaksIn(directory: string): string[] {
 }
 
 /** A house with a server that is given secrets and quotes them, and hosts on one store. */
-async function setup(script: Script, definitions: Says = {}) {
+async function setup(script: Script, definitions: ServerTexts = {}) {
   const state = folder()
   const keys = folder()
   const key = { kind: 'key file', file: join(keys, 'key') } as const
@@ -97,11 +97,6 @@ async function setup(script: Script, definitions: Says = {}) {
 }
 
 const shelf: Surface = { name: 'shelf', show: { elicitation: async () => undefined } }
-
-async function oneOpen(host: Watched): Promise<string> {
-  await until(() => host.inbox.list().length === 1, 'an open question')
-  return host.inbox.list()[0]?.id ?? ''
-}
 
 /** Everything that a surface can read from a host. */
 async function everythingShown(host: Watched): Promise<string> {
@@ -152,7 +147,7 @@ describe('a secret', () => {
   })
 
   it('in a definition is compared exactly: another one is a change', async () => {
-    const definitions: Says = { description: `Books with ${canary.header}.` }
+    const definitions: ServerTexts = { description: `Books with ${canary.header}.` }
     const one = await setup(() => text('x'), definitions)
     await (await one.host()).close()
     definitions.description = 'Books with [X-Api-Key].'

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
-import type { PersonQuestion } from '../guest.ts'
 import type { Offer } from '../offer.ts'
+import type { PersonQuestion } from '../test-client.ts'
 import { type Case, calling, does, expectRefusal, failureOf, given, textOf } from './case.ts'
 import type { Setting } from './index.ts'
 
@@ -46,8 +46,8 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
           action: 'accept',
           content: message.includes('name') ? { name: 'Ada' } : { color: 'green' },
         })
-        const guest = await bench.able()
-        const results = await Promise.all([1, 2, 3].map(() => calling(guest, call)))
+        const client = await bench.able()
+        const results = await Promise.all([1, 2, 3].map(() => calling(client, call)))
         expect(results.map(textOf)).toEqual(['Ada likes green', 'Ada likes green', 'Ada likes green'])
       }),
     ]),
@@ -90,10 +90,10 @@ export function personCases(offer: Offer, _setting: Setting): Case[] {
     ]),
     ...given(offer.urlElicitationComplete, ({ call }) => [
       does('is notified that a URL elicitation is complete', async (bench) => {
-        const guest = await bench.able()
+        const client = await bench.able()
         bench.answers.person = () => ({ action: 'accept' })
-        const id = textOf(await calling(guest, call))
-        await vi.waitFor(() => expect(guest.notifications.completed).toEqual([id]), { timeout: 5000 })
+        const id = textOf(await calling(client, call))
+        await vi.waitFor(() => expect(client.notifications.completed).toEqual([id]), { timeout: 5000 })
       }),
     ]),
     ...given(offer.promptAsks, ({ name, accept, outcome }) => [

@@ -177,13 +177,13 @@ export function hardWays(gate: () => Promise<void>): Ways {
     await gate()
     throw new Error(secret)
   })
-  add('stops when it is told to', 'hangs', ({ signal }) => {
+  add('stops when it is cancelled', 'hangs', ({ signal }) => {
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason))
       gate().then(() => resolve('late'))
     })
   })
-  add('stops when it is told to, and says something', 'hangs', async (ctx) => {
+  add('stops when it is cancelled, and sends notifications', 'hangs', async (ctx) => {
     const stopped = new Promise<boolean>((resolve) => {
       ctx.signal.addEventListener('abort', () => resolve(true))
     })

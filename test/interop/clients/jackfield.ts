@@ -3,25 +3,25 @@ import { type Client, type ConnectOptions, connect, http, sse } from '@jackfield
 import { stdio } from '@jackfield/sdk/client/stdio'
 import {
   type ClientAnswers,
+  type ClientKind,
   type ConnectWith,
   type Failed,
-  type Guest,
-  type GuestKind,
   type ListMethod,
   messageOf,
   nothingReceived,
-  type Place,
   type Received,
-} from '../suite/guest.ts'
+  type ServerAddress,
+  type TestClient,
+} from '../suite/test-client.ts'
 
 /** This project's client. */
-export const jackfield: GuestKind = {
+export const jackfield: ClientKind = {
   name: 'jackfield client',
   ours: true,
   failure,
-  async connect(place, revision, options) {
+  async connect(address, revision, options) {
     const received = nothingReceived()
-    const client = await connect(link(place, options), {
+    const client = await connect(link(address, options), {
       ...(options.only && { revisions: [revision] }),
       ...(options.answers && answering(options.answers)),
       timeoutMs: 5000,
@@ -33,9 +33,9 @@ export const jackfield: GuestKind = {
   },
 }
 
-function link(place: Place, { fetch }: ConnectWith) {
-  if ('command' in place) return stdio({ command: place.command, args: place.args })
-  return place.transport === 'sse' ? sse(place.url, { fetch }) : http(place.url, { fetch })
+function link(address: ServerAddress, { fetch }: ConnectWith) {
+  if ('command' in address) return stdio({ command: address.command, args: address.args })
+  return address.transport === 'sse' ? sse(address.url, { fetch }) : http(address.url, { fetch })
 }
 
 function answering(answers: ClientAnswers): ConnectOptions {
@@ -48,7 +48,7 @@ function answering(answers: ClientAnswers): ConnectOptions {
   }
 }
 
-function guestOf(client: Client, received: Received): Guest {
+function guestOf(client: Client, received: Received): TestClient {
   const { server } = client
   return {
     revision: server.revision,
@@ -93,7 +93,7 @@ async function page(
   client: Client,
   method: ListMethod,
   cursor: string | undefined,
-): ReturnType<Guest['page']> {
+): ReturnType<TestClient['page']> {
   const params: { cursor?: string } = cursor === undefined ? {} : { cursor }
   switch (method) {
     case 'tools/list': {

@@ -17,33 +17,33 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import {
   type ClientAnswers,
+  type ClientKind,
   type ConnectWith,
   type Failed,
-  type Guest,
-  type GuestKind,
   messageOf,
   nothingReceived,
-  type Place,
   type Received,
-} from '../suite/guest.ts'
+  type ServerAddress,
+  type TestClient,
+} from '../suite/test-client.ts'
 
-const info = { name: 'official-guest', version: '1.0.0' }
+const info = { name: 'official-client', version: '1.0.0' }
 const requestTimeout = -32001
 const connectionClosed = -32000
 const setProtocolVersion = StreamableHTTPClientTransport.prototype.setProtocolVersion
 
 /** `@modelcontextprotocol/sdk` 1, which speaks the legacy era and always offers its newest revision. */
-export const officialV1: GuestKind = {
+export const officialV1: ClientKind = {
   name: 'official client v1',
   ours: false,
   failure,
-  async connect(place, _revision, options) {
+  async connect(address, _revision, options) {
     const { answers } = options
     const client = new Client(info, { capabilities: answers ? capabilities : {} })
     const received = nothingReceived()
     if (answers) answer(client, answers)
     receive(client, received)
-    const transport = transportTo(place, options)
+    const transport = transportTo(address, options)
     let agreed: string | undefined
     // It passes the negotiated version to its transport only.
     Object.assign(transport, {
@@ -63,12 +63,12 @@ const capabilities = {
   roots: { listChanged: true },
 }
 
-function transportTo(place: Place, { fetch }: ConnectWith) {
-  if ('command' in place) {
-    return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
+function transportTo(address: ServerAddress, { fetch }: ConnectWith) {
+  if ('command' in address) {
+    return new StdioClientTransport({ command: address.command, args: [...address.args], stderr: 'ignore' })
   }
-  const url = new URL(place.url)
-  return place.transport === 'sse'
+  const url = new URL(address.url)
+  return address.transport === 'sse'
     ? new SSEClientTransport(url, { fetch })
     : new StreamableHTTPClientTransport(url, { fetch })
 }
@@ -100,7 +100,7 @@ function receive(client: Client, { logs, changes, completed }: Received): void {
   })
 }
 
-function guestOf(client: Client, received: Received, revision: string | undefined): Guest {
+function guestOf(client: Client, received: Received, revision: string | undefined): TestClient {
   return {
     revision,
     server: client.getServerVersion(),

@@ -4,7 +4,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 export type Json = Record<string, unknown>
 
 /** The address of a server: a URL and its transport, or `node` with a program to start. */
-export type Place =
+export type ServerAddress =
   | { readonly url: string; readonly transport: 'http' | 'sse' }
   | { readonly command: string; readonly args: readonly string[] }
 
@@ -109,7 +109,7 @@ export interface Watched {
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list'
 
 /** A connected client of any implementation, with one interface for all of them. */
-export interface Guest {
+export interface TestClient {
   readonly revision: string | undefined
   readonly server: { name: string; version: string } | undefined
   readonly instructions: string | undefined
@@ -155,14 +155,14 @@ export interface ConnectWith {
 }
 
 /** A client implementation. */
-export interface GuestKind {
+export interface ClientKind {
   /** Package and its major version. */
   readonly name: string
   /** Whether this is the client under test rather than a foreign one. */
   readonly ours: boolean
   /** Whether it drops progress that arrives together with the answer. */
   readonly dropsLateProgress?: true
-  connect(place: Place, revision: ProtocolVersion, options: ConnectWith): Promise<Guest>
+  connect(address: ServerAddress, revision: ProtocolVersion, options: ConnectWith): Promise<TestClient>
   /** Converts an error that this client throws. */
   failure(error: unknown): Failed
 }

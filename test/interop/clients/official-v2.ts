@@ -10,27 +10,27 @@ import {
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import {
   type ClientAnswers,
+  type ClientKind,
   type ConnectWith,
   type Failed,
-  type Guest,
-  type GuestKind,
   messageOf,
   nothingReceived,
-  type Place,
   type Received,
-} from '../suite/guest.ts'
+  type ServerAddress,
+  type TestClient,
+} from '../suite/test-client.ts'
 
-const info = { name: 'official-guest', version: '2.0.0' }
+const info = { name: 'official-client', version: '2.0.0' }
 const logLevelKey = 'io.modelcontextprotocol/logLevel'
 const modern: ProtocolVersion = '2026-07-28'
 
 /** `@modelcontextprotocol/client` 2, limited to one revision. */
-export const officialV2: GuestKind = {
+export const officialV2: ClientKind = {
   name: 'official client v2',
   ours: false,
   dropsLateProgress: true,
   failure,
-  async connect(place, revision, options) {
+  async connect(address, revision, options) {
     const { answers } = options
     const client = new Client(info, {
       capabilities: answers ? capabilities : {},
@@ -41,7 +41,7 @@ export const officialV2: GuestKind = {
     const received = nothingReceived()
     if (answers) answer(client, answers)
     receive(client, received)
-    await client.connect(transportTo(place, options))
+    await client.connect(transportTo(address, options))
     return guestOf(client, received, revision === modern)
   },
 }
@@ -52,12 +52,12 @@ const capabilities = {
   roots: { listChanged: true },
 }
 
-function transportTo(place: Place, { fetch }: ConnectWith) {
-  if ('command' in place) {
-    return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
+function transportTo(address: ServerAddress, { fetch }: ConnectWith) {
+  if ('command' in address) {
+    return new StdioClientTransport({ command: address.command, args: [...address.args], stderr: 'ignore' })
   }
-  const url = new URL(place.url)
-  return place.transport === 'sse'
+  const url = new URL(address.url)
+  return address.transport === 'sse'
     ? new SSEClientTransport(url, { fetch })
     : new StreamableHTTPClientTransport(url, { fetch })
 }
@@ -85,7 +85,7 @@ function receive(client: Client, { logs, changes, completed }: Received): void {
   })
 }
 
-function guestOf(client: Client, received: Received, isModern: boolean): Guest {
+function guestOf(client: Client, received: Received, isModern: boolean): TestClient {
   let level: string | undefined
   const metaWith = (meta: object | undefined) => {
     const all = { ...meta, ...(isModern && level !== undefined && { [logLevelKey]: level }) }
