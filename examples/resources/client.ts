@@ -34,4 +34,4 @@ deepEqual(await received.promise, { type: 'resource', uri: 'wiki://pages/home' }
 equal(await text('wiki://pages/home'), 'Welcome back.')
 await watch.close()
 await wiki.close()
-console.log('Listed, read by a template, completed, and heard of a change.')
+console.log('Listed, read by a template, completed, and notified of a change.')

@@ -12,7 +12,7 @@ const watchdogMs = 30_000
 describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, () => {
   campaign(
     {
-      id: 'visits-on-redis',
+      id: 'url-elicitations-on-redis',
       chapter: 'Sessions and streams',
       claim:
         'The completion of a URL elicitation, received by any of three processes, is sent once to the session that started it and to no other',
@@ -30,7 +30,7 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
       }
       for (let trial = 0; trial < trials; trial++) {
         const client = clients[random.between(0, clients.length - 1)]
-        if (client === undefined) throw new Error('No client visits')
+        if (client === undefined) throw new Error('No client')
         const id = String(await client.elicit('payByUrl'))
         client.due.push(id)
         await random.pick(nodes).order({ visited: id })

@@ -44,10 +44,10 @@ describe('a folder that goes away', () => {
     expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
     expect(changes()).toBe(0)
     rmSync(here, { recursive: true })
-    await until(() => changes() === 1, 'told that the folder went')
+    await until(() => changes() === 1, 'the notification of the removed folder')
     expect(await rootsOf(host)).toMatchObject({ answer: { roots: [] } })
     mkdirSync(here)
-    await until(() => changes() === 2, 'told that the folder came back')
+    await until(() => changes() === 2, 'the notification of the new folder')
     expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
   })
 

@@ -447,7 +447,7 @@ describe('the roots of a server', () => {
       ['b', [uri(workspace)]],
     ])
     rmSync(forA, { recursive: true })
-    await until(() => count('a') === 1, 'a heard')
+    await until(() => count('a') === 1, 'the notification of a')
     expect(await rootsSeenBy(host, 'a')).toEqual([])
     expect(count('b')).toBe(0)
   })

@@ -50,7 +50,7 @@ async function connectToServer(options: ConnectOptions = {}) {
 
 describe('the completion of a URL elicitation', () => {
   it('is reported once for a URL the server requested, and ignored for every other', async () => {
-    faultyPeer('visits whose ids are no texts')
+    faultyPeer('elicitation ids that are not strings')
     const { client, received, answers, notify } = await connectToServer()
     notify(finished('e1'))
     client.call('e1').catch(() => {})

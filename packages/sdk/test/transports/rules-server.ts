@@ -140,7 +140,7 @@ export function createRulesServer(): Server {
       }),
       reasons: tool({ run: () => JSON.stringify(reasons) }),
       seen: tool({
-        description: 'Tells what it is told of the request and its sender',
+        description: 'Returns the context of the request and its sender',
         run: (_args, { meta, peer: { revision, capabilities, principal, info, logLevel } }) =>
           JSON.stringify({ meta, capabilities, principal, info, logLevel, version: revision.version }),
       }),

@@ -345,7 +345,7 @@ describe.skipIf(missing !== undefined)(
       seedLog(dirname(served.file))
       const tab = await openTab(served, '/chat')
       const { page } = tab
-      // By the clock of the browser, which goes on where the host stands still.
+      // By the clock of the browser, which continues while the clock of the host is stopped.
       const flushes: number[] = []
       const session = await page.context().newCDPSession(page)
       session.on('Network.webSocketFrameReceived', ({ timestamp, response }) => {

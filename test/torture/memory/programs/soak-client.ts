@@ -49,7 +49,7 @@ async function requestWhole(client: Client, { method, params, answer, twist }: R
   // Within memory there are no bytes to count.
   const holds = twist === 'oversized' && plan.way !== 'http' ? '"isError":true' : answer
   if (!text.includes(holds)) throw new Error(`${text.slice(0, 500)} where ${holds} was expected`)
-  if (answer === 'counted' && progress !== 3) throw new Error(`Progress was heard of ${progress} times`)
+  if (answer === 'counted' && progress !== 3) throw new Error(`Progress arrived ${progress} times`)
 }
 
 async function giveBack(n: number, client: Client, { method, params }: Request): Promise<void> {

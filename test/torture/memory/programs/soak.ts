@@ -1,4 +1,5 @@
 import { type Sample, slopeOf } from '../slope.ts'
+import { period } from './kinds.ts'
 import {
   compileNothing,
   countWarnings,
@@ -6,8 +7,7 @@ import {
   ownListeners,
   type ResourceUsage,
   resourceUsage,
-} from './held.ts'
-import { period } from './kinds.ts'
+} from './resource-usage.ts'
 
 /** A kind of request: each number once, several at a time. */
 export interface Way {

@@ -95,7 +95,7 @@ export function shop() {
         },
       }),
       hang: tool({
-        description: 'Ends only when it is told to',
+        description: 'Ends only when it is cancelled',
         run: (_, ctx) =>
           new Promise<string>((resolve) => {
             log.push('hanging')

@@ -164,7 +164,7 @@ export const newerTaskRules: readonly Rule[] = [
     ...stateless,
     async holds(cell) {
       const raw = await cell.raw(undefined, 'tasks')
-      const gate = `heard over ${cell.transport}`
+      const gate = `notified over ${cell.transport}`
       const call = { name: 'waits', arguments: { gate } }
       const meta = { progressToken: gate, [MetaKey.logLevel]: 'debug' }
       const taskId = taskIn(await raw.ask('tools/call', call, { ...able(cell), meta }))

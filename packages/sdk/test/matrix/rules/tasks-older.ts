@@ -173,7 +173,7 @@ export const olderTaskRules: readonly Rule[] = [
     ...older,
     async holds(cell) {
       const raw = await cell.raw({}, 'tasks')
-      const gate = `told over ${cell.transport}`
+      const gate = `started over ${cell.transport}`
       const begin = async (name: string): Promise<string> => {
         const call = { name: 'waits', arguments: { gate: name }, task: {} }
         return taskIn(await raw.ask('tools/call', call, { meta: { progressToken: name } }))
