@@ -27,7 +27,7 @@ export class AnswerReader {
         at = this.#head(chunk, at)
       } else if (this.#rest > 0) {
         const end = Math.min(chunk.length, at + this.#rest)
-        this.#take(chunk, at, end)
+        this.#append(chunk, at, end)
         this.#rest -= end - at
         at = end
       } else if (this.#chunked) {
@@ -76,7 +76,7 @@ export class AnswerReader {
     return at + end - had
   }
 
-  #take(chunk: Buffer, from: number, to: number): void {
+  #append(chunk: Buffer, from: number, to: number): void {
     if (this.#body.length < shown) this.#body += chunk.toString('latin1', from, Math.min(to, from + shown))
     if (this.#text === undefined) {
       this.#tail = (this.#tail + chunk.toString('latin1', Math.max(from, to - shown), to)).slice(-shown)

@@ -26,11 +26,11 @@ export interface Measure {
   /** Milliseconds until half, and until 99 of 100, requests were answered. */
   p50: number
   p99: number
-  /** Counted notices in a second. */
+  /** Counted notifications in a second. */
   countedPerSecond: number
 }
 
-/** An echo of a short text over 16 connections: what every load is unless it says otherwise. */
+/** The default load: an echo of a short text over 16 connections. */
 export const echo: Target['load'] = {
   path: '/',
   wire: 'modern',
@@ -41,7 +41,7 @@ export const echo: Target['load'] = {
 }
 
 /**
- * Measures targets in turn, round by round, so that what slows the machine down meets all of them. Each has a server
+ * Measures targets in turn, round by round, so that a slow machine affects all of them. Each has a server
  * process of its own, which has seen no other load.
  */
 export async function measure(targets: readonly Target[], plan: Plan): Promise<Map<Target, Measure[]>> {

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { AnswerReader } from './answer-reader.ts'
 
-/** How a request to a server under load is put. */
+/** How a request to a server under load is sent. */
 export type Wire = 'modern' | 'session' | 'stateless'
 
 /** One measured stretch of load. */
@@ -14,7 +14,7 @@ export interface Load {
   /** The tool that is called, with its arguments. */
   tool: string
   args: Record<string, unknown>
-  /** How often a notice with this text is counted in the answers. */
+  /** How often a notification with this text is counted in the answers. */
   counted?: string
   connections: number
   /** Sessions that are open, each used in turn. Default: one for each connection. */
@@ -34,7 +34,7 @@ export interface Loaded {
   failure: string | undefined
 }
 
-/** What each way of speaking says it speaks; mcp-lite knows nothing newer than 2025-06-18. */
+/** The revision that each load negotiates; mcp-lite supports none newer than 2025-06-18. */
 const versions: Record<Wire, string> = {
   modern: '2026-07-28',
   session: '2025-11-25',
@@ -48,7 +48,7 @@ let go = (): void => {}
 /** The connections of the last load, closed when nothing is measured. */
 let left: Line[] = []
 
-// A load is opened first, and put when the parent process says `go`, so that opening is not measured.
+// A load is opened first, and sent when the parent process sends `go`, so that opening is not measured.
 process.on('message', (message: Load | 'go') => {
   if (message === 'go') go()
   else run(message).catch((error: Error) => process.send?.({ failure: error.message }))
@@ -64,10 +64,10 @@ async function run(load: Load): Promise<void> {
     go = resolve
     process.send?.({ opened: true })
   })
-  process.send?.(await put(load, lines))
+  process.send?.(await send(load, lines))
 }
 
-async function put(load: Load, lines: readonly Line[]): Promise<Loaded> {
+async function send(load: Load, lines: readonly Line[]): Promise<Loaded> {
   const started = performance.now()
   const until = started + load.ms
   await Promise.all(lines.map((line) => line.loop(until)))

@@ -81,13 +81,13 @@ function requests(from: Readable, to: Writable): (method: string, params: Json) 
     })
 }
 
-function lines(from: Readable, take: (message: Json) => void): void {
+function lines(from: Readable, onMessage: (message: Json) => void): void {
   let rest = ''
   from.setEncoding('utf8')
   from.on('data', (text: string) => {
     const parts = (rest + text).split('\n')
     rest = parts.pop() ?? ''
-    for (const part of parts) take(JSON.parse(part))
+    for (const part of parts) onMessage(JSON.parse(part))
   })
 }
 

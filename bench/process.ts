@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** A measured process of this benchmark, spoken to over its own channel. */
+/** A measured process of this benchmark, with an IPC channel. */
 export interface Measured {
   readonly child: ChildProcess
   /** Where it listens; 0 when it does not. */
@@ -13,7 +13,7 @@ export interface Measured {
   close(): Promise<void>
 }
 
-/** Starts a file of this folder and waits until it says that it is ready. */
+/** Starts a file of this folder and waits until it reports that it is ready. */
 export async function start(
   file: string,
   args: string[] = [],
@@ -65,7 +65,7 @@ export function answerOf(
   })
 }
 
-/** The median of how many times its limit each value is; the limit of the same round stands at the same place. */
+/** The median of each value divided by its limit; the limit of a round has the same index as its value. */
 export function medianTimes(values: readonly number[], limits: readonly number[]): number {
   return median(values.map((value, round) => value / (limits[round] ?? Number.NaN)))
 }

@@ -104,7 +104,7 @@ function pageOf(report: Report): string[] {
           tenth(row.allGzipKb),
         ]),
     ),
-    'What is loaded at once stands apart from what is loaded when it is first needed.',
+    'Code loaded on import is separate from code loaded on first use.',
     '## From the start of a stdio server to its first answer',
     table(
       ['server', 'ms', 'over bare node'],

@@ -58,7 +58,7 @@ export async function serverTables(plan: Plan): Promise<{ calls: Row[]; lists: R
   }
 }
 
-/** Progress notices of a call, 100 of them each, as events of its answer. */
+/** Progress notifications of a call, 100 of them each, as events of its answer. */
 export async function streamTable(plan: Plan): Promise<Row[]> {
   const load = { ...echo, tool: 'count', args: { to: 100 }, counted: '"progress":', connections: 4 }
   const limit: Target = { name: 'plain res.write', file: 'plain-stream', tools: 1, load }

@@ -289,8 +289,8 @@ async function openFolder(page: Page): Promise<number> {
   )
 }
 
-/** A model that says one word at a time. */
-function talking(): Model & { isStreaming: boolean } {
+/** A model that streams one word at a time. */
+function streamingModel(): Model & { isStreaming: boolean } {
   return {
     id: 'talking',
     isLanguageModel: true,
@@ -317,7 +317,7 @@ function talking(): Model & { isStreaming: boolean } {
 
 /** Frames, changes of finished messages, and the time from a key to its character, while a model streams. */
 async function stream(browser: Browser): Promise<Figure[]> {
-  const model = talking()
+  const model = streamingModel()
   const served = await serve(browser, { model })
   const { page, url, service } = served
   const id = service.conversations.open({ context: false })

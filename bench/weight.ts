@@ -96,7 +96,7 @@ export async function measureWeight(runs: number): Promise<WeightRow[]> {
   return rows
 }
 
-/** A server with one tool, started anew each time and asked once, when the one before it is gone. */
+/** A server with one tool, started for one request after the previous one has exited. */
 export async function measureFirst(runs: number): Promise<FirstRow[]> {
   const servers = [
     { name: 'bare node', file: 'first/bare.mjs' },
@@ -155,10 +155,10 @@ function firstAnswer(file: string): Promise<number> {
 
 /** @param cwd the folder from which the names of packages are resolved */
 export function importOnce(source: string, cwd = here): Import {
-  const tell =
+  const addRow =
     'const { user, system } = process.cpuUsage(); process.stdout.write(JSON.stringify({ cpu: (user + system) / 1000, mb: process.memoryUsage.rss() / 1e6 }), () => process.exit())'
   const started = performance.now()
-  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', `${source}; ${tell}`], {
+  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', `${source}; ${addRow}`], {
     cwd,
     encoding: 'utf8',
     timeout: 30_000,

@@ -42,19 +42,19 @@ export function judge(
 function judgeScenario(name: string, checks: Check[] | undefined, impossible: string | undefined): Scenario {
   if (checks === undefined)
     return { name, passed: false, failures: ['left no results'], warnings: [], impossible }
-  const failures = checks.filter(({ status }) => status === 'FAILURE').map(told)
+  const failures = checks.filter(({ status }) => status === 'FAILURE').map(failureText)
   const successes = checks.some(({ status }) => status === 'SUCCESS')
   if (!successes && failures.length === 0) failures.push('no check succeeded')
   return {
     name,
     passed: failures.length === 0,
     failures,
-    warnings: checks.filter(({ status }) => status === 'WARNING').map(told),
+    warnings: checks.filter(({ status }) => status === 'WARNING').map(failureText),
     impossible,
   }
 }
 
-function told({ id, errorMessage, description, details }: Check): string {
+function failureText({ id, errorMessage, description, details }: Check): string {
   const text = errorMessage ?? (details === undefined ? description : JSON.stringify(details).slice(0, 400))
   return `${id}: ${text ?? 'no message'}`
 }
@@ -88,8 +88,10 @@ export function summary(legs: readonly Leg[]): string {
       const mine = legs.filter((leg) => leg.role === role)
       const scored = mine.flatMap((leg) => leg.scored)
       const unscored = mine.flatMap((leg) => leg.unscored)
-      const nobody = unscored.filter(({ passed, impossible }) => !passed && impossible !== undefined).length
-      const rest = `${tally(unscored)} not scored${nobody > 0 ? ` (${nobody} that nobody can pass)` : ''}`
+      const unmeasurable = unscored.filter(
+        ({ passed, impossible }) => !passed && impossible !== undefined,
+      ).length
+      const rest = `${tally(unscored)} not scored${unmeasurable > 0 ? ` (${unmeasurable} that nobody can pass)` : ''}`
       return `${role} ${scored.length > 0 ? `${tally(scored)} scored, ` : ''}${rest}`
     })
     .join('; ')

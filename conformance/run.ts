@@ -36,7 +36,7 @@ if (values.help) {
 /** Scenarios that are played next to each other. */
 const atOnce = 2
 const here = fileURLToPath(new URL('.', import.meta.url))
-const kept = join(here, '..', 'results', 'conformance')
+const resultsFolder = join(here, '..', 'results', 'conformance')
 const roles = choose<Role>('--role', values.role, ['server', 'client'])
 const chosen = choose('--leg', values.leg, [...titles])
 
@@ -80,28 +80,28 @@ async function playLeg(plan: Plan, url: string | undefined): Promise<Leg | undef
   const { scenario, verbose } = values
   if (scenario !== undefined && ![...required.scored, ...required.unscored].includes(scenario))
     return undefined
-  const folder = join(kept, `${role}-${title}`)
+  const folder = join(resultsFolder, `${role}-${title}`)
   rmSync(folder, { recursive: true, force: true })
   // The shell the harness starts must become the client, or the harness could not end it.
   const client = `exec "${process.execPath}" "${join(here, 'client.ts')}"`
   const target = url === undefined ? ['--command', client] : ['--url', url]
-  let said = ''
+  let output = ''
   const names = scenario === undefined ? [...required.scored, ...required.unscored] : [scenario]
   const runs = scenario === undefined && plan.all !== undefined ? [plan.all] : names.map(plan.one)
   const next = runs.values()
   const work = async (): Promise<void> => {
-    for (const which of next) said += (await play(suite, target, { role, which, folder, verbose })).output
+    for (const which of next) output += (await play(suite, target, { role, which, folder, verbose })).output
   }
   await Promise.all(Array.from({ length: atOnce }, work))
   const found: Map<string, Check[]> = results(folder)
-  if (found.size === 0) throw new Error(`The suite left no results for ${role} ${title}:\n${said}`)
+  if (found.size === 0) throw new Error(`The suite left no results for ${role} ${title}:\n${output}`)
   return judge({ suite: suite.version, role, title }, required, found, scenario)
 }
 
 /** Starts the server fixture on a free port. */
 async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
-  mkdirSync(kept, { recursive: true })
-  const log = join(kept, 'server.log')
+  mkdirSync(resultsFolder, { recursive: true })
+  const log = join(resultsFolder, 'server.log')
   const child = spawn(process.execPath, [join(here, 'server.ts'), '--port', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

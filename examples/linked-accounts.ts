@@ -12,7 +12,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
  * another audience. The upstream's token is issued to the MCP server for one user and is never sent to the client.
  *
  * The second sign-in is a page that the user opens (URL elicitation). Whoever opens it could be another person, who was sent the
- * link by the caller and would connect their own account to the caller's. So the page first has the visitor sign in where MCP
+ * link by the caller and would connect their own account to the caller's. So the page first has the user sign in where MCP
  * clients do, and goes on only if that is the caller.
  */
 
@@ -168,7 +168,7 @@ export class LinkedAccounts {
     return { id, url: `${this.#origin}/connect?id=${id}` }
   }
 
-  /** The first page: has the visitor sign in where MCP clients do. */
+  /** The first page: has the user sign in where MCP clients do. */
   async #open(url: URL): Promise<Page> {
     const pending = this.#pending.get(url.searchParams.get('id') ?? '')
     if (pending === undefined || pending.expiresAt < Date.now()) {
@@ -184,9 +184,9 @@ export class LinkedAccounts {
     return { status: 302, text: '', headers: { location: to, 'set-cookie': cookie } }
   }
 
-  /** The visitor has signed in: goes on to the upstream if they are the user that the link was made for. */
+  /** The user has signed in: redirects to the upstream if the link was made for them. */
   async #signedIn(url: URL, cookie: string | undefined): Promise<Page> {
-    const found = this.#take(url, cookie, 'sign-in')
+    const found = this.#takePending(url, cookie, 'sign-in')
     if (found === undefined)
       return failure(400, 'This sign-in was not started here, or was used. Ask for a new link.')
     const [id, pending] = found
@@ -216,7 +216,7 @@ export class LinkedAccounts {
 
   /** The user has agreed at the upstream: stores the tokens for them. */
   async #connected(url: URL, cookie: string | undefined): Promise<Page> {
-    const found = this.#take(url, cookie, 'upstream')
+    const found = this.#takePending(url, cookie, 'upstream')
     if (found === undefined)
       return failure(400, 'This sign-in was not started here, or was used. Ask for a new link.')
     const [id, { principal, verifier }] = found
@@ -232,7 +232,7 @@ export class LinkedAccounts {
   }
 
   /** The link whose sign-in a browser returns from. Its state can be used once. */
-  #take(url: URL, cookie: string | undefined, step: Pending['step']): [string, Pending] | undefined {
+  #takePending(url: URL, cookie: string | undefined, step: Pending['step']): [string, Pending] | undefined {
     const state = url.searchParams.get('state')
     for (const [id, pending] of this.#pending) {
       if (state === null || pending.state !== state || pending.step !== step) continue

@@ -105,9 +105,9 @@ function move(from: string, to: string, { entries }: Bundle): void {
     mkdirSync(dirname(join(to, file)), { recursive: true })
     renameSync(join(from, file), join(to, file))
   }
-  const kept = new Set(files)
+  const needed = new Set(files)
   for (const file of globSync('**/*.{js,js.map}', { cwd: to })) {
-    if (!kept.has(file) && !file.startsWith('.draft-')) retire(join(to, file))
+    if (!needed.has(file) && !file.startsWith('.draft-')) retire(join(to, file))
   }
 }
 

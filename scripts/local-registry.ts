@@ -75,7 +75,7 @@ function installedPackages(): Map<string, Served[]> {
   return found
 }
 
-/** What a registry says about a package. */
+/** A registry's metadata of a package. */
 function document(name: string, served: readonly Served[], origin: string): object {
   const newest = served.reduce((a, b) =>
     a.version.localeCompare(b.version, 'en', { numeric: true }) > 0 ? a : b,

@@ -69,7 +69,7 @@ console.log(
   `${project.packed.length} packages: ${project.packed.map(({ manifest }) => manifest.name).join(', ')}`,
 )
 
-/** Whether package.json says what is there, in the right order, and all that a registry page shows. */
+/** Whether package.json matches the package, in the right order, with everything that a registry page shows. */
 async function checkManifest({ manifest, tarball }: Packed): Promise<void> {
   const bytes = readFileSync(tarball)
   const { messages } = await publint({
@@ -99,7 +99,7 @@ async function checkManifest({ manifest, tarball }: Packed): Promise<void> {
   }
 }
 
-/** Whether the tarball holds what runs, its license, and nothing that only this repository needs. */
+/** Whether the tarball contains the built files, the license, and nothing that only this repository needs. */
 function checkFiles({ manifest, folder }: Packed): void {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
     file.replaceAll('\\', '/'),
@@ -365,13 +365,14 @@ async function checkCommand(): Promise<void> {
     [['start'], 0, 'To add them: npm install @modelcontextprotocol/server-filesystem'],
     [['start'], 0, 'holds the booking'],
   ]
-  for (const [words, expected, says] of tries) {
+  for (const [words, expected, message] of tries) {
     const env = { HOME: project.folder, XDG_DATA_HOME: '', XDG_CONFIG_HOME: '', JACKFIELD_DAEMON: 'off' }
     const { code, output } = await run(['node', jackfield, ...words], { limitMs, cwd: project.folder, env })
     const shown = `jackfield ${words.join(' ')}`
     if (code !== expected)
       faults.push(`${shown}: exit code ${code} instead of ${expected}:\n${output.slice(0, 1_000)}`)
-    if (!output.includes(says)) faults.push(`${shown}: does not name "${says}":\n${output.slice(0, 1_000)}`)
+    if (!output.includes(message))
+      faults.push(`${shown}: does not name "${message}":\n${output.slice(0, 1_000)}`)
     if (/^\s+at .+:\d+/m.test(output)) faults.push(`${shown}: prints a stack:\n${output.slice(0, 1_000)}`)
   }
 }

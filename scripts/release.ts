@@ -195,12 +195,12 @@ function changesetFaults(): string[] {
   const left = manifests
     .filter(({ name }) => !known.has(name))
     .map(({ name }) => `${name} is missing in "fixed"`)
-  const gone = [...known]
+  const removed = [...known]
     .filter((name) => manifests.every((one) => one.name !== name))
     .map((name) => `"fixed" names ${name}, which is not published`)
   const versions = new Set(manifests.map(({ version }) => version))
   const several = versions.size > 1 ? [`there are several versions: ${[...versions].join(', ')}`] : []
-  return [...left, ...gone, ...several]
+  return [...left, ...removed, ...several]
 }
 
 /** npm compares the repository of a package with the one that the identity token names. */

@@ -20,7 +20,7 @@ export function run(
     cwd?: string
     env?: Readonly<Record<string, string>>
     /** Called with what the command writes, while it runs. */
-    heard?: (text: string) => void
+    onOutput?: (text: string) => void
   },
 ): Promise<Finished> {
   const [program = '', ...args] = command
@@ -46,12 +46,12 @@ export function run(
     }, options.limitMs)
     const interrupted = (): void => endTree(child)
     process.once('SIGINT', interrupted)
-    const heard = (text: string): void => {
+    const onOutput = (text: string): void => {
       output += text
-      options.heard?.(text)
+      options.onOutput?.(text)
     }
-    child.stdout.setEncoding('utf8').on('data', heard)
-    child.stderr.setEncoding('utf8').on('data', heard)
+    child.stdout.setEncoding('utf8').on('data', onOutput)
+    child.stderr.setEncoding('utf8').on('data', onOutput)
     child.once('error', reject)
     child.once('close', (code) => {
       clearTimeout(timer)

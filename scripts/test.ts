@@ -18,7 +18,7 @@ interface Step {
 /** Checkers of tsc, which each check what they share: its default of 4 costs a fifth more CPU where there are two cores. */
 const checkers = String(Math.min(4, availableParallelism()))
 
-/** Failed test files up to which a second run tells a race on a busy machine from a fault. */
+/** Up to this number of failed test files, a second run distinguishes a race on a busy machine from a fault. */
 const failedFilesRunAgain = 3
 
 const { values } = parseArgs({
@@ -102,18 +102,18 @@ for (const { title, command, limit, fact, again } of steps.slice(first)) {
   }, 60_000)
   const { code, output, timedOut } = await run(command, {
     limitMs: limit * 1000,
-    heard: (text) => {
+    onOutput: (text) => {
       dots += text.split('·').length - 1
     },
   })
   clearInterval(ticker)
-  const took = seconds(performance.now() - at)
+  const elapsed = seconds(performance.now() - at)
   if (code === 0 && !timedOut) {
     const shown = fact?.(output)
-    console.log(`✓ ${title.padEnd(28)} ${took}${shown === undefined ? '' : `  ${shown}`}`)
+    console.log(`✓ ${title.padEnd(28)} ${elapsed}${shown === undefined ? '' : `  ${shown}`}`)
     continue
   }
-  console.log(`✗ ${title.padEnd(28)} ${took}\n`)
+  console.log(`✗ ${title.padEnd(28)} ${elapsed}\n`)
   console.log(output.trimEnd())
   const why = timedOut ? `did not finish within ${limit} s and was ended` : `failed with exit code ${code}`
   console.log(`\n"${title}" ${why}. Run it alone: npx ${command.join(' ')}`)

@@ -28,7 +28,7 @@ for (let at = 0; at < runs && code === 0 && values.from === undefined; at++) {
     ['vitest', 'run', ...files, ...(values.only === undefined ? [] : ['-t', `\\(${values.only}\\)`])],
     {
       limitMs: (values.long ? 12 * 60 : 20) * 60_000,
-      heard: (text) => process.stderr.write(text),
+      onOutput: (text) => process.stderr.write(text),
       env: {
         JACKFIELD_FIGURES: join(into, String(at)),
         ...(values.long ? { JACKFIELD_LONG: '1' } : {}),

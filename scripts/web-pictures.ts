@@ -37,7 +37,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 1120, height: 680 }, reducedMotion: 'reduce' })
   const go = (path: string): Promise<void> =>
     page.evaluate((address) => history.pushState(null, '', address), path)
-  const take = async (name: string): Promise<void> => {
+  const capture = async (name: string): Promise<void> => {
     await page.screenshot({ path: to(name) })
     process.stdout.write(`docs/pictures/web-${name}.png\n`)
   }
@@ -52,10 +52,10 @@ try {
     .fill('Search flights from Oslo to Barcelona on 2027-01-10')
   await page.keyboard.press('Enter')
   await page.waitForSelector('[data-act=allow][data-armed=true]')
-  await take('chat')
+  await capture('chat')
   await go('/inbox')
   await page.waitForSelector('[data-act=allow][data-armed=true]')
-  await take('inbox')
+  await capture('inbox')
   await page.click('[data-act=allow]')
   await page.getByText('Nothing waits').first().waitFor()
 
@@ -64,14 +64,14 @@ try {
   await page.click('[data-act=run]')
   await page.getByText('flight options').first().waitFor()
   await page.mouse.move(0, 0)
-  await take('inspect')
+  await capture('inspect')
 
   await go('/activity?filter=-kind:stderr')
   await page.locator('[data-place]').last().waitFor()
   await page.locator('[data-place]', { hasText: 'searchFlights of travel' }).last().click()
   await page.waitForSelector('[data-act=again]')
   await page.mouse.move(0, 0)
-  await take('activity')
+  await capture('activity')
 
   await go(`/inspect/weather/tools/forecast?args=${encodeURIComponent(JSON.stringify({ place: 'Oslo' }))}`)
   await page.click('[data-act=run]')
@@ -80,7 +80,7 @@ try {
   await page.waitForSelector('iframe[data-ready=true]')
   await page.frameLocator('iframe').frameLocator('iframe').getByText('Oslo').waitFor()
   await page.mouse.move(0, 0)
-  await take('app')
+  await capture('app')
 
   await go('/settings/look')
   await page.locator('select', { hasText: '简体中文' }).selectOption('zh-CN')
@@ -88,7 +88,7 @@ try {
   await page.locator('[data-place]', { hasText: 'searchFlights of travel' }).last().click()
   await page.waitForSelector('[data-act=again]')
   await page.mouse.move(0, 0)
-  await take('activity-zh')
+  await capture('activity-zh')
 } finally {
   await browser.close()
   child.kill('SIGINT')

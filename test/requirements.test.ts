@@ -78,7 +78,7 @@ describe('the requirements of the specification', () => {
     const faults = [
       ...requirements.flatMap(runFaults),
       ...unnamedRules(requirements).map((title) => `"${title}": is a rule that no row names`),
-      ...sharedTitles().map((title) => `"${title}": stands for two things in the matrix`),
+      ...sharedTitles().map((title) => `"${title}": names two things in the matrix`),
     ]
     expect(list(faults)).toBe('')
   })

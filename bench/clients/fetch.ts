@@ -14,7 +14,7 @@ const headers = {
 }
 let id = 0
 
-// The limit: the same request is put and its answer parsed, with nothing in between.
+// The limit: the same request is sent and its response parsed, without a library.
 serve(async () => {
   const params = { name: 'echo', arguments: { text: 'Hello' }, _meta: meta }
   const body = JSON.stringify({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params })

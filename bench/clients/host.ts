@@ -3,7 +3,7 @@ const together = 8
 /** The address every client is given. */
 export const url: string = process.argv[2] ?? ''
 
-/** Calls for as long as the parent process asks, and tells it how often and at what cost. */
+/** Calls for as long as the parent process asks, and reports the number of calls and their cost. */
 export function serve(call: () => Promise<unknown>): void {
   process.on('message', (message: { ms: number }) => {
     run(call, message.ms).then(

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { server } from './fastmcp-server.ts'
 import { ready } from './host.ts'
 
-// It does not tell which port it was given, so a free one is looked for.
+// It does not report its port, so a free one is chosen.
 const port = await new Promise<number>((resolve) => {
   const probe = createServer()
   probe.listen(0, '127.0.0.1', () => {

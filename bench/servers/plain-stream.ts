@@ -1,6 +1,6 @@
 import { listen } from './host.ts'
 
-// The limit: each notice is written as an event of its own, with nothing in between.
+// The limit: each notification is written as an event of its own, without a library.
 listen((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -33,14 +33,14 @@ export async function check(url: string, fetch?: Fetch): Promise<void> {
       revisions: [revision],
       onElicit: () => ({ action: 'accept', content: { ok: true } }),
     })
-    const heard: (string | undefined)[] = []
+    const received: (string | undefined)[] = []
     const { content } = await client.call(
       'refund',
       { order: '42' },
-      { onProgress: ({ message }) => heard.push(message) },
+      { onProgress: ({ message }) => received.push(message) },
     )
     assert.deepEqual(content, [{ type: 'text', text: 'Refunded 42.' }])
-    assert.ok(heard.includes('order found'))
+    assert.ok(received.includes('order found'))
     await client.close()
     console.log(`${revision}: Refunded 42.`)
   }

@@ -27,11 +27,11 @@ const missing = await wiki.read('wiki://pages/nowhere').catch((error: unknown) =
 equal(missing instanceof RpcError, true)
 
 // On 2026-07-28 this is one `subscriptions/listen`, before it a `resources/subscribe`.
-const heard = Promise.withResolvers<unknown>()
-const watch = await wiki.watch({ resourceSubscriptions: ['wiki://pages/home'] }, heard.resolve)
+const received = Promise.withResolvers<unknown>()
+const watch = await wiki.watch({ resourceSubscriptions: ['wiki://pages/home'] }, received.resolve)
 await wiki.call('write', { name: 'home', text: 'Welcome back.' })
-deepEqual(await heard.promise, { type: 'resource', uri: 'wiki://pages/home' })
+deepEqual(await received.promise, { type: 'resource', uri: 'wiki://pages/home' })
 equal(await text('wiki://pages/home'), 'Welcome back.')
 await watch.close()
 await wiki.close()
-console.log('Listed, read by a template, completed, and heard of a change.')
+console.log('Listed, read by a template, completed, and notified of a change.')

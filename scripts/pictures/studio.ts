@@ -46,7 +46,7 @@ export interface Studio {
   readonly home: string
   /** The folder the person works in. */
   readonly work: string
-  /** Where programs of servers stand under short names. */
+  /** The programs of servers, by short names. */
   readonly servers: Readonly<
     Record<'travel' | 'files' | 'shop' | 'guide' | 'till', { command: string; args: string[] }>
   >
@@ -61,7 +61,7 @@ export interface Studio {
   /** Runs a command and takes the picture of everything on the screen when it is over. */
   shows(name: string, title: string, command: string | string[], options?: ShellOptions): Promise<void>
   /** Takes a picture of the screen, `from` the first line that shows this on. */
-  take(name: string, title: string, shell: Shell, from?: RegExp): void
+  capture(name: string, title: string, shell: Shell, from?: RegExp): void
 }
 
 const ready = '$ '
@@ -121,9 +121,9 @@ export function openStudio(home: string, keep: (name: string, svg: string) => vo
         await shell.enter(one)
         await shell.over()
       }
-      studio.take(name, title, shell)
+      studio.capture(name, title, shell)
     },
-    take(name, title, shell, from) {
+    capture(name, title, shell, from) {
       const first = from === undefined ? 0 : shell.screen().findIndex((line) => from.test(line))
       const cells = steady(shell.cells().slice(Math.max(0, first)))
       const last = cells.findLastIndex((row) => row.some(({ text }) => text.trim() !== ''))

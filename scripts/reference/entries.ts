@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../run.ts'
 
-/** One way into a package: what is imported, and the source file that says what it gives. */
+/** An entry of a package: its import specifier, and the source file that declares its exports. */
 export interface Entry {
   readonly name: string
   readonly file: string

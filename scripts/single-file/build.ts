@@ -24,7 +24,7 @@ const limitMs = 240_000
 /** The mark in Node's executable that postject changes: a copy without it is Node itself again. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 /** What runs; types, source maps and documents do not. */
-const kept = new Set(['.js', '.cjs', '.mjs', '.json', '.wasm'])
+const keptExtensions = new Set(['.js', '.cjs', '.mjs', '.json', '.wasm'])
 
 if (process.platform !== 'linux') {
   console.error(
@@ -89,7 +89,7 @@ function copy(from: string, to: string): void {
     dereference: true,
     filter(file) {
       if (statSync(file).isDirectory()) return file === from || basename(file) !== 'node_modules'
-      return kept.has(extname(file)) || /^(?:licen[cs]e|notice|copying)/i.test(basename(file))
+      return keptExtensions.has(extname(file)) || /^(?:licen[cs]e|notice|copying)/i.test(basename(file))
     },
   })
 }

@@ -71,10 +71,10 @@ function drawn(row: readonly Cell[], y: number): string[] {
       const box = { x: left + from * columnWidth, y, width: (n - from + 1) * columnWidth, height: lineHeight }
       out.push(shape(shown, box, color, first.dim ? 0.6 : 1))
     }
-    const kept = text.trim()
-    if (kept !== '') {
+    const trimmed = text.trim()
+    if (trimmed !== '') {
       const before = text.length - text.trimStart().length
-      const length = (widthOf(cells.slice(before), kept) * columnWidth).toFixed(1)
+      const length = (widthOf(cells.slice(before), trimmed) * columnWidth).toFixed(1)
       const look = [
         ` fill="${color}"`,
         first.bold ? ' font-weight="bold"' : '',
@@ -83,7 +83,7 @@ function drawn(row: readonly Cell[], y: number): string[] {
       ].join('')
       // The length is fixed, so that columns line up in whatever font there is.
       out.push(
-        `<text x="${(left + before * columnWidth).toFixed(1)}" y="${y + 13}"${look} textLength="${length}" lengthAdjust="spacingAndGlyphs">${inXml(kept).replaceAll(' ', '\u00a0')}</text>`,
+        `<text x="${(left + before * columnWidth).toFixed(1)}" y="${y + 13}"${look} textLength="${length}" lengthAdjust="spacingAndGlyphs">${inXml(trimmed).replaceAll(' ', '\u00a0')}</text>`,
       )
     }
     x = end
@@ -92,11 +92,11 @@ function drawn(row: readonly Cell[], y: number): string[] {
 }
 
 /** How many columns the text takes that these cells begin with. */
-function widthOf(cells: readonly Cell[], kept: string): number {
+function widthOf(cells: readonly Cell[], trimmed: string): number {
   let columns = 0
   let text = ''
   for (const cell of cells) {
-    if (text.length >= kept.length) break
+    if (text.length >= trimmed.length) break
     if (cell.width > 0) text += cell.text || ' '
     columns++
   }

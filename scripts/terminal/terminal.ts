@@ -43,7 +43,7 @@ export interface Terminal extends AsyncDisposable {
   press(...pressed: Key[]): void
   /** Gives the terminal another size, as a person does who drags its window. */
   resize(cols: number, rows: number): void
-  /** Waits until the screen (or, with `anywhere`, all of the history) shows this; the error tells what it shows instead. */
+  /** Waits until the screen (or, with `anywhere`, the whole history) shows this; the error contains what it shows instead. */
   until(shown: string | RegExp, options?: { withinMs?: number; anywhere?: boolean }): Promise<void>
   /** Settles with the exit code when the program is over. */
   readonly exited: Promise<number | null>

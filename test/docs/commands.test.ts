@@ -8,7 +8,7 @@ import { blocksIn, pagesIn } from './snippets.ts'
 
 const app = ['node', ...startOptions, builtProgram('jackfield')]
 
-/** Commands that need nothing but this repository. One with a comment behind it needs what the comment says. */
+/** Commands that need nothing but this repository. A comment after a command names its requirements. */
 const commands = pagesIn(root)
   .flatMap((page) => blocksIn(page, root))
   .filter(({ language, notRun }) => language === 'sh' && notRun === undefined)

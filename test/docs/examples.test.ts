@@ -14,7 +14,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   quickstart: 'test/docs/readme.test.ts',
 }
 
-/** Where an example begins: what holds its two sides against each other, or its client, which starts the server. */
+/** The entry of an example: a program that compares its two sides, or its client, which starts the server. */
 function beginning(example: string): string | undefined {
   const names = ['check.ts', 'client.ts', 'main.ts']
   return names.map((name) => join('examples', example, name)).find((file) => existsSync(join(root, file)))

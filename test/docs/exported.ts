@@ -6,7 +6,7 @@ export interface Exported {
   readonly name: string
   /** The source file that declares it. */
   readonly file: string
-  /** What its doc comment says; undefined without one. */
+  /** Its doc comment; undefined without one. */
   readonly comment: string | undefined
 }
 
@@ -46,7 +46,7 @@ export function exportedFrom(file: string): Exported[] {
 const typeWithMembers = /^export (?:(?:interface|class) (\w+)[^{]*|type (\w+)[^\n]*)\{\n([\s\S]*?)^\}/gm
 const memberStart =
   /^ {2}(?:(?:readonly|static|get) )*(?!constructor|override)(?:'([^']+)'|(\[[\w.]+\]|[\w$]+))\??[(<:](.*)$/
-/** The member that says which form of a union an object has, or that the specification gives the same meaning everywhere. */
+/** The discriminant of a union, or a member that the specification gives the same meaning everywhere. */
 const selfEvident = /^(?:(?:type|kind|mode|jsonrpc)\??: '.*|_meta\?: JsonObject)$/
 
 /** The members of the exported interfaces and classes of a source file that have no doc comment, as `Type.member`. */

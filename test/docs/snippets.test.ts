@@ -29,14 +29,14 @@ function modules(): Block[][] {
 /** The module's text, with every line at its position in the page. */
 function textOf(module: readonly Block[]): string {
   const lines: string[] = []
-  const put = (code: string, line: number): void => {
+  const addSnippet = (code: string, line: number): void => {
     code.split('\n').forEach((text, at) => {
       lines[line - 1 + at] = text
     })
   }
   for (const { code, line, given } of module) {
-    if (given !== undefined) put(given.code, given.line)
-    put(code, line)
+    if (given !== undefined) addSnippet(given.code, given.line)
+    addSnippet(code, line)
   }
   const close = module.some(({ given }) => given?.code.trimEnd().endsWith('{')) ? '}' : ''
   return `${Array.from(lines, (line) => line ?? '').join('\n')}\n${close}\nexport {}\n`

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A block of code in a page: what it holds, and where. */
+/** A block of code in a page, and its position. */
 export interface Block {
   /** The page, from the root of the repository. */
   readonly page: string

@@ -10,16 +10,16 @@ export type Known =
   | { readonly case: string }
   /** A case of the interop tests that its client runs against our server. */
   | { readonly clientCase: string }
-  /** A probe that ran: it does it where the cell says yes, and does not where it says no. */
+  /** A probe that ran: it passes where the cell is yes, and fails where it is no. */
   | { readonly probe: ProbeName }
   /** A text in its installed code. */
   | { readonly source: string }
   /** A pattern that nothing in its installed code matches; `in` narrows that to one folder of `node_modules`. */
   | { readonly lacks: string; readonly in?: string }
-  /** What its documentation says, and where. */
+  /** A statement of its documentation, and where. */
   | { readonly docs: string }
 
-/** What another implementation has, as far as is known. */
+/** What another implementation supports, as far as is known. */
 export type Cell =
   | { readonly has: 'yes' | 'no'; readonly known: Known; readonly note?: string }
   | { readonly has: 'part'; readonly known: Known; readonly note: string }
@@ -82,7 +82,7 @@ export function all(cell: Cell, but: Partial<Cells> = {}): Cells {
   return { v2: cell, v1: cell, fastmcp: cell, lite: cell, ...but }
 }
 
-/** What only those can have who speak 2026-07-28. */
+/** Features that require 2026-07-28. */
 export function newest(v2: Cell): Cells {
   return all(no(probed('serves 2026-07-28')), { v2 })
 }

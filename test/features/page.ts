@@ -101,11 +101,11 @@ function shortOf(cell: Cell): string {
 function evidenceOf({ title, features }: Group): string {
   const rows = features.flatMap((feature) => {
     const cells = order.map((peer) => [peer, feature.peers[peer]] as const)
-    const said = Map.groupBy(cells, ([peer, cell]) =>
+    const notes = Map.groupBy(cells, ([peer, cell]) =>
       cell.has === 'unknown' ? undefined : sourceOf(cell.known, peer),
     )
-    said.delete(undefined)
-    return [...said].map(
+    notes.delete(undefined)
+    return [...notes].map(
       ([how, those]) =>
         `| ${feature.title} | ${those.map(([peer]) => peers[peer].name).join(', ')} | ${how} |`,
     )

@@ -9,8 +9,8 @@ import { groups } from './rows/index.ts'
 const rows = groups.flatMap(({ features }) => features)
 
 function urlOf(running: Running | undefined): string {
-  if (running === undefined || !('url' in running.place)) throw new Error('It does not run')
-  return running.place.url
+  if (running === undefined || !('url' in running.address)) throw new Error('It does not run')
+  return running.address.url
 }
 
 describe.each(order)('%s, as its documentation begins', (peer) => {
@@ -36,7 +36,7 @@ describe('this project', () => {
 
   beforeAll(async () => {
     const { url, close } = await serveHttp(createFixture(), { onWarning: () => {} }).listen()
-    running = { place: { url, transport: 'http' }, stop: close }
+    running = { address: { url, transport: 'http' }, stop: close }
   })
   afterAll(() => running?.stop())
 

@@ -14,17 +14,17 @@ import { casesOf, type Pair, type Running } from '../interop/suite/pair.ts'
 import type { Cell, Peer } from './feature.ts'
 import { type ProbeName, probes } from './probes.ts'
 
-/** One of the others: what it is called, what of it is installed, and how it is met. */
+/** Another implementation: its name, its installed packages, and how it is tested. */
 interface Description {
   readonly name: string
   /** Packages whose version the page names, and whose code answers for what is there. */
   readonly packages: readonly string[]
   /** Folders whose code answers for what is not there; what a package only bundles counts for nothing. */
   readonly own: readonly string[]
-  /** The interop tests in which our client meets its server, and its client ours. */
+  /** The interop tests of our client with its server, and of its client with ours. */
   readonly interop: string
   readonly clientInterop?: string
-  /** The oldest revision its server speaks. */
+  /** The oldest revision of its server. */
   readonly oldest: string
   /** Cases that run with its server, and with its client. */
   readonly cases: ReadonlySet<string>

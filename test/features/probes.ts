@@ -22,14 +22,14 @@ const limitMs = 15_000
 
 /** Behaviours on the wire, by the name rows give them. The server is the interop fixture of its maker. */
 export const probes = {
-  'speaks 2024-11-05': speaks('2024-11-05'),
-  'speaks 2025-03-26': speaks('2025-03-26'),
-  'speaks 2025-06-18': speaks('2025-06-18'),
-  'speaks 2025-11-25': speaks('2025-11-25'),
+  'speaks 2024-11-05': supports('2024-11-05'),
+  'speaks 2025-03-26': supports('2025-03-26'),
+  'speaks 2025-06-18': supports('2025-06-18'),
+  'speaks 2025-11-25': supports('2025-11-25'),
   'refuses a foreign Host': async (url) =>
-    refused(await send(url, hello('2025-06-18'), { host: 'evil.example' })),
+    refused(await send(url, initializeRequest('2025-06-18'), { host: 'evil.example' })),
   'refuses a foreign Origin': async (url) =>
-    refused(await send(url, hello('2025-06-18'), { origin: 'https://evil.example' })),
+    refused(await send(url, initializeRequest('2025-06-18'), { origin: 'https://evil.example' })),
   'answers a batch of 2025-03-26': async (url) => {
     const { messages } = await inSession(url, '2025-03-26', [ping(1), ping(2)])
     return [1, 2].every((id) => messages.some((message) => message.id === id && message.result !== undefined))
@@ -52,7 +52,7 @@ export const probes = {
   },
   'refuses a body of 8 MiB': async (url) => {
     const padding = 'x'.repeat(8_388_608)
-    return refused(await send(url, { ...hello('2025-06-18'), padding }).catch(() => cut))
+    return refused(await send(url, { ...initializeRequest('2025-06-18'), padding }).catch(() => cut))
   },
   'does not show what a handler threw': async (url) => {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'throws', arguments: {} } }
@@ -80,9 +80,9 @@ export const probes = {
 
 export type ProbeName = keyof typeof probes
 
-function speaks(version: string): Probe {
+function supports(version: string): Probe {
   return async (url) => {
-    const { messages } = await send(url, hello(version))
+    const { messages } = await send(url, initializeRequest(version))
     return messages.some(({ result }) => result?.['protocolVersion'] === version)
   }
 }
@@ -94,7 +94,7 @@ function ping(id: number): object {
   return { jsonrpc: '2.0', id, method: 'ping' }
 }
 
-function hello(protocolVersion: string): object {
+function initializeRequest(protocolVersion: string): object {
   const clientInfo = { name: 'probe', version: '1' }
   return {
     jsonrpc: '2.0',
@@ -110,10 +110,10 @@ function refused({ status, messages }: Answer): boolean {
 
 /** Sends one message within a session of its own; `shown` is the revision named in its header. */
 async function inSession(url: string, version: string, message: object, shown = version): Promise<Answer> {
-  const { session } = await send(url, hello(version))
+  const { session } = await send(url, initializeRequest(version))
   const headers = { ...(session !== undefined && { 'mcp-session-id': session }) }
-  const told = { ...headers, 'mcp-protocol-version': version }
-  await send(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, told)
+  const sessionHeaders = { ...headers, 'mcp-protocol-version': version }
+  await send(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, sessionHeaders)
   return send(url, message, { ...headers, 'mcp-protocol-version': shown })
 }
 

@@ -28,7 +28,7 @@ function versionOf(name: string): string {
 }
 
 /** The foreign side of a pair. */
-const peerOf = ({ guest, server }: Pair): string => (guest.ours ? server : guest.name)
+const peerOf = ({ client, server }: Pair): string => (client.ours ? server : client.name)
 
 function table(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows]
@@ -46,9 +46,9 @@ function pairsTable(chosen: Pair[]): string {
 }
 
 const parts: Readonly<Record<string, () => string>> = {
-  servers: () => pairsTable(pairs.filter(({ guest, ourServer }) => guest.ours && !ourServer)),
-  clients: () => pairsTable(pairs.filter(({ guest }) => !guest.ours)),
-  control: () => pairsTable(pairs.filter(({ guest, ourServer }) => guest.ours && ourServer)),
+  servers: () => pairsTable(pairs.filter(({ client, ourServer }) => client.ours && !ourServer)),
+  clients: () => pairsTable(pairs.filter(({ client }) => !client.ours)),
+  control: () => pairsTable(pairs.filter(({ client, ourServer }) => client.ours && ourServer)),
   sum: () => {
     const cases = pairs.map((pair) => casesOf(pair).length)
     const all = cases.reduce((sum, count) => sum + count, 0)

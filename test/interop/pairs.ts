@@ -1,7 +1,7 @@
 import { serveHttp } from '@jackfield/sdk/http'
-import { jackfield } from './guests/jackfield.ts'
-import { officialV1 as officialV1Client } from './guests/official-v1.ts'
-import { officialV2 as officialV2Client } from './guests/official-v2.ts'
+import { jackfield } from './clients/jackfield.ts'
+import { officialV1 as officialV1Client } from './clients/official-v1.ts'
+import { officialV2 as officialV2Client } from './clients/official-v2.ts'
 import { everything } from './offers/everything.ts'
 import { fastmcp } from './offers/fastmcp.ts'
 import { filesystem, withFiles } from './offers/filesystem.ts'
@@ -20,14 +20,14 @@ const modern = '2026-07-28'
 /** This project's fixture over HTTP, in this process. */
 async function inProcess(): Promise<Running> {
   const listening = await serveHttp(createFixture()).listen({ port: 0 })
-  return { place: { url: listening.url, transport: 'http' }, stop: () => listening.close() }
+  return { address: { url: listening.url, transport: 'http' }, stop: () => listening.close() }
 }
 
 /** The same over the HTTP+SSE transport of 2024-11-05. */
 async function inProcessSse(): Promise<Running> {
   const listening = await serveHttp(createFixture(), { sse: '/sse' }).listen({ port: 0 })
   const url = new URL('/sse', listening.url).href
-  return { place: { url, transport: 'sse' }, stop: () => listening.close() }
+  return { address: { url, transport: 'sse' }, stop: () => listening.close() }
 }
 
 const ourServer = { server: 'jackfield', ourServer: true } as const
@@ -38,29 +38,29 @@ const ourSse = { ...ourServer, transport: 'sse', start: inProcessSse } as const
 
 /** Both sides are this project's, to distinguish a failure of the suite from one of a peer. */
 export const bothOurs: Pair[] = [
-  { ...ourHttp, guest: jackfield, offer: oursModern, revision: modern },
-  { ...ourStdio, guest: jackfield, offer: oursModern, revision: modern },
-  { ...ourHttp, guest: jackfield, offer: ours, revision: legacy, only: true },
-  { ...ourStdio, guest: jackfield, offer: ours, revision: legacy, only: true },
+  { ...ourHttp, client: jackfield, offer: oursModern, revision: modern },
+  { ...ourStdio, client: jackfield, offer: oursModern, revision: modern },
+  { ...ourHttp, client: jackfield, offer: ours, revision: legacy, only: true },
+  { ...ourStdio, client: jackfield, offer: ours, revision: legacy, only: true },
 ]
 
 export const officialV1Clients: Pair[] = [
-  { ...ourStdio, guest: officialV1Client, offer: ours, revision: legacy },
-  { ...ourHttp, guest: officialV1Client, offer: ours, revision: legacy },
-  { ...ourSse, guest: officialV1Client, offer: ours, revision: legacy },
+  { ...ourStdio, client: officialV1Client, offer: ours, revision: legacy },
+  { ...ourHttp, client: officialV1Client, offer: ours, revision: legacy },
+  { ...ourSse, client: officialV1Client, offer: ours, revision: legacy },
 ]
 
 export const officialV2Clients: Pair[] = [
-  { ...ourStdio, guest: officialV2Client, offer: oursModern, revision: modern },
-  { ...ourStdio, guest: officialV2Client, offer: ours, revision: legacy },
-  { ...ourHttp, guest: officialV2Client, offer: oursModern, revision: modern },
+  { ...ourStdio, client: officialV2Client, offer: oursModern, revision: modern },
+  { ...ourStdio, client: officialV2Client, offer: ours, revision: legacy },
+  { ...ourHttp, client: officialV2Client, offer: oursModern, revision: modern },
   ...(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const).map(
-    (revision): Pair => ({ ...ourHttp, guest: officialV2Client, offer: ours, revision }),
+    (revision): Pair => ({ ...ourHttp, client: officialV2Client, offer: ours, revision }),
   ),
-  { ...ourSse, guest: officialV2Client, offer: ours, revision: '2024-11-05' },
+  { ...ourSse, client: officialV2Client, offer: ours, revision: '2024-11-05' },
 ]
 
-const v1 = { guest: jackfield, server: 'official server v1', ourServer: false, offer: officialV1 } as const
+const v1 = { client: jackfield, server: 'official server v1', ourServer: false, offer: officialV1 } as const
 const v1Program = 'official-v1/main.ts'
 
 export const officialV1Servers: Pair[] = [
@@ -78,7 +78,7 @@ export const officialV1Servers: Pair[] = [
   ),
 ]
 
-const v2 = { guest: jackfield, server: 'official server v2', ourServer: false } as const
+const v2 = { client: jackfield, server: 'official server v2', ourServer: false } as const
 const v2Program = 'official-v2/main.ts'
 const v2Stdio = { ...v2, transport: 'stdio', start: onStdio(program(v2Program, 'stdio')) } as const
 const v2Http = { ...v2, transport: 'http', start: onHttp(v2Program, 'http', 'http') } as const
@@ -92,7 +92,7 @@ export const officialV2Servers: Pair[] = [
   { ...v2Http, offer: officialV2Stateless, revision: legacy, only: true, how: 'without sessions' },
 ]
 
-const reference = { guest: jackfield, ourServer: false, revision: legacy } as const
+const reference = { client: jackfield, ourServer: false, revision: legacy } as const
 const demo = { ...reference, server: 'server-everything', offer: everything } as const
 const demoProgram = packaged('@modelcontextprotocol/server-everything', 'stdio')
 
@@ -109,7 +109,7 @@ export const referenceServers: Pair[] = [
   },
 ]
 
-const tmcp = { guest: jackfield, server: 'tmcp', ourServer: false } as const
+const tmcp = { client: jackfield, server: 'tmcp', ourServer: false } as const
 const tmcpStdio = { ...tmcp, transport: 'stdio', start: onStdio(program('tmcp/main.ts', 'stdio')) } as const
 const tmcpHttp = { ...tmcp, transport: 'http', start: onHttp('tmcp/main.ts', 'http', 'http') } as const
 
@@ -123,7 +123,7 @@ export const tmcpServers: Pair[] = [
 ]
 
 const lite = {
-  guest: jackfield,
+  client: jackfield,
   server: 'mcp-lite',
   ourServer: false,
   transport: 'http',
@@ -137,7 +137,7 @@ export const mcpLiteServers: Pair[] = [
 ]
 
 const fast = {
-  guest: jackfield,
+  client: jackfield,
   server: 'fastmcp',
   ourServer: false,
   offer: fastmcp,

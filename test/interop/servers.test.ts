@@ -10,9 +10,9 @@ import { started } from '../../packages/host/test/fixtures/hosts.ts'
 import { homeFolder, named, withoutSandbox } from '../../packages/host/test/sandbox/bubblewrap.ts'
 import { repository } from '../../servers/git/test/fixture.ts'
 import { type BuiltProgram, builtProgram } from '../setup/built-program.ts'
-import { officialV1 } from './guests/official-v1.ts'
-import { officialV2 } from './guests/official-v2.ts'
-import type { Json } from './suite/guest.ts'
+import { officialV1 } from './clients/official-v1.ts'
+import { officialV2 } from './clients/official-v2.ts'
+import type { Json } from './suite/test-client.ts'
 
 /* Every reference server as its users run it: the built program over stdio, with clients of others and in the host's sandbox. */
 
@@ -93,22 +93,22 @@ const references: Reference[] = [
   },
 ]
 
-const guests = [
+const clients = [
   { kind: officialV1, revision: '2025-11-25' },
   { kind: officialV2, revision: '2025-11-25' },
   { kind: officialV2, revision: '2026-07-28' },
 ] as const
 
 describe.each(references)('the built $server server', ({ server, start, call: { tool, args, text } }) => {
-  it.each(guests)('is used by $kind.name at $revision', async ({ kind, revision }) => {
-    const place = { command: process.execPath, args: [builtProgram(server), ...start().args] }
-    const guest = await kind.connect(place, revision, { fetch })
+  it.each(clients)('is used by $kind.name at $revision', async ({ kind, revision }) => {
+    const address = { command: process.execPath, args: [builtProgram(server), ...start().args] }
+    const client = await kind.connect(address, revision, { fetch })
     try {
-      expect(guest.revision).toBe(revision)
-      expect((await guest.tools()).map(({ name }) => name)).toContain(tool)
-      expect(JSON.stringify(await guest.call(tool, args))).toContain(text)
+      expect(client.revision).toBe(revision)
+      expect((await client.tools()).map(({ name }) => name)).toContain(tool)
+      expect(JSON.stringify(await client.call(tool, args))).toContain(text)
     } finally {
-      await guest.close()
+      await client.close()
     }
   })
 

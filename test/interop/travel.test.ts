@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { builtProgram } from '../setup/built-program.ts'
-import { officialV1 } from './guests/official-v1.ts'
-import { officialV2 } from './guests/official-v2.ts'
-import { type Desk, type Guest, restingDesk } from './suite/guest.ts'
+import { officialV1 } from './clients/official-v1.ts'
+import { officialV2 } from './clients/official-v2.ts'
+import { type ClientAnswers, defaultAnswers, type TestClient } from './suite/test-client.ts'
 
 const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10)
 const flight = { origin: 'NYC', destination: 'Barcelona', date: day(60) }
@@ -22,20 +22,20 @@ const confirmed = {
   content: { confirmBooking: true, seatPreference: 'aisle', roomType: 'sea view', travelInsurance: true },
 } as const
 
-const guests = [
+const clients = [
   { kind: officialV1, revision: '2025-11-25' },
   { kind: officialV2, revision: '2025-11-25' },
   { kind: officialV2, revision: '2026-07-28' },
 ] as const
 
-describe.each(guests)('$kind.name at $revision with the travel server', ({ kind, revision }) => {
+describe.each(clients)('$kind.name at $revision with the travel server', ({ kind, revision }) => {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-interop-'))
-  const elicit = vi.fn<Desk['person']>()
-  let guest: Guest
+  const elicit = vi.fn<ClientAnswers['person']>()
+  let client: TestClient
 
   beforeAll(async () => {
-    const desk: Desk = {
-      ...restingDesk(),
+    const answers: ClientAnswers = {
+      ...defaultAnswers(),
       person: elicit,
       model: () => ({
         role: 'assistant',
@@ -46,18 +46,18 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
       folders: [{ uri: pathToFileURL(folder).href, name: 'trips' }],
     }
     const program = builtProgram('travel')
-    const place = { command: process.execPath, args: [program, '--db', ':memory:'] }
-    guest = await kind.connect(place, revision, { desk, fetch })
+    const address = { command: process.execPath, args: [program, '--db', ':memory:'] }
+    client = await kind.connect(address, revision, { answers, fetch })
   })
 
   afterAll(async () => {
-    await guest.close()
+    await client.close()
     rmSync(folder, { recursive: true, force: true })
   })
 
   it('gets the identity and the lists of the server', async () => {
-    expect(guest.server).toMatchObject({ name: 'travel' })
-    expect((await guest.tools()).map(({ name }) => name)).toEqual([
+    expect(client.server).toMatchObject({ name: 'travel' })
+    expect((await client.tools()).map(({ name }) => name)).toEqual([
       'searchFlights',
       'findBestFlight',
       'bookVacation',
@@ -66,32 +66,32 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
       'saveItinerary',
       'findTravelFiles',
     ])
-    expect(await guest.prompts()).toMatchObject([{ name: 'plan-vacation' }])
-    expect(await guest.resources()).toContainEqual(expect.objectContaining({ uri: 'travel://bookings' }))
-    expect(await guest.templates()).toContainEqual(
+    expect(await client.prompts()).toMatchObject([{ name: 'plan-vacation' }])
+    expect(await client.resources()).toContainEqual(expect.objectContaining({ uri: 'travel://bookings' }))
+    expect(await client.templates()).toContainEqual(
       expect.objectContaining({ uriTemplate: 'weather://forecast/{city}/{date}' }),
     )
   })
 
   it('gets structured results that fit the output schema it checks them by', async () => {
-    const { structuredContent, isError } = await guest.call('searchFlights', flight)
+    const { structuredContent, isError } = await client.call('searchFlights', flight)
     expect(isError ?? false).toBe(false)
     expect(structuredContent).toMatchObject({ currency: 'USD', destination: { city: 'Barcelona' } })
-    expect(await guest.call('searchFlights', { ...flight, destination: 'Nowhere' })).toMatchObject({
+    expect(await client.call('searchFlights', { ...flight, destination: 'Nowhere' })).toMatchObject({
       isError: true,
     })
   })
 
   it('provides its model to a tool', async () => {
-    const { structuredContent } = await guest.call('findBestFlight', flight)
+    const { structuredContent } = await client.call('findBestFlight', flight)
     expect(structuredContent).toMatchObject({ decidedBy: 'model', model: 'test-model' })
   })
 
   it('declines a booking, and nothing is booked', async () => {
     elicit.mockReturnValueOnce({ action: 'decline' })
-    const { structuredContent } = await guest.call('bookVacation', vacation)
+    const { structuredContent } = await client.call('bookVacation', vacation)
     expect(structuredContent).toEqual({ status: 'declined' })
-    expect(await guest.read('travel://bookings')).toMatchObject([
+    expect(await client.read('travel://bookings')).toMatchObject([
       { text: expect.stringMatching(/"bookings": \[\]/) },
     ])
   })
@@ -99,9 +99,9 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
   it('confirms a booking, gets its progress and the change, and finds it booked once', async () => {
     elicit.mockReturnValueOnce(confirmed)
     elicit.mockReturnValueOnce({ action: 'accept', content: { travelerNames: 'Ada Lovelace, Alan Turing' } })
-    await guest.watch({ uris: ['travel://bookings'] })
+    await client.watch({ uris: ['travel://bookings'] })
     const steps: number[] = []
-    const { structuredContent } = await guest.call('bookVacation', vacation, {
+    const { structuredContent } = await client.call('bookVacation', vacation, {
       onProgress: ({ progress }) => steps.push(progress),
     })
     expect(structuredContent).toMatchObject({
@@ -111,27 +111,29 @@ describe.each(guests)('$kind.name at $revision with the travel server', ({ kind,
     expect(elicit).toHaveBeenCalledWith(
       expect.objectContaining({ message: expect.stringContaining('confirm your Barcelona vacation') }),
     )
-    // Client v2 drops notices that arrive together with a response, so which ones arrive depends on the timing.
+    // Client v2 drops notifications that arrive together with a response, so which ones arrive depends on the timing.
     expect(steps.length).toBeGreaterThan(0)
     for (const step of steps) expect([1, 2, 3, 4, 5, 6]).toContain(step)
-    await vi.waitFor(() => expect(guest.heard.changes).toContain('travel://bookings'), { timeout: 5000 })
-    const kept = JSON.stringify(await guest.read('travel://bookings'))
-    expect(kept.match(/JF-/g)).toHaveLength(1)
+    await vi.waitFor(() => expect(client.notifications.changes).toContain('travel://bookings'), {
+      timeout: 5000,
+    })
+    const bookings = JSON.stringify(await client.read('travel://bookings'))
+    expect(bookings.match(/JF-/g)).toHaveLength(1)
   })
 
   it('opens a folder and has an itinerary saved there', async () => {
-    const saved = await guest.call('saveItinerary', { title: 'Barcelona', content: '# Barcelona' })
+    const saved = await client.call('saveItinerary', { title: 'Barcelona', content: '# Barcelona' })
     expect(saved.isError ?? false, JSON.stringify(saved)).toBe(false)
     expect(readdirSync(folder)).toEqual(['barcelona.md'])
   })
 
   it('completes arguments and gets the prompt', async () => {
-    const { values } = await guest.complete(
+    const { values } = await client.complete(
       { prompt: 'plan-vacation' },
       { name: 'destination', value: 'barc' },
     )
     expect(values).toContain('Barcelona')
-    const messages = await guest.prompt('plan-vacation', {
+    const messages = await client.prompt('plan-vacation', {
       destination: 'Barcelona',
       duration: '7 days',
       budget: '$3,000',

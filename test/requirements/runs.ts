@@ -1,7 +1,7 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { has } from '../../packages/sdk/test/matrix/feature.ts'
 import { features } from '../../packages/sdk/test/matrix/features.ts'
-import { stands } from '../../packages/sdk/test/matrix/rule.ts'
+import { appliesTo } from '../../packages/sdk/test/matrix/rule.ts'
 import { rules } from '../../packages/sdk/test/matrix/rules.ts'
 import { kinds } from '../../packages/sdk/test/transports/kinds.ts'
 import { bonds, type Requirement } from './requirement.ts'
@@ -21,7 +21,10 @@ const revisions: ReadonlyMap<string, ProtocolVersion> = new Map([
 
 /** Where each rule and each feature of the matrix runs, as `transport revision`. */
 const places: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ...rules.map((rule): [string, Set<string>] => [rule.title, everywhere((version) => stands(rule, version))]),
+  ...rules.map((rule): [string, Set<string>] => [
+    rule.title,
+    everywhere((version) => appliesTo(rule, version)),
+  ]),
   ...features.map((one): [string, Set<string>] => [one.title, everywhere((version) => has(one, version))]),
 ])
 

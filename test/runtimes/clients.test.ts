@@ -77,7 +77,7 @@ beforeAll(async () => {
     locked: server + lockedPath,
     sse: server + ssePath,
     elsewhere: `${server}/elsewhere`,
-    nobody: `http://${nowhere}${openPath}`,
+    unreachable: `http://${nowhere}${openPath}`,
   }
 })
 

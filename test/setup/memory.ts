@@ -3,10 +3,10 @@ import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
 
-/** Collects what nothing points to, at once. */
+/** Runs a garbage collection. */
 export const gc: NodeJS.GCFunction = runInNewContext('gc')
 
-/** Bytes that something of this process points to, in its heap and outside of it. */
+/** Reachable bytes of this process, on its heap and outside. */
 export function heldBytes(): number {
   gc()
   const { heapUsed, external } = process.memoryUsage()

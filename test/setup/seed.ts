@@ -1,4 +1,4 @@
-/** Where chance begins unless JACKFIELD_SEED says otherwise: every run of the tests makes the same trials. */
+/** The default seed, replaced by JACKFIELD_SEED: every run of the tests makes the same trials. */
 const usual = 20_260_728
 
 /** Where the chance of campaigns and properties begins in this process. */

@@ -54,13 +54,13 @@ const start = ClientConnection.prototype.start
 ClientConnection.prototype.start = function (events) {
   const { transport } = this
   const open = transport.start.bind(transport)
-  transport.start = (hears: ClientTransportEvents) => {
-    const talk = new Conversation()
+  transport.start = (listener: ClientTransportEvents) => {
+    const conversation = new Conversation()
     return open({
-      ...hears,
+      ...listener,
       trace: (direction, message) => {
-        talk.see(direction, message)
-        hears.trace(direction, message)
+        conversation.see(direction, message)
+        listener.trace(direction, message)
       },
     })
   }

@@ -2,13 +2,13 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A site that the URLs of elicitations lead to. */
+/** A site for URLs of elicitations. */
 export interface Site {
   port: number
   url: string
-  /** Connections that were made to it. */
+  /** The number of connections to it. */
   visits(): number
-  /** Makes one, which shows that they are counted. */
+  /** Makes one connection, which shows that they are counted. */
   touch(): Promise<void>
 }
 

@@ -137,10 +137,10 @@ describe('a message that a server receives', () => {
   })
 
   it('fails its test where it is wrong and written by hand to another process', () => {
-    const far = new RemoteMessages()
-    const written = (message: unknown): void => void far.sent(`${JSON.stringify(message)}\n`)
+    const remote = new RemoteMessages()
+    const written = (message: unknown): void => void remote.sent(`${JSON.stringify(message)}\n`)
     for (const message of [initialize('2025-03-26'), initialized, call, [call]]) written(message)
-    far.received({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
+    remote.received({ jsonrpc: '2.0', id: 'q', method: 'roots/list' })
     written({ jsonrpc: '2.0', id: 'q', result: { roots: [] } })
     expectValid()
     for (const message of [nameless, { jsonrpc: '2.0', id: 'q', result: {} }]) {

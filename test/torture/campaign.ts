@@ -5,28 +5,28 @@ import { seed } from '../setup/seed.ts'
 import type { Campaign, Figure } from './figure.ts'
 
 /** One run of a campaign. */
-export interface Course {
+export interface CampaignRun {
   /** Trials to make. */
   trials: number
   long: boolean
-  /** Where the run's chance begins; the same seed makes the same trials. */
+  /** The seed of random choices; the same seed makes the same trials. */
   seed: number
-  /** Notes a measured value beside the count, such as `("slope of the heap", 1.2, "bytes/request")`. */
+  /** Records a measured value, such as `("slope of the heap", 1.2, "bytes/request")`. */
   measured(name: string, value: number, unit: string): void
-  /** Corrects the number of trials, where it is known only afterwards. */
-  made(trials: number): void
+  /** Sets the number of trials, where it is known only afterwards. */
+  setTrials(trials: number): void
 }
 
 const long = process.env['JACKFIELD_LONG'] === '1'
 const into = process.env['JACKFIELD_FIGURES']
-/** Makes a campaign in part, where the whole long mode would take too long. */
+/** Replaces the number of trials, where the whole long mode would take too long. */
 const part = process.env['JACKFIELD_TRIALS']
 
 /**
  * Declares a campaign as a test. `run` makes the trials and throws on the first that fails, naming the seed and the trial.
- * `npm run torture` keeps what it found.
+ * `npm run torture` stores the figures.
  */
-export function campaign(of: Campaign, run: (course: Course) => Promise<void> | void): void {
+export function campaign(of: Campaign, run: (campaignRun: CampaignRun) => Promise<void> | void): void {
   const { trials: sizes, changeMinutes = 2, longMinutes = 20, ...facts } = of
   const size = long ? sizes.long : into === undefined ? (sizes.test ?? sizes.change) : sizes.change
   const limit = (long ? longMinutes : changeMinutes) * 60_000
@@ -46,7 +46,7 @@ export function campaign(of: Campaign, run: (course: Course) => Promise<void> | 
         long,
         seed,
         measured: (name, value, unit) => figure.measured.push({ name, value, unit }),
-        made: (trials) => {
+        setTrials: (trials) => {
           figure.trials = trials
         },
       })

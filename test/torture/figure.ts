@@ -4,7 +4,7 @@ export interface Campaign {
   id: string
   /** Its chapter in docs/reliability.md. */
   chapter: Chapter
-  /** What holds, as a sentence: "A promise settles when its server is killed". */
+  /** The claim, as a sentence: "A promise settles when its server is killed". */
   claim: string
   /** What one trial is, as a noun: "kill at a random moment". */
   trial: string

@@ -5,20 +5,20 @@ import { type Chapter, chapters, type Figure } from './figure.ts'
 const file = fileURLToPath(new URL('figures.json', import.meta.url))
 
 /** A figure, and where and when it was found. */
-export interface Kept extends Figure {
+export interface StoredFigure extends Figure {
   machine: string
   node: string
   date: string
 }
 
-/** The figures that were kept, by campaign and mode. */
-export function kept(): Kept[] {
+/** The stored figures, by campaign and mode. */
+export function storedFigures(): StoredFigure[] {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 /** Adds the runs of each campaign up. @throws Error if one measured what cannot be added */
-export function addUp(found: readonly Kept[]): Kept[] {
-  const sums = new Map<string, Kept>()
+export function addUp(found: readonly StoredFigure[]): StoredFigure[] {
+  const sums = new Map<string, StoredFigure>()
   for (const one of found) {
     const sum = sums.get(one.id)
     sums.set(one.id, sum === undefined ? one : sumOf(sum, one))
@@ -26,7 +26,7 @@ export function addUp(found: readonly Kept[]): Kept[] {
   return [...sums.values()]
 }
 
-function sumOf(sum: Kept, one: Kept): Kept {
+function sumOf(sum: StoredFigure, one: StoredFigure): StoredFigure {
   const counts = new Map<string, number>()
   for (const { name, value, unit } of [...sum.measured, ...one.measured]) {
     if (unit !== '') throw new Error(`${one.id} measures "${name}" in ${unit}: make it in one run`)
@@ -42,16 +42,16 @@ function sumOf(sum: Kept, one: Kept): Kept {
 }
 
 /** Puts new figures in the place of older ones of the same campaigns and modes. */
-export function keep(found: Kept[]): Kept[] {
-  const name = ({ id, mode }: Kept): string => `${id} ${mode}`
-  const all = new Map([...kept(), ...found].map((one) => [name(one), one]))
+export function keep(found: StoredFigure[]): StoredFigure[] {
+  const name = ({ id, mode }: StoredFigure): string => `${id} ${mode}`
+  const all = new Map([...storedFigures(), ...found].map((one) => [name(one), one]))
   const sorted = [...all.values()].sort((a, b) => (name(a) < name(b) ? -1 : 1))
   writeFileSync(file, `${JSON.stringify(sorted, undefined, 2)}\n`)
   return sorted
 }
 
 /** The tables of docs/reliability.md. */
-export function tables(of: Kept[]): string {
+export function tables(of: StoredFigure[]): string {
   return chapters
     .map((chapter) => [chapter, of.filter((one) => one.chapter === chapter)] as const)
     .filter(([, rows]) => rows.length > 0)
@@ -59,7 +59,7 @@ export function tables(of: Kept[]): string {
     .join('\n\n')
 }
 
-function table(chapter: Chapter, rows: Kept[]): string {
+function table(chapter: Chapter, rows: StoredFigure[]): string {
   const head = ['claim', 'failed', 'less than (95 %)', 'measured beside it', 'found', 'again']
   const lines = rows.map((one) => [
     one.claim,

@@ -9,7 +9,7 @@ import { commandRun, filesLoaded, packagesOf, root } from './loaded.ts'
 const run = promisify(execFile)
 const host = ['@jackfield/host']
 
-/** A server of the session era, which says what it knows of the way out of its sandbox. */
+/** A server of the session era that returns what it knows of the proxy of its sandbox. */
 const boxed = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line)
   if (id === undefined) return

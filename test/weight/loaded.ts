@@ -59,13 +59,13 @@ export async function commandRun(
   files: Readonly<Record<string, string>> = {},
 ): Promise<CommandRun> {
   const folder = mkdtempSync(join(tmpdir(), 'weight-'))
-  const told = join(folder, 'loaded.json')
+  const loadedFile = join(folder, 'loaded.json')
   const hook = `
     import { writeFileSync } from 'node:fs'
     import { registerHooks } from 'node:module'
     const loaded = []
     registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
-    process.on('exit', () => writeFileSync(${JSON.stringify(told)}, JSON.stringify(loaded)))`
+    process.on('exit', () => writeFileSync(${JSON.stringify(loadedFile)}, JSON.stringify(loaded)))`
   const flags = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   try {
@@ -77,7 +77,7 @@ export async function commandRun(
         (error, stdout) => resolve({ code: Number(error?.code ?? 0), stdout }),
       )
     })
-    const urls: string[] = JSON.parse(readFileSync(told, 'utf8'))
+    const urls: string[] = JSON.parse(readFileSync(loadedFile, 'utf8'))
     const own = urls.flatMap((url) => /\/packages\/(\w+\/dist\/.*)$/.exec(url)?.[1] ?? [])
     return { code, stdout, own, others: packagesOf(urls) }
   } finally {

@@ -19,19 +19,22 @@ afterEach(() => child?.kill())
 
 const program = (name: string): string => programFile(new URL(`programs/${name}.ts`, import.meta.url))
 
-async function start(name: string, args: string[]): Promise<{ process: ChildProcess; said: unknown }> {
+async function start(
+  name: string,
+  args: string[],
+): Promise<{ process: ChildProcess; firstMessage: unknown }> {
   const process = fork(program(name), args, { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
   child = process
-  return { process, said: await received(process) }
+  return { process, firstMessage: await received(process) }
 }
 
-/** The next thing a child says; an error where it ends before. */
+/** The next message of a child; rejects if it ends first. */
 async function received(process: ChildProcess): Promise<unknown> {
   const ended = once(process, 'exit').then(([code]) => {
     throw new Error(`The program ended with ${code}`)
   })
-  const [said] = await Promise.race([once(process, 'message'), ended])
-  return said
+  const [message] = await Promise.race([once(process, 'message'), ended])
+  return message
 }
 
 function overHttp(url: string): Say {
@@ -125,8 +128,8 @@ describe('an answered request', () => {
   ] as const)(
     'is freed by the next collection of young objects: %s, %s, %s',
     async (transport, era, asked) => {
-      const { process, said } = await start('young', [transport])
-      const say = transport === 'http' ? overHttp(String(said)) : onPipes(process)
+      const { process, firstMessage } = await start('young', [transport])
+      const say = transport === 'http' ? overHttp(String(firstMessage)) : onPipes(process)
       if (era === 'session') {
         const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
         await say({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })

@@ -100,12 +100,12 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     const { call, received, stored, resume } = await longCall({ url: redis.url, timeoutMs: 2000 })
     await received(call)
     await redis.ask('SAVE')
-    const kept = call.events.at(-1)?.id
+    const lastId = call.events.at(-1)?.id
     call.drop()
     await stored(() => newestOn(redis))
     await redis.kill()
     await redis.restart()
-    expect((await resume(kept)).status).toBe(400)
+    expect((await resume(lastId)).status).toBe(400)
   })
 
   it('is not resumed on another node either', async () => {
@@ -121,7 +121,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     })
     await received(call)
     await redis.ask('SAVE')
-    const kept = call.events.at(-1)?.id
+    const lastId = call.events.at(-1)?.id
     call.drop()
     await stored(() => newestOn(redis))
     await redis.kill()
@@ -131,7 +131,7 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
       const headers = {
         'mcp-session-id': client.id,
         'mcp-protocol-version': '2025-11-25',
-        'last-event-id': kept,
+        'last-event-id': lastId,
       }
       const resumed = await other.send({ method: 'GET', headers })
       resumed.drop()
@@ -169,14 +169,14 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     const { call, received, stored, resume } = await longCall({ url: redis.url, timeoutMs: 2000 })
     const newest = (): Promise<string> => newestOn(redis)
     await received(call)
-    const kept = call.events.at(-1)?.id
+    const lastId = call.events.at(-1)?.id
     call.drop()
     await stored(newest)
     await redis.ask('SAVE')
     await redis.kill()
     await redis.restart()
     await stored(newest)
-    const resumed = await resume(kept)
+    const resumed = await resume(lastId)
     await vi.waitFor(() => expect(progressIn(resumed)).toEqual([2, 3]), watchdog)
     await received(resumed)
     resumed.drop()

@@ -207,13 +207,13 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
       () => received.push('lost'),
     )
     await plane.subscribe('kept', (message) => received.push(`second ${message}`))
-    const leave = await plane.subscribe(
+    const unsubscribe = await plane.subscribe(
       'left',
       () => received.push('never'),
       () => received.push('never lost'),
     )
     await server.kill()
-    leave()
+    unsubscribe()
     await server.restart()
     await vi.waitFor(() => expect(received).toEqual(['lost']), watchdog)
     await plane.publish('left', 'x')

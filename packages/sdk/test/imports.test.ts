@@ -52,7 +52,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'packages/sdk/test/links/http-polling.test.ts',
     'packages/sdk/test/serve/{http-headers,http-modern}.test.ts',
     'packages/sdk/test/serve/http-support.ts',
-    'packages/sdk/test/transports/{dial,play}.ts',
+    'packages/sdk/test/transports/{dial,scripted-target}.ts',
     'test/torture/sessions/cuts-program.ts',
     'test/torture/nodes/**/*.ts',
   ],

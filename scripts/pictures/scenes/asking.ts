@@ -20,28 +20,28 @@ export const asking: Scene = {
       'jackfield inbox --all',
     ])
     await parked.over()
-    studio.take('inbox-park', 'A call that leaves its question in the inbox', parked)
+    studio.capture('inbox-park', 'A call that leaves its question in the inbox', parked)
     await parked.close()
 
     await using form = studio.shell()
     await form.enter(book)
     await form.until('Confirm booking')
     await form.settled()
-    studio.take('form', 'A server asks for a form to be filled in', form)
+    studio.capture('form', 'A server asks for a form to be filled in', form)
     await form.close()
 
     await using secret = studio.shell()
     await secret.enter('jackfield call till open')
     await secret.until('password, which')
     await secret.settled()
-    studio.take('form-secret', 'A form that asks for a password', secret)
+    studio.capture('form-secret', 'A form that asks for a password', secret)
     await secret.close()
 
-    await using visit = studio.shell()
-    await visit.enter('jackfield call till pay')
-    await visit.until('Go there?')
-    await visit.settled()
-    studio.take('visit', 'A server sends you to a page', visit)
-    await visit.close()
+    await using urlElicitation = studio.shell()
+    await urlElicitation.enter('jackfield call till pay')
+    await urlElicitation.until('Go there?')
+    await urlElicitation.settled()
+    studio.capture('visit', 'A server sends you to a page', urlElicitation)
+    await urlElicitation.close()
   },
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { root } from '../../run.ts'
 import type { Scene } from '../studio.ts'
 
-/** Folders that servers are told of, and a sandbox that holds a server to what it may reach. */
+/** Roots that servers receive, and a sandbox that limits a server's access. */
 export const folders: Scene = {
   pictures: ['roots-question', 'roots', 'sandbox'],
   async record(studio) {
@@ -19,7 +19,7 @@ export const folders: Scene = {
     await shell.enter('jackfield call guide save')
     await shell.until('Share these folders?')
     await shell.settled()
-    studio.take('roots-question', 'A server requests your folders', shell)
+    studio.capture('roots-question', 'A server requests your folders', shell)
     await shell.choose('Yes, all of them')
     await shell.over()
     await studio.shows('roots', 'The folders that each server may see', 'jackfield roots', { cols: 122 })
@@ -40,6 +40,6 @@ export const folders: Scene = {
       await open.enter(command)
       await open.over()
     }
-    studio.take('sandbox', 'A server in a sandbox', open)
+    studio.capture('sandbox', 'A server in a sandbox', open)
   },
 }

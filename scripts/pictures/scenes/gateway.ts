@@ -28,6 +28,6 @@ export const gateway: Scene = {
     )
     await shell.until('Allow this call?')
     await shell.settled()
-    studio.take('gateway', 'Another application calls a tool, and you are asked', shell)
+    studio.capture('gateway', 'Another application calls a tool, and you are asked', shell)
   },
 }

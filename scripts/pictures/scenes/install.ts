@@ -41,7 +41,7 @@ export const install: Scene = {
       await shell.enter('jackfield install io.github.ann/weather --no-start')
       await shell.until('Install it?')
       await shell.settled()
-      studio.take('install', 'What would run is shown before you agree', shell)
+      studio.capture('install', 'What would run is shown before you agree', shell)
       await shell.close()
     } finally {
       registry.close()

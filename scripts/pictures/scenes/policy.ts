@@ -66,11 +66,11 @@ export const policy: Scene = {
     chat.type('Book me a week in Barcelona in June.\r')
     await chat.until('Allow this call?')
     await chat.settled()
-    studio.take('approval', 'A model wants to book, and a rule says to ask', chat)
+    studio.capture('approval', 'A model wants to book, and a rule says to ask', chat)
     await chat.choose('No')
     await chat.until(/pack\.sh[\s\S]*Allow this call\?/)
     await chat.settled()
-    studio.take(
+    studio.capture(
       'approval-card',
       'Arguments shown as what they are',
       chat,
@@ -80,7 +80,7 @@ export const policy: Scene = {
     await chat.choose('always')
     await chat.until('For which calls?')
     await chat.settled()
-    studio.take(
+    studio.capture(
       'approval-remember',
       'An answer that applies to similar calls',
       chat,

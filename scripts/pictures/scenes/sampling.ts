@@ -1,6 +1,6 @@
 import type { Scene } from '../studio.ts'
 
-/** A server that asks the person's model: which one it would be, what it would be asked, and what is told of its answer. */
+/** A server that samples: the model, the request, and the part of the response that the server receives. */
 export const sampling: Scene = {
   pictures: ['rank', 'sampling-request', 'sampling-result', 'sampling'],
   async record(studio) {
@@ -41,12 +41,12 @@ export const sampling: Scene = {
     await shell.enter('jackfield call guide advise')
     await shell.until('Send this to the model?')
     await shell.settled()
-    studio.take('sampling-request', 'First look: what your model would be asked', shell)
+    studio.capture('sampling-request', 'First look: what your model would be asked', shell)
     await shell.choose('Send')
     await shell.until('the server')
     await shell.until('warm')
     await shell.settled()
-    studio.take('sampling-result', 'Second look: what the server would be told', shell)
+    studio.capture('sampling-result', 'Second look: what the server would be told', shell)
     shell.type('n')
     await shell.over()
     await studio.shows('sampling', 'What servers used of your models', 'jackfield sampling')

@@ -1,6 +1,6 @@
 import type { Scene } from '../studio.ts'
 
-/** A server that says something else about itself than what was agreed to. */
+/** A server whose definitions changed after they were accepted. */
 export const trust: Scene = {
   pictures: ['drift', 'trust', 'trust-accept'],
   async record(studio) {
@@ -17,7 +17,7 @@ export const trust: Scene = {
     await shell.enter('jackfield call shop buy item=lamp')
     await shell.until('Accept them?')
     await shell.settled()
-    studio.take('drift', 'A definition changed after you accepted it', shell)
+    studio.capture('drift', 'A definition changed after you accepted it', shell)
     shell.press('escape')
     await shell.over()
     await shell.close()

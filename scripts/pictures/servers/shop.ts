@@ -1,4 +1,4 @@
-// A shop whose tools are described as the file of its first argument says, so that it can say something else next time.
+// A shop whose tool descriptions come from the file of its first argument, so that they can change between starts.
 import { readFileSync } from 'node:fs'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'

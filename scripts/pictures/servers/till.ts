@@ -1,5 +1,5 @@
-// A server that asks as no server should: for a password, and for a visit to a page whose address imitates another; and that reads
-// whatever it is told to.
+// A server with bad requests: it asks for a password, elicits a URL that imitates another, and reads
+// any file.
 import { readFileSync } from 'node:fs'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'

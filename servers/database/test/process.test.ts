@@ -8,9 +8,9 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { started, textOf as textOfCall } from '../../../packages/host/test/fixtures/hosts.ts'
 import { named, withoutSandbox } from '../../../packages/host/test/sandbox/bubblewrap.ts'
-import { officialV1 } from '../../../test/interop/guests/official-v1.ts'
-import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
-import { restingDesk } from '../../../test/interop/suite/guest.ts'
+import { officialV1 } from '../../../test/interop/clients/official-v1.ts'
+import { officialV2 } from '../../../test/interop/clients/official-v2.ts'
+import { defaultAnswers } from '../../../test/interop/suite/test-client.ts'
 import { builtProgram } from '../../../test/setup/built-program.ts'
 import { eras, rowIn, shop, sqliteFile, structuredOf } from './fixture.ts'
 
@@ -84,12 +84,12 @@ describe.each([
   test('queries, reads the schema, completes names and confirms a change', async () => {
     const file = sqliteFile(shop)
     const messages: string[] = []
-    const guest = await kind.connect(
+    const client = await kind.connect(
       { command: process.execPath, args: [main, `sales=${file}`, '--allow-writes'] },
       revision,
       {
-        desk: {
-          ...restingDesk(),
+        answers: {
+          ...defaultAnswers(),
           person: ({ message }) => {
             messages.push(message)
             return { action: 'accept', content: { commit: true } }
@@ -98,8 +98,8 @@ describe.each([
         fetch,
       },
     )
-    onTestFinished(() => guest.close())
-    expect((await guest.tools()).map(({ name }) => name)).toEqual([
+    onTestFinished(() => client.close())
+    expect((await client.tools()).map(({ name }) => name)).toEqual([
       'list_databases',
       'list_tables',
       'describe_table',
@@ -109,23 +109,23 @@ describe.each([
       'explain',
       'execute',
     ])
-    const found = await guest.call('query', {
+    const found = await client.call('query', {
       sql: 'SELECT name FROM customers WHERE id = ?1',
       parameters: [1],
     })
     expect(found.structuredContent).toMatchObject({ rows: [['Ada']] })
-    expect((await guest.resources()).map(({ uri }) => uri)).toContain('db://sales/tables/orders')
-    expect(JSON.stringify(await guest.read('db://sales/schema'))).toContain('customer_id INTEGER, not null')
-    const completed = await guest.complete(
+    expect((await client.resources()).map(({ uri }) => uri)).toContain('db://sales/tables/orders')
+    expect(JSON.stringify(await client.read('db://sales/schema'))).toContain('customer_id INTEGER, not null')
+    const completed = await client.complete(
       { template: 'db://{database}/tables/{table}' },
       { name: 'table', value: 'o' },
       { database: 'sales' },
     )
     expect(completed.values).toEqual(['open_orders', 'orders', 'customers'])
-    expect(JSON.stringify(await guest.prompt('analyse', { question: 'Who owes most?' }))).toContain(
+    expect(JSON.stringify(await client.prompt('analyse', { question: 'Who owes most?' }))).toContain(
       'db://sales/schema',
     )
-    const done = await guest.call('execute', { sql: 'DELETE FROM orders WHERE id = 3' })
+    const done = await client.call('execute', { sql: 'DELETE FROM orders WHERE id = 3' })
     expect(done.structuredContent).toMatchObject({ status: 'committed', effects: { rows: 1 } })
     expect(messages).toHaveLength(1)
     expect(rowIn(file, 'SELECT count(*) AS n FROM orders')).toEqual({ n: 2 })

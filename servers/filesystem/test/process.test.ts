@@ -7,9 +7,9 @@ import { sandboxReady } from '@jackfield/host'
 import { connect, http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { officialV1 } from '../../../test/interop/guests/official-v1.ts'
-import { officialV2 } from '../../../test/interop/guests/official-v2.ts'
-import { type Desk, restingDesk } from '../../../test/interop/suite/guest.ts'
+import { officialV1 } from '../../../test/interop/clients/official-v1.ts'
+import { officialV2 } from '../../../test/interop/clients/official-v2.ts'
+import { type ClientAnswers, defaultAnswers } from '../../../test/interop/suite/test-client.ts'
 import { builtProgram } from '../../../test/setup/built-program.ts'
 import { accepting, eras, folderWith, textOf } from './fixture.ts'
 
@@ -128,41 +128,41 @@ describe.each(clients)('$kind.name at $revision', ({ kind, revision }) => {
       ...Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`d${n % 50}/${n}`, ''])),
     })
     const questions: string[] = []
-    const desk: Desk = {
-      ...restingDesk(),
+    const answers: ClientAnswers = {
+      ...defaultAnswers(),
       person: ({ message }) => {
         questions.push(message)
         return { action: 'accept', content: {} }
       },
       folders: [{ uri: pathToFileURL(folder).href }],
     }
-    const place = { command: process.execPath, args: [main] }
-    const guest = await kind.connect(place, revision, { desk, fetch })
-    onTestFinished(() => guest.close())
-    expect(guest.server).toMatchObject({ name: 'filesystem' })
-    expect(await guest.tools()).toHaveLength(17)
-    expect(await guest.call('read_text_file', { path: 'a.txt' })).toMatchObject({
+    const address = { command: process.execPath, args: [main] }
+    const client = await kind.connect(address, revision, { answers, fetch })
+    onTestFinished(() => client.close())
+    expect(client.server).toMatchObject({ name: 'filesystem' })
+    expect(await client.tools()).toHaveLength(17)
+    expect(await client.call('read_text_file', { path: 'a.txt' })).toMatchObject({
       structuredContent: { content: 'old' },
     })
-    expect(await guest.read(pathToFileURL(join(folder, 'a.txt')).href)).toMatchObject([{ text: 'old' }])
-    expect((await guest.resources()).map(({ name }) => name)).toContain('a.txt')
+    expect(await client.read(pathToFileURL(join(folder, 'a.txt')).href)).toMatchObject([{ text: 'old' }])
+    expect((await client.resources()).map(({ name }) => name)).toContain('a.txt')
     const typed = join(folder, 'a').slice(1)
-    const completed = await guest.complete({ template: 'file:///{+path}' }, { name: 'path', value: typed })
+    const completed = await client.complete({ template: 'file:///{+path}' }, { name: 'path', value: typed })
     expect(completed.values).toEqual([join(folder, 'a.txt').slice(1)])
     const progress: number[] = []
     const onProgress = ({ progress: done }: { progress: number }): void => {
       progress.push(done)
     }
-    await guest.call('search_files', { path: folder, pattern: 'none' }, { onProgress })
+    await client.call('search_files', { path: folder, pattern: 'none' }, { onProgress })
     expect(progress.length).toBeGreaterThan(0)
-    const stop = await guest.watch({ uris: [pathToFileURL(join(folder, 'a.txt')).href] })
-    expect((await guest.call('write_file', { path: 'a.txt', content: 'new' })).isError ?? false).toBe(false)
+    const stop = await client.watch({ uris: [pathToFileURL(join(folder, 'a.txt')).href] })
+    expect((await client.call('write_file', { path: 'a.txt', content: 'new' })).isError ?? false).toBe(false)
     expect(questions).toEqual([expect.stringContaining('Overwrite')])
     await expect
-      .poll(() => guest.heard.changes, { timeout: 60_000 })
+      .poll(() => client.notifications.changes, { timeout: 60_000 })
       .toContain(pathToFileURL(join(folder, 'a.txt')).href)
     await stop()
-    expect(await guest.call('read_text_file', { path: '/etc/passwd' })).toMatchObject({ isError: true })
+    expect(await client.call('read_text_file', { path: '/etc/passwd' })).toMatchObject({ isError: true })
   })
 })
 

@@ -116,9 +116,9 @@ export const protocol: Group = {
       }),
     ),
     inMatrix('log messages at the requested level', {
-      v2: yes(ran('hears log messages from warning upwards')),
-      v1: yes(ran('hears log messages from warning upwards')),
-      fastmcp: part('every level', ran('hears log messages from debug upwards')),
+      v2: yes(ran('receives log messages from warning upwards')),
+      v1: yes(ran('receives log messages from warning upwards')),
+      fastmcp: part('every level', ran('receives log messages from debug upwards')),
       lite: no(lacks('notifications/message')),
     }),
     inMatrix(

@@ -5,7 +5,7 @@ const text = (part: string): object => ({ type: 'text', text: expect.stringConta
 const dynamic = 'demo://resource/dynamic'
 const instructions = 'demo://resource/static/document/instructions.md'
 
-/** `@modelcontextprotocol/server-everything`: what of its demonstrations says the same every time. */
+/** `@modelcontextprotocol/server-everything`: its demonstrations with constant results. */
 export const everything: Offer = {
   ...nothing,
   name: 'mcp-servers/everything',
@@ -54,7 +54,7 @@ export const everything: Offer = {
       content: [{ annotations: { priority: 0.3 } }, { type: 'image', annotations: { audience: ['user'] } }],
     },
   ],
-  echo: { tool: 'echo', args: (message) => ({ message }), said: (message) => `Echo: ${message}` },
+  echo: { tool: 'echo', args: (message) => ({ message }), reply: (message) => `Echo: ${message}` },
   described: {
     tool: 'echo',
     title: 'Echo Tool',
@@ -211,16 +211,16 @@ export const everything: Offer = {
     },
     outcome: { content: expect.arrayContaining([text('"Phoebe"')]) },
   },
-  visit: {
-    call: { tool: 'trigger-url-elicitation', args: { url: 'https://example.org/visit' } },
-    url: 'https://example.org/visit',
+  urlElicitation: {
+    call: { tool: 'trigger-url-elicitation', args: { url: 'https://example.org/sign-in' } },
+    url: 'https://example.org/sign-in',
     outcome: (action) => ({
       content: expect.arrayContaining([
         text(action === 'accept' ? 'completed' : action === 'decline' ? 'declined' : 'cancelled'),
       ]),
     }),
   },
-  visitFirst: {
+  urlElicitationRequired: {
     call: { tool: 'trigger-url-elicitation', args: { url: 'https://example.org/first', errorPath: true } },
     url: 'https://modelcontextprotocol.io',
   },

@@ -22,7 +22,7 @@ const texts = {
 const root = join(realpathSync(tmpdir()), `jackfield-files-${process.pid}`)
 const at = (name: string): string => join(root, name)
 const uri = (name: string): string => pathToFileURL(at(name)).href
-const pathOf = (place: string): string => decodeURIComponent(new URL(place).pathname).replace(/\/$/, '')
+const pathOf = (address: string): string => decodeURIComponent(new URL(address).pathname).replace(/\/$/, '')
 
 /** Makes the files before a server starts, and takes them away after it ended. */
 export const withFiles =
@@ -33,8 +33,8 @@ export const withFiles =
     writeFileSync(at('pixel.png'), Buffer.from(png, 'base64'))
     writeFileSync(at('still.wav'), Buffer.from(wav, 'base64'))
     writeFileSync(at('bytes.bin'), Buffer.from([0, 255, 1]))
-    const { place, stop } = await start(root)()
-    return { place, stop: () => stop().finally(() => rmSync(root, { recursive: true, force: true })) }
+    const { address, stop } = await start(root)()
+    return { address, stop: () => stop().finally(() => rmSync(root, { recursive: true, force: true })) }
   }
 
 const text = (part: string): object => ({ type: 'text', text: expect.stringContaining(part) })

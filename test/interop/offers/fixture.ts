@@ -8,7 +8,7 @@ import {
   notes,
   png,
   resultMeta,
-  visitUrl,
+  signInUrl,
   weather,
 } from '../peers/contract.ts'
 import { nothing, type Offer } from '../suite/offer.ts'
@@ -47,7 +47,7 @@ export const fixture = {
     content,
     ...(since[tool] && { since: since[tool] }),
   })),
-  echo: { tool: 'echo', args: (said: string) => ({ text: said }), said: (said: string) => said },
+  echo: { tool: 'echo', args: (said: string) => ({ text: said }), reply: (said: string) => said },
   json: { tool: 'json' },
   described: {
     tool: 'add',
@@ -81,9 +81,9 @@ export const fixture = {
     message: (tag: string, step: number) => `${tag} ${step}`,
   },
   log: { call: { tool: 'log' }, entries: logged, filters: true },
-  wait: { tool: 'wait', told: 'waits', stops: true },
+  wait: { tool: 'wait', stateTool: 'waits', stops: true },
   slow: { tool: 'slow' },
-  mirrored: { tool: 'region', said: (region: string) => `Region: ${region}` },
+  mirrored: { tool: 'region', reply: (region: string) => `Region: ${region}` },
   resources: {
     uris: ['fixture://text', 'fixture://pixel', 'fixture://two', 'fixture://watched'],
     reads: [
@@ -196,7 +196,7 @@ export const fixture = {
   ],
   pages: { method: 'tools/list', refusesBadCursor: true },
   changes: {
-    tools: { call: { tool: 'change_tools' }, name: 'late_tool', untell: { tool: 'unchange_tools' } },
+    tools: { call: { tool: 'change_tools' }, name: 'late_tool', undo: { tool: 'unchange_tools' } },
     prompts: { call: { tool: 'change_prompts' }, name: 'late_prompt' },
     resources: { call: { tool: 'change_resources' }, uri: 'fixture://late' },
   },
@@ -216,9 +216,13 @@ export const fixture = {
   explicit: { call: { tool: 'ask_explicit' }, accept: { name: 'Ada' }, text: 'Ada, three cups' },
   twice: { call: { tool: 'ask_twice' } },
   together: { call: { tool: 'ask_together' } },
-  visit: { call: { tool: 'ask_visit' }, url: visitUrl, outcome: (action: string) => json({ action }) },
-  visitFirst: { call: { tool: 'visit_first' }, url: visitUrl },
-  visitOver: { call: { tool: 'visit_over' } },
+  urlElicitation: {
+    call: { tool: 'ask_url' },
+    url: signInUrl,
+    outcome: (action: string) => json({ action }),
+  },
+  urlElicitationRequired: { call: { tool: 'url_required' }, url: signInUrl },
+  urlElicitationComplete: { call: { tool: 'url_complete' } },
   model: {
     call: { tool: 'sample' },
     asks: {
@@ -226,7 +230,7 @@ export const fixture = {
       systemPrompt: 'You are a teapot.',
       maxTokens: 50,
     },
-    outcome: (said: string) => text(`m1: ${said}`),
+    outcome: (reply: string) => text(`m1: ${reply}`),
   },
   modelTools: {
     call: { tool: 'sample_tools' },

@@ -2,8 +2,8 @@ import type { Offer } from '../suite/offer.ts'
 import { fixture, fixtureWithout } from './fixture.ts'
 
 /**
- * mcp-lite 0.10. It has no instructions, log messages, subscriptions, completion, pages, visits, folders or
- * resumption, stops no handler, and goes on with sessions it does not know.
+ * mcp-lite 0.10. It has no instructions, log messages, subscriptions, completion, pages, URL elicitations, folders or
+ * resumption, stops no handler, and accepts unknown session ids.
  */
 export const mcpLite: Offer = fixtureWithout(
   [
@@ -13,9 +13,9 @@ export const mcpLite: Offer = fixtureWithout(
     'log',
     'subscribe',
     'pages',
-    'visit',
-    'visitFirst',
-    'visitOver',
+    'urlElicitation',
+    'urlElicitationRequired',
+    'urlElicitationComplete',
     'together',
     'modelTools',
     'folders',
@@ -45,5 +45,5 @@ export const mcpLite: Offer = fixtureWithout(
   },
 )
 
-/** At 2025-03-26, which it falls back to, it refuses the stream on which it would tell of changes. */
+/** At 2025-03-26, which it falls back to, it refuses the stream for change notifications. */
 export const mcpLiteOlder: Offer = { ...mcpLite, changes: {} }

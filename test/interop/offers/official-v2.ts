@@ -4,7 +4,7 @@ import { fixtureWithout } from './fixture.ts'
 /** `@modelcontextprotocol/server` 2 with sessions. Its high-level server gives lists whole. */
 export const officialV2: Offer = fixtureWithout(['pages', 'explicit'])
 
-/** The same at 2026-07-28, where a question that cannot be put is an error. */
+/** The same at 2026-07-28, where a question that the client does not support is an error. */
 export const officialV2Modern: Offer = {
   ...officialV2,
   cannotAsk: { call: { tool: 'ask' }, refusal: { as: 'error', code: -32021 } },
@@ -21,8 +21,8 @@ export const officialV2Stateless: Offer = fixtureWithout(
     'choices',
     'twice',
     'together',
-    'visit',
-    'visitOver',
+    'urlElicitation',
+    'urlElicitationComplete',
     'model',
     'modelTools',
     'folders',

@@ -46,8 +46,8 @@ export const weather = { city: 'Bergen', degrees: 11.5, tags: ['rain', 'wind'] }
 export const failure = 'The kettle is empty.'
 export const instructions = 'Everything here exists to be called.'
 export const resultMeta = { 'example.org/answer': { by: 'the fixture' } }
-export const visitUrl = 'https://example.org/visit'
-export const visitId = 'visit-1'
+export const signInUrl = 'https://example.org/sign-in'
+export const signInId = 'sign-in-1'
 
 export const notes: Record<string, string> = {
   'fixture://text': 'Plain contents, mit Umläuten.',

@@ -3,11 +3,17 @@ import { type Fault, faultsIn } from '../tap/check.ts'
 import { tappedFetch } from '../tap/fetch.ts'
 import { Lines } from '../tap/lines.ts'
 import { Tap, type Tapped } from '../tap/tap.ts'
-import { type Desk, type Guest, type GuestKind, type Place, restingDesk } from './guest.ts'
 import type { Pair } from './pair.ts'
+import {
+  type ClientAnswers,
+  type ClientKind,
+  defaultAnswers,
+  type ServerAddress,
+  type TestClient,
+} from './test-client.ts'
 
 interface Opened {
-  readonly guest: Guest
+  readonly client: TestClient
   readonly tap: Tap
   readonly lines: Lines | undefined
 }
@@ -15,24 +21,24 @@ interface Opened {
 /** How a case connects: to be asked everything, or nothing. */
 export type Manner = 'everything' | 'nothing'
 
-/** Where the cases of one pair work: connections, what the client answers, and every message that crossed. */
+/** The connections, answers and messages of the cases of one pair. */
 export class Bench {
-  readonly kind: GuestKind
+  readonly kind: ClientKind
   readonly revision: ProtocolVersion
-  /** What the client's person, model and folders do; every case begins with one that answers nothing. */
-  readonly desk: Desk = restingDesk()
-  readonly place: Place
-  /** How many messages of both sides were held to the schema. */
-  held = 0
+  /** The client's answers; every case begins with the defaults. */
+  readonly answers: ClientAnswers = defaultAnswers()
+  readonly address: ServerAddress
+  /** The number of messages that were checked with the schema. */
+  checked = 0
   readonly #only: boolean
   readonly #opened: Opened[] = []
   readonly #own = new Set<Opened>()
   readonly #shared = new Map<Manner, Promise<Opened>>()
 
-  constructor({ guest, revision, only = false }: Pair, place: Place) {
-    this.kind = guest
+  constructor({ client, revision, only = false }: Pair, address: ServerAddress) {
+    this.kind = client
     this.revision = revision
-    this.place = place
+    this.address = address
     this.#only = only
   }
 
@@ -42,25 +48,25 @@ export class Bench {
   }
 
   /** The connection cases share; it can be asked everything. */
-  able(): Promise<Guest> {
+  able(): Promise<TestClient> {
     return this.#share('everything')
   }
 
   /** The connection of a client that can be asked nothing. */
-  mute(): Promise<Guest> {
+  mute(): Promise<TestClient> {
     return this.#share('nothing')
   }
 
   /** A connection for one case alone. */
-  async open(manner: Manner = 'everything'): Promise<Guest> {
+  async open(manner: Manner = 'everything'): Promise<TestClient> {
     const opened = await this.#open(manner)
     this.#own.add(opened)
-    return opened.guest
+    return opened.client
   }
 
   /** What is known of the messages of a connection. */
-  tapOf(guest: Guest): Tap {
-    const opened = this.#opened.find((one) => one.guest === guest)
+  tapOf(client: TestClient): Tap {
+    const opened = this.#opened.find((one) => one.client === client)
     if (opened === undefined) throw new Error('No connection of this bench')
     return opened.tap
   }
@@ -68,8 +74,8 @@ export class Bench {
   /** Why no connection comes about where only this revision is allowed. */
   async refusalOf(revision: ProtocolVersion): Promise<unknown> {
     try {
-      const guest = await this.kind.connect(this.place, revision, { fetch, only: true })
-      await guest.close()
+      const client = await this.kind.connect(this.address, revision, { fetch, only: true })
+      await client.close()
     } catch (error) {
       return error
     }
@@ -78,46 +84,46 @@ export class Bench {
 
   /** Ends what a case opened, and returns the faults of the messages since the last case. */
   async settle(): Promise<Fault[]> {
-    await Promise.all([...this.#own].map(({ guest }) => guest.close().catch(() => {})))
+    await Promise.all([...this.#own].map(({ client }) => client.close().catch(() => {})))
     this.#own.clear()
-    Object.assign(this.desk, restingDesk())
-    for (const { guest } of this.#opened)
-      for (const received of Object.values(guest.heard)) received.length = 0
+    Object.assign(this.answers, defaultAnswers())
+    for (const { client } of this.#opened)
+      for (const entries of Object.values(client.notifications)) entries.length = 0
     return this.#faults()
   }
 
   async close(): Promise<Fault[]> {
-    await Promise.all(this.#opened.map(({ guest }) => guest.close().catch(() => {})))
+    await Promise.all(this.#opened.map(({ client }) => client.close().catch(() => {})))
     const faults = this.#faults()
     for (const { lines } of this.#opened.splice(0)) lines?.remove()
     return faults
   }
 
-  async #share(manner: Manner): Promise<Guest> {
+  async #share(manner: Manner): Promise<TestClient> {
     const shared = this.#shared.get(manner) ?? this.#open(manner)
     this.#shared.set(manner, shared)
-    return (await shared).guest
+    return (await shared).client
   }
 
   async #open(manner: Manner): Promise<Opened> {
     const tap = new Tap()
-    const { place, desk } = this
-    const lines = 'command' in place ? new Lines() : undefined
-    const reached = 'command' in place && lines ? { ...place, args: lines.around(place.args) } : place
-    const guest = await this.kind.connect(reached, this.revision, {
+    const { address, answers } = this
+    const lines = 'command' in address ? new Lines() : undefined
+    const reached = 'command' in address && lines ? { ...address, args: lines.around(address.args) } : address
+    const client = await this.kind.connect(reached, this.revision, {
       fetch: tappedFetch(tap),
       ...(manner !== 'nothing' && {
-        desk: {
-          person: (question) => desk.person(question),
-          model: (question) => desk.model(question),
+        answers: {
+          person: (question) => answers.person(question),
+          model: (question) => answers.model(question),
           get folders() {
-            return desk.folders
+            return answers.folders
           },
         },
       }),
       only: this.#only,
     })
-    const opened = { guest, tap, lines }
+    const opened = { client, tap, lines }
     this.#opened.push(opened)
     return opened
   }
@@ -133,12 +139,12 @@ export class Bench {
           message: text,
         }),
       )
-      return [...garbage, ...this.#hold(tap.take())]
+      return [...garbage, ...this.#check(tap.take())]
     })
   }
 
-  #hold(messages: Tapped[]): Fault[] {
-    this.held += messages.length
+  #check(messages: Tapped[]): Fault[] {
+    this.checked += messages.length
     return messages.flatMap((tapped) => faultsIn(this.revision, tapped))
   }
 }

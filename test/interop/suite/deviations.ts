@@ -1,7 +1,7 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { nullId } from '../tap/check.ts'
 
-/** Something a peer does otherwise than the specification says, in a way no schema shows. */
+/** A deviation of a peer from the specification that no schema detects. */
 export interface Habit {
   readonly peer: string
   /** The method it is about. */
@@ -16,11 +16,11 @@ export interface Deviation {
   /** Only at these revisions; all, where left out. */
   readonly revisions?: readonly ProtocolVersion[]
   readonly transports?: readonly ('stdio' | 'http' | 'sse')[]
-  /** Not where the pair says so of itself. */
+  /** The pair to which it does not apply. */
   readonly except?: string
   /** The method of the message, or of the request it answers. */
   readonly method: string
-  /** What the schema says. */
+  /** The message of the schema check. */
   readonly what: string
 }
 

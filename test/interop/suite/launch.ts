@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { installedProgram, programFile } from '../../setup/program-file.ts'
-import type { Place } from './guest.ts'
 import type { Running } from './pair.ts'
+import type { ServerAddress } from './test-client.ts'
 
 const peers = new URL('../peers/', import.meta.url)
 const startMs = 20_000
@@ -23,10 +23,10 @@ export function packaged(name: string, ...args: string[]): { command: string; ar
   return { command: process.execPath, args: [installedProgram(name), ...args] }
 }
 
-/** A server every connection starts anew. */
+/** A server that every connection starts. */
 export const onStdio =
-  (place: Place): (() => Promise<Running>) =>
-  async () => ({ place, stop: async () => {} })
+  (address: ServerAddress): (() => Promise<Running>) =>
+  async () => ({ address, stop: async () => {} })
 
 /** Starts a program that serves over HTTP and prints its URL as the first line. */
 export const onHttp =
@@ -52,7 +52,7 @@ export const onHttp =
     try {
       const url = await Promise.race([announced(child.stdout), ended])
       child.stdout.resume()
-      return { place: { url, transport }, stop }
+      return { address: { url, transport }, stop }
     } catch (error) {
       await stop()
       throw error

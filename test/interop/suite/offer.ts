@@ -1,5 +1,5 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
-import type { Json, ListMethod } from './guest.ts'
+import type { Json, ListMethod } from './test-client.ts'
 
 /** A tool and what to call it with. */
 export interface Call {
@@ -7,15 +7,15 @@ export interface Call {
   args?: Json
 }
 
-/** How a server says no: with a JSON-RPC error, or with a result that is one. */
+/** How a server refuses a call: with a JSON-RPC error, or with an error result. */
 export type Refusal = { as: 'error'; code?: number } | { as: 'result' }
 
 /**
- * What a server under test offers, in neutral words. What it lacks is left out, and no case about it is made.
- * Every member says which name to use and what comes back.
+ * The features of a server under test. What it lacks is left out, and has no cases.
+ * Every member has the name to use and the expected response.
  */
 export interface Offer {
-  /** What the server calls itself, where it says so. */
+  /** The server's name, if it sends one. */
   name?: string
   /** Part of its instructions. */
   instructions?: string
@@ -26,7 +26,7 @@ export interface Offer {
   ping?: true
   /** One case for each: a call and the content blocks it answers with. */
   contents: readonly { kind: string; since?: ProtocolVersion; call: Call; content: readonly object[] }[]
-  echo?: { tool: string; args(text: string): Json; said(text: string): string; maxChars?: number }
+  echo?: { tool: string; args(text: string): Json; reply(text: string): string; maxChars?: number }
   /** A tool that answers with its argument `value` as JSON text. */
   json?: { tool: string }
   described?: { tool: string; title?: string; description: string; annotations?: Json; required?: string[] }
@@ -51,11 +51,11 @@ export interface Offer {
     filters: boolean
   }
   /** A tool that waits until it is stopped, and one that returns whether it was. */
-  wait?: { tool: string; told: string; stops: boolean }
+  wait?: { tool: string; stateTool: string; stops: boolean }
   /** A tool that answers with `text` after `ms`. */
   slow?: { tool: string }
   /** A tool whose argument `region` is mirrored into a header where the transport has any. */
-  mirrored?: { tool: string; said(region: string): string }
+  mirrored?: { tool: string; reply(region: string): string }
   resources?: {
     uris: readonly string[]
     /** One case for each. */
@@ -92,7 +92,7 @@ export interface Offer {
   }[]
   pages?: { method: ListMethod; refusesBadCursor: boolean }
   changes?: {
-    tools?: { call: Call; name: string; untell?: Call }
+    tools?: { call: Call; name: string; undo?: Call }
     prompts?: { call: Call; name: string }
     resources?: { call: Call; uri: string }
   }
@@ -116,10 +116,10 @@ export interface Offer {
   twice?: { call: Call }
   /** A person, a model and folders asked in one turn. */
   together?: { call: Call }
-  visit?: { call: Call; url: string; outcome(action: string): object }
-  /** A call that is refused until the person visited a URL. */
-  visitFirst?: { call: Call; url: string }
-  visitOver?: { call: Call }
+  urlElicitation?: { call: Call; url: string; outcome(action: string): object }
+  /** A call that is refused until the user completed a URL elicitation. */
+  urlElicitationRequired?: { call: Call; url: string }
+  urlElicitationComplete?: { call: Call }
   model?: { call: Call; asks: object; outcome(text: string): object }
   modelTools?: { call: Call; tools: readonly string[]; outcome: object }
   /** `follows`: the server requests them when it is notified of a change. `existing`: only existing folders count. */
@@ -134,7 +134,7 @@ export interface Offer {
   promptAsks?: { name: string; accept: Record<string, string>; outcome: object }
   /** A tool after which the server knows none of its sessions. */
   forgetSessions?: Call
-  /** A tool that lets go of its response stream, so that the answer is fetched by resuming. */
+  /** A tool that closes its response stream, so that the response is fetched by resuming. */
   letGo?: { call: Call; text: string }
   /** A tool that ends the server's process. */
   exit?: Call
@@ -142,7 +142,7 @@ export interface Offer {
   refuses: readonly ProtocolVersion[]
 }
 
-/** What an offer with nothing in it says, to build on. */
+/** An offer without features, to build on. */
 export const nothing: Offer = { capabilities: [], tools: [], contents: [], completions: [], refuses: [] }
 
 /** Members that may be left out. */
@@ -150,14 +150,17 @@ type Feature = { [K in keyof Offer]-?: undefined extends Offer[K] ? K : never }[
 
 const since: [ProtocolVersion, readonly Feature[]][] = [
   ['2025-06-18', ['structured', 'form', 'explicit', 'twice', 'together', 'cannotAsk', 'promptAsks']],
-  ['2025-11-25', ['choices', 'visit', 'visitFirst', 'visitOver', 'modelTools', 'letGo']],
+  [
+    '2025-11-25',
+    ['choices', 'urlElicitation', 'urlElicitationRequired', 'urlElicitationComplete', 'modelTools', 'letGo'],
+  ],
 ]
 
 const until: [ProtocolVersion, readonly Feature[]][] = [
-  ['2025-11-25', ['visitFirst', 'visitOver', 'forgetSessions', 'letGo']],
+  ['2025-11-25', ['urlElicitationRequired', 'urlElicitationComplete', 'forgetSessions', 'letGo']],
 ]
 
-/** What is left of an offer where a revision is spoken. */
+/** The part of an offer that a revision supports. */
 export function offerAt(offer: Offer, revision: ProtocolVersion): Offer {
   const left: Offer = { ...offer }
   for (const [first, features] of since) if (revision < first) for (const one of features) delete left[one]

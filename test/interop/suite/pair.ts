@@ -4,18 +4,18 @@ import type { Fault } from '../tap/check.ts'
 import { Bench } from './bench.ts'
 import { type Case, casesFor } from './cases/index.ts'
 import { type Deviation, deviations } from './deviations.ts'
-import type { GuestKind, Place } from './guest.ts'
 import type { Offer } from './offer.ts'
+import type { ClientKind, ServerAddress } from './test-client.ts'
 
 /** A server that runs. */
 export interface Running {
-  readonly place: Place
+  readonly address: ServerAddress
   stop(): Promise<void>
 }
 
-/** One client and one server that meet over one transport in one revision. */
+/** One client and one server, connected over one transport at one revision. */
 export interface Pair {
-  readonly guest: GuestKind
+  readonly client: ClientKind
   readonly server: string
   /** Whether the server is the one under test. */
   readonly ourServer: boolean
@@ -32,18 +32,18 @@ export interface Pair {
 export const enough = 40
 const caseMs = 15_000
 
-export function nameOf({ guest, server, transport, revision, how }: Pair): string {
-  return `${guest.name} with ${server} over ${transport} at ${revision}${how === undefined ? '' : ` ${how}`}`
+export function nameOf({ client, server, transport, revision, how }: Pair): string {
+  return `${client.name} with ${server} over ${transport} at ${revision}${how === undefined ? '' : ` ${how}`}`
 }
 
 /** The cases of a pair. */
-export function casesOf({ guest: kind, revision, transport, offer }: Pair): Case[] {
+export function casesOf({ client: kind, revision, transport, offer }: Pair): Case[] {
   return casesFor(offer, { kind, revision, transport })
 }
 
 /** What the foreign side of a pair is known to send although the schema does not allow it. */
-function deviationsOf({ guest, server, revision, transport, how }: Pair): Deviation[] {
-  const peer = guest.ours ? server : guest.name
+function deviationsOf({ client, server, revision, transport, how }: Pair): Deviation[] {
+  const peer = client.ours ? server : client.name
   return deviations.filter(
     ({ peers, revisions, transports, except }) =>
       peers.includes(peer) &&
@@ -53,26 +53,26 @@ function deviationsOf({ guest, server, revision, transport, how }: Pair): Deviat
   )
 }
 
-/** Runs every case of a pair, and holds every message that crosses to the official schema. */
+/** Runs every case of a pair, and checks every message with the official schema. */
 export function describePair(pair: Pair): void {
-  const { guest, ourServer } = pair
+  const { client, ourServer } = pair
   const cases = casesOf(pair)
   describe(nameOf(pair), () => {
     let running: Running | undefined
     let bench: Bench
-    const theirs: Fault[] = []
+    const peerFaults: Fault[] = []
 
     beforeAll(async () => {
       running = await pair.start()
-      bench = new Bench(pair, running.place)
+      bench = new Bench(pair, running.address)
       bench.begin()
     })
 
     afterAll(() => running?.stop())
 
-    const hold = (faults: Fault[]): void => {
-      const isOurs = ({ from }: Fault): boolean => (from === 'client' ? guest.ours : ourServer)
-      theirs.push(...faults.filter((fault) => !isOurs(fault)))
+    const check = (faults: Fault[]): void => {
+      const isOurs = ({ from }: Fault): boolean => (from === 'client' ? client.ours : ourServer)
+      peerFaults.push(...faults.filter((fault) => !isOurs(fault)))
       const own = faults
         .filter(isOurs)
         .map(({ method, what, message }) => ({ method, what, sent: JSON.stringify(message) }))
@@ -80,7 +80,7 @@ export function describePair(pair: Pair): void {
     }
 
     afterEach(async () => {
-      if (bench !== undefined) hold(await bench.settle())
+      if (bench !== undefined) check(await bench.settle())
     })
 
     it(`has ${cases.length} cases`, () => {
@@ -91,14 +91,14 @@ export function describePair(pair: Pair): void {
     for (const { name, run } of cases) it(name, () => run(bench), caseMs)
 
     it('has no deviations from the protocol but the known ones', async () => {
-      hold(await bench.close())
-      expect(bench.held).toBeGreaterThan(2 * cases.length)
+      check(await bench.close())
+      expect(bench.checked).toBeGreaterThan(2 * cases.length)
       if (process.env['SHOW_FAULTS'] !== undefined) {
-        for (const fault of theirs) console.log(nameOf(pair), JSON.stringify(fault))
+        for (const fault of peerFaults) console.log(nameOf(pair), JSON.stringify(fault))
       }
-      const told = (faults: readonly { method: string; what: string }[]): string =>
+      const summarize = (faults: readonly { method: string; what: string }[]): string =>
         [...new Set(faults.map(({ method, what }) => `${method}: ${what}`))].sort().join('\n')
-      expect(told(theirs)).toBe(told(deviationsOf(pair)))
+      expect(summarize(peerFaults)).toBe(summarize(deviationsOf(pair)))
     })
   })
 }

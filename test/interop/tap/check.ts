@@ -1,6 +1,6 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
-import { isRecord } from '../suite/json.ts'
+import { isObject } from '../../setup/json.ts'
 import type { Side, Tapped } from './tap.ts'
 
 /** JSON-RPC has it so; MCP leaves the id out, or has none but strings and numbers. */
@@ -15,16 +15,16 @@ export interface Fault {
   readonly message: unknown
 }
 
-/** What the official schema of a revision says against a message. */
+/** The errors of a message by the official schema of a revision. */
 export function faultsIn(revision: ProtocolVersion, { from, message, answers }: Tapped): Fault[] {
-  const called = isRecord(message) && typeof message['method'] === 'string' ? message['method'] : undefined
+  const called = isObject(message) && typeof message['method'] === 'string' ? message['method'] : undefined
   const method = called ?? answers ?? 'unasked'
   const spoken = method === 'server/discover' ? '2026-07-28' : revision
-  if (isRecord(message) && 'error' in message && message['id'] === null) {
+  if (isObject(message) && 'error' in message && message['id'] === null) {
     return [{ from, method, what: nullId, message }]
   }
   // A server that does not know the first question refuses it in its own era's words.
-  const refusal = method === 'server/discover' && isRecord(message) && 'error' in message
+  const refusal = method === 'server/discover' && isObject(message) && 'error' in message
   return checkWire(spoken, from, message, refusal ? undefined : answers).map((what) => ({
     from,
     method,

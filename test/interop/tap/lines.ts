@@ -5,7 +5,7 @@ import type { Tap } from './tap.ts'
 
 const preload = new URL('./preload.ts', import.meta.url)
 
-/** What is said to a program and by it on its standard streams. */
+/** The messages on the standard streams of a program. */
 export class Lines {
   readonly #folder = mkdtempSync(join(tmpdir(), 'jackfield-lines-'))
   readonly #path = join(this.#folder, 'lines')

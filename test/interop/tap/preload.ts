@@ -25,7 +25,7 @@ function writer(from: 'client' | 'server'): (chunk: unknown) => void {
 
 const { stdin, stdout } = process
 const received = writer('client')
-const said = writer('server')
+const recordOutput = writer('server')
 
 const push = stdin.push.bind(stdin)
 stdin.push = (chunk: unknown, encoding?: BufferEncoding) => {
@@ -36,7 +36,7 @@ stdin.push = (chunk: unknown, encoding?: BufferEncoding) => {
 const write = stdout.write.bind(stdout)
 Object.assign(stdout, {
   write: (...args: Parameters<typeof write>) => {
-    said(args[0])
+    recordOutput(args[0])
     return write(...args)
   },
 })

@@ -1,8 +1,8 @@
-import { isRecord } from '../suite/json.ts'
+import { isObject } from '../../setup/json.ts'
 
 export type Side = 'client' | 'server'
 
-/** One message as it crossed the wire. */
+/** One message as it was sent. */
 export interface Tapped {
   readonly from: Side
   readonly message: unknown
@@ -12,7 +12,7 @@ export interface Tapped {
 
 /** Keeps the messages of one connection, and knows which request each answer belongs to. */
 export class Tap {
-  #kept: Tapped[] = []
+  #tapped: Tapped[] = []
   readonly #methods: Record<Side, Map<unknown, string>> = { client: new Map(), server: new Map() }
   /** How often each method was sent by the client. */
   readonly asked = new Map<string, number>()
@@ -30,16 +30,16 @@ export class Tap {
       this.garbage.push({ from, text })
       return
     }
-    this.#kept.push({ from, message, answers: this.#answered(from, message) })
+    this.#tapped.push({ from, message, answers: this.#answered(from, message) })
   }
 
   /** What came since the last time. */
   take(): Tapped[] {
-    return this.#kept.splice(0)
+    return this.#tapped.splice(0)
   }
 
   #answered(from: Side, message: unknown): string | undefined {
-    if (!isRecord(message)) return undefined
+    if (!isObject(message)) return undefined
     if (typeof message['method'] === 'string') {
       const { method } = message
       if (from === 'client') this.asked.set(method, (this.asked.get(method) ?? 0) + 1)

@@ -2,7 +2,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 import { vi } from 'vitest'
 
-/** A server somewhere, and the revision to speak with it. */
+/** The address of a server, and the revision to use. */
 export interface Setting {
   readonly version: ProtocolVersion
   /** The endpoint of the open server. */
@@ -21,7 +21,7 @@ export interface Behaviour {
   run(setting: Setting): Promise<void>
 }
 
-/** Waits until something holds. */
+/** Waits until a condition is true. */
 export function until(check: () => unknown): Promise<unknown> {
   return vi.waitFor(check, { timeout: 10_000, interval: 20 })
 }

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
 import { keylessPath } from '../programs/app.ts'
 import { type Behaviour, text, until } from './behaviour.ts'
-import { meet, Received } from './raw.ts'
+import { connectRaw, Received } from './raw.ts'
 
 /** What calls need, whatever the revision. */
 export const calls: readonly Behaviour[] = [
   {
-    title: 'is met',
+    title: 'completes the handshake',
     async run({ version, connect }) {
       const client = await connect()
       expect(client.server).toMatchObject({ revision: version, info: { name: 'runtimes' } })
@@ -16,7 +16,7 @@ export const calls: readonly Behaviour[] = [
   {
     title: 'answers a quick call with one JSON text',
     async run(setting) {
-      const response = await (await meet(setting)).call('echo', { text: 'Grüße 🎉' })
+      const response = await (await connectRaw(setting)).call('echo', { text: 'Grüße 🎉' })
       expect(response.headers.get('content-type')).toMatch(/^application\/json/)
       expect(await response.json()).toMatchObject({
         result: { content: [{ type: 'text', text: 'Grüße 🎉' }] },
@@ -24,7 +24,7 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'answers with a megabyte, whole',
+    title: 'answers with a complete megabyte',
     async run({ connect }) {
       expect(await text(await connect(), 'big')).toBe('ü'.repeat(500_000))
     },
@@ -41,7 +41,7 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'tells progress before there is an answer',
+    title: 'sends progress before the response',
     async run({ connect }) {
       const client = await connect()
       const reports: unknown[] = []
@@ -52,11 +52,11 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'sends an event stream as it is: not compressed, not held back, with a sign of life',
+    title: 'sends an event stream uncompressed, unbuffered and with keep-alives',
     async run(setting) {
       const stop = new AbortController()
       setting.later(() => stop.abort())
-      const raw = await meet(setting, { 'accept-encoding': 'gzip, br' })
+      const raw = await connectRaw(setting, { 'accept-encoding': 'gzip, br' })
       const response = await raw.call('gate', {}, { signal: stop.signal })
       expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
       expect(response.headers.get('cache-control')).toContain('no-transform')
@@ -67,9 +67,9 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'shows that a call goes on of which there is nothing to tell',
+    title: 'sends keep-alives during a call without notifications',
     async run(setting) {
-      const raw = await meet(setting)
+      const raw = await connectRaw(setting)
       await (await raw.call('echo', { text: 'before' })).text()
       const received = new Received(await raw.call('gate', { quiet: true }))
       await until(() => expect(received.comments).toBeGreaterThan(1))
@@ -78,7 +78,7 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'asks a person in the middle of a call, with effects that happen once',
+    title: 'elicits during a call, with effects that happen once',
     async run({ version, connect }) {
       const kinds: unknown[] = []
       const client = await connect({
@@ -97,7 +97,7 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'asks a person where no keys were given, too',
+    title: 'elicits without configured keys',
     async run({ connect, at }) {
       const client = await connect({ onElicit: () => ({ action: 'decline' }) }, at(keylessPath))
       expect(await text(client, 'refund')).toBe('kept 0')
@@ -118,7 +118,7 @@ export const calls: readonly Behaviour[] = [
     },
   },
   {
-    title: 'tells of changes until it is not asked to any more',
+    title: 'sends change notifications until the subscription ends',
     async run({ connect }) {
       const changes: unknown[] = []
       const [watcher, other] = await Promise.all([connect(), connect()])

@@ -25,7 +25,7 @@ export function post(url: string, body: RequestInit['body'], headers: HeaderList
 }
 
 /** A client of the setting's revision; a session is begun where it has such. */
-export function meet(setting: Setting, headers: HeaderList = {}): Promise<Raw> {
+export function connectRaw(setting: Setting, headers: HeaderList = {}): Promise<Raw> {
   const { version, url } = setting
   return version === '2026-07-28' ? Promise.resolve(stateless(url, headers)) : session(url, version, headers)
 }
@@ -71,8 +71,8 @@ export async function session(url: string, version: string, more: HeaderList = {
       headers: { ...accepted, ...more, ...headers },
       body: JSON.stringify({ jsonrpc: '2.0', ...message }),
     })
-  const hello = { protocolVersion: version, capabilities: {}, clientInfo: info }
-  const first = await send({}, { id: id++, method: 'initialize', params: hello })
+  const initializeParams = { protocolVersion: version, capabilities: {}, clientInfo: info }
+  const first = await send({}, { id: id++, method: 'initialize', params: initializeParams })
   await first.text()
   const headers = {
     'mcp-session-id': first.headers.get('mcp-session-id') ?? '',

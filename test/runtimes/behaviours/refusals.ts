@@ -2,16 +2,16 @@ import { request } from 'node:http'
 import { expect } from 'vitest'
 import { bodyBytes, lockedPath, pageOrigin } from '../programs/app.ts'
 import type { Behaviour } from './behaviour.ts'
-import { meet, post, stateless } from './raw.ts'
+import { connectRaw, post, stateless } from './raw.ts'
 
 /** Rejected requests, and the responses to pages and callers. */
 export const refusals: readonly Behaviour[] = [
   {
-    title: 'refuses pages of other origins, and lets those of a listed one read its answers',
+    title: 'refuses pages of other origins, and lets pages of a listed origin read responses',
     async run(setting) {
       const evil = await stateless(setting.url, { origin: 'https://evil.example' }).call('echo', { text: '' })
       expect(evil.status).toBe(403)
-      const answer = await (await meet(setting, { origin: pageOrigin })).call('echo', { text: '' })
+      const answer = await (await connectRaw(setting, { origin: pageOrigin })).call('echo', { text: '' })
       expect(answer.status).toBe(200)
       expect(answer.headers.get('access-control-allow-origin')).toBe(pageOrigin)
       expect(answer.headers.get('access-control-expose-headers')?.toLowerCase()).toContain('mcp-session-id')
@@ -28,14 +28,14 @@ export const refusals: readonly Behaviour[] = [
     },
   },
   {
-    title: 'refuses other names than its own',
+    title: 'refuses other host names',
     async run({ url }) {
       expect(await statusFor(url, 'rebound.example')).toBe(403)
       expect(await statusFor(url, 'localhost')).not.toBe(403)
     },
   },
   {
-    title: 'refuses a body over the limit that does not say so',
+    title: 'refuses a body over the limit without Content-Length',
     async run({ url }) {
       const body = JSON.stringify({ padding: 'x'.repeat(bodyBytes) })
       const chunks = new Blob([body]).stream()
@@ -45,7 +45,7 @@ export const refusals: readonly Behaviour[] = [
     },
   },
   {
-    title: 'says what is wrong with a request that is none',
+    title: 'answers an invalid request with the reason',
     async run({ url }) {
       const bad = await post(url, '{"jsonrpc":')
       expect([bad.status, await bad.json()]).toMatchObject([400, { error: { code: -32700 } }])
@@ -54,7 +54,7 @@ export const refusals: readonly Behaviour[] = [
     },
   },
   {
-    title: 'names the methods there are',
+    title: 'answers other HTTP methods with 405 and Allow',
     async run({ url }) {
       const answer = await fetch(url, { method: 'PUT', body: '{}' })
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE'])
@@ -84,17 +84,17 @@ export const bounds: readonly Behaviour[] = [
 /** Who calls, where that is asked. */
 export const callers: readonly Behaviour[] = [
   {
-    title: 'asks who calls before anything else',
+    title: 'authenticates before it parses the body',
     async run(setting) {
       const answer = await post(setting.at(lockedPath), '{"jsonrpc":')
       expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="test"'])
     },
   },
   {
-    title: 'tells the handler who calls',
+    title: 'gives the handler its caller',
     async run(setting) {
       const ada = { authorization: 'Bearer ada' }
-      const raw = await meet({ ...setting, url: setting.at(lockedPath) }, ada)
+      const raw = await connectRaw({ ...setting, url: setting.at(lockedPath) }, ada)
       expect(await (await raw.call('whoami')).json()).toMatchObject({
         result: { content: [{ text: 'ada' }] },
       })

@@ -7,7 +7,7 @@ import { post, Received, session } from './raw.ts'
 /** What sessions need. */
 export const sessions: readonly Behaviour[] = [
   {
-    title: 'a session goes on with an answer whose stream was lost',
+    title: 'a session resumes a response whose stream was lost',
     async run({ url, version }) {
       const raw = await session(url, version)
       const stop = new AbortController()
@@ -27,7 +27,7 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'a session lets a handler leave its stream and a client come back for the answer',
+    title: 'a session lets a handler close its stream, and the client gets the response by resuming',
     async run({ connect }) {
       expect(await text(await connect(), 'detached')).toBe('came back')
     },
@@ -46,7 +46,7 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'a session ends with DELETE, and with it its stream',
+    title: 'a session ends with DELETE, and so does its stream',
     async run({ url, version }) {
       const raw = await session(url, version)
       const stream = await fetch(url, { headers: { ...raw.headers, accept: 'text/event-stream' } })
@@ -57,7 +57,7 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'a session is had over HTTP+SSE as well',
+    title: 'a session is served over HTTP+SSE too',
     async run({ at, later }) {
       const client = await connect(at(ssePath), { revisions: ['2024-11-05'] })
       later(() => client.close())
@@ -69,7 +69,7 @@ export const sessions: readonly Behaviour[] = [
     },
   },
   {
-    title: 'a session is kept from other callers',
+    title: 'a session refuses other callers',
     async run({ at }) {
       const url = at(lockedPath)
       const { headers } = await session(url, '2025-11-25', { authorization: 'Bearer ada' })

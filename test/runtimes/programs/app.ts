@@ -41,7 +41,7 @@ export function makeServer(): Server {
         },
       }),
       gate: tool({
-        description: 'Reports progress unless told to be quiet, then waits until "pass" is called',
+        description: 'Reports progress unless `quiet` is set, then waits until "pass" is called',
         input: { type: 'object', properties: { quiet: { type: 'boolean' } } },
         async run({ quiet }, ctx) {
           const passed = new Promise<void>((resolve) => {

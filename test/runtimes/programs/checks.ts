@@ -9,10 +9,10 @@ export interface Targets {
   readonly locked: string
   readonly sse: string
   readonly elsewhere: string
-  readonly nobody: string
+  readonly unreachable: string
 }
 
-/** What came of one check. */
+/** The outcome of one check. */
 export interface Finding {
   readonly title: string
   readonly version: ProtocolVersion
@@ -22,22 +22,22 @@ export interface Finding {
 
 interface Meeting extends Targets {
   readonly version: ProtocolVersion
-  meet(options?: ConnectOptions, target?: Parameters<typeof connect>[0]): Promise<Client>
+  connectTo(options?: ConnectOptions, target?: Parameters<typeof connect>[0]): Promise<Client>
 }
 
 interface Check {
   readonly title: string
   readonly expected: unknown
   readonly only?: ProtocolVersion
-  run(meeting: Meeting): Promise<unknown>
+  run(context: Meeting): Promise<unknown>
 }
 
 const checks: readonly Check[] = [
   {
     title: 'lists and calls tools',
     expected: ['refund', 'Grüße 🎉'],
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       const tools = await client.tools()
       return [
         tools.find(({ name }) => name === 'refund')?.name,
@@ -46,29 +46,29 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'reads an answer of a megabyte',
+    title: 'reads a response of a megabyte',
     expected: 'ü'.repeat(500_000).length,
-    run: async ({ meet }) => (await text(await meet(), 'big')).length,
+    run: async ({ connectTo }) => (await text(await connectTo(), 'big')).length,
   },
   {
-    title: 'refuses an answer that is larger than it allows',
+    title: 'refuses a response above its limit',
     expected: 'LIMIT',
-    run: async ({ meet, url }) => {
-      const client = await meet({}, http(url, { maxMessageBytes: 100_000 }))
+    run: async ({ connectTo, url }) => {
+      const client = await connectTo({}, http(url, { maxMessageBytes: 100_000 }))
       return failure(client.call('big'))
     },
   },
   {
-    title: 'hears of progress before there is an answer',
+    title: 'receives progress before the response',
     expected: [1, 'passed'],
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       let open: (progress: number) => void = () => {}
-      const told = new Promise<number>((resolve) => {
+      const firstProgress = new Promise<number>((resolve) => {
         open = resolve
       })
       const call = client.call('gate', {}, { onProgress: ({ progress }) => open(progress) })
-      const first = await told
+      const first = await firstProgress
       await client.call('pass')
       const { content } = await call
       return [first, content[0]?.type === 'text' ? content[0].text : '']
@@ -77,14 +77,14 @@ const checks: readonly Check[] = [
   {
     title: "answers the server's question",
     expected: 'refunded 0',
-    run: async ({ meet }) =>
-      text(await meet({ onElicit: () => ({ action: 'accept', content: { ok: true } }) }), 'refund'),
+    run: async ({ connectTo }) =>
+      text(await connectTo({ onElicit: () => ({ action: 'accept', content: { ok: true } }) }), 'refund'),
   },
   {
     title: 'cancels a call, and the handler stops',
     expected: 'CANCELLED: stopped',
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       const stop = new AbortController()
       const call = client.call('hang', {}, { signal: stop.signal, onProgress: () => stop.abort() })
       const how = await failure(call)
@@ -97,75 +97,76 @@ const checks: readonly Check[] = [
     },
   },
   {
-    title: 'gives up a call that takes too long',
+    title: 'cancels a call that takes too long',
     expected: 'TIMEOUT',
-    run: async ({ meet }) => failure((await meet()).call('gate', { quiet: true }, { timeoutMs: 300 })),
+    run: async ({ connectTo }) =>
+      failure((await connectTo()).call('gate', { quiet: true }, { timeoutMs: 300 })),
   },
   {
-    title: 'hears of changes',
+    title: 'is notified of changes',
     expected: { type: 'resource', uri: 'shop://orders' },
-    async run({ meet }) {
-      const client = await meet()
-      let tell: (change: unknown) => void = () => {}
-      const told = new Promise((resolve) => {
-        tell = resolve
+    async run({ connectTo }) {
+      const client = await connectTo()
+      let emit: (change: unknown) => void = () => {}
+      const firstChange = new Promise((resolve) => {
+        emit = resolve
       })
-      await client.watch({ resourceSubscriptions: ['shop://orders'] }, (change) => tell(change))
+      await client.watch({ resourceSubscriptions: ['shop://orders'] }, (change) => emit(change))
       await client.call('touch')
-      return told
+      return firstChange
     },
   },
   {
-    title: 'gets the error of a call that is wrong',
+    title: 'gets the error of an invalid call',
     expected: -32602,
-    run: async ({ meet }) => failure((await meet()).call('unknown')),
+    run: async ({ connectTo }) => failure((await connectTo()).call('unknown')),
   },
   {
-    title: 'says who it is',
+    title: 'identifies itself to the server',
     expected: ['UNAUTHORIZED', 'ada'],
-    async run({ meet, locked }) {
+    async run({ connectTo, locked }) {
       const ada = http(locked, { headers: { authorization: 'Bearer ada' } })
-      return [await failure(meet({}, locked)), await text(await meet({}, ada), 'whoami')]
+      return [await failure(connectTo({}, locked)), await text(await connectTo({}, ada), 'whoami')]
     },
   },
   {
     title: 'reports that no server listens',
     expected: 'CONNECT_FAILED',
-    run: ({ meet, nobody }) => failure(meet({}, nobody)),
+    run: ({ connectTo, unreachable }) => failure(connectTo({}, unreachable)),
   },
   {
-    title: 'is not led to another origin',
+    title: 'does not follow a redirect to another origin',
     expected: true,
-    run: ({ meet, elsewhere }) =>
-      meet({}, elsewhere).then(
+    run: ({ connectTo, elsewhere }) =>
+      connectTo({}, elsewhere).then(
         () => false,
         (error) => String(error).includes('redirects'),
       ),
   },
   {
-    title: 'sends nothing once it was closed',
+    title: 'sends nothing after it was closed',
     expected: 'CONNECTION_CLOSED',
-    async run({ meet }) {
-      const client = await meet()
+    async run({ connectTo }) {
+      const client = await connectTo()
       await client.close()
       return failure(client.call('big'))
     },
   },
   {
-    title: 'comes back for an answer whose stream was let go of',
+    title: 'resumes a response whose stream was closed',
     only: '2025-11-25',
     expected: 'came back',
-    run: async ({ meet }) => text(await meet(), 'detached'),
+    run: async ({ connectTo }) => text(await connectTo(), 'detached'),
   },
   {
-    title: 'finds the older transport by itself',
+    title: 'falls back to HTTP+SSE',
     only: '2024-11-05',
     expected: 'heard',
-    run: async ({ meet, sse }) => text(await meet({}, sse), 'echo', { text: 'heard' }),
+    run: async ({ connectTo, sse }) => text(await connectTo({}, sse), 'echo', { text: 'heard' }),
   },
 ]
 
-/** Makes every check, one after another, and says what came of it. */
+/** Runs every check, one after another, and returns the outcomes. */
 export async function play(targets: Targets): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const check of checks) {
@@ -180,13 +181,13 @@ export async function play(targets: Targets): Promise<Finding[]> {
 
 async function make(check: Check, version: ProtocolVersion, targets: Targets): Promise<unknown> {
   const clients: Client[] = []
-  const meet: Meeting['meet'] = async (options = {}, target = targets.url) => {
+  const connectTo: Meeting['connectTo'] = async (options = {}, target = targets.url) => {
     const client = await connect(target, { ...options, revisions: [version] })
     clients.push(client)
     return client
   }
   try {
-    return await check.run({ ...targets, version, meet })
+    return await check.run({ ...targets, version, connectTo })
   } catch (error) {
     return `failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`
   } finally {

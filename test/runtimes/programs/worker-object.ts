@@ -1,6 +1,6 @@
 import { webApp } from './app.ts'
 
-/** Every request of every client meets here, so sessions and changes are shared. */
+/** Every request of every client comes here, so sessions and changes are shared. */
 export class Mcp {
   readonly #app = webApp()
 

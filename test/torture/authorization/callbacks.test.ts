@@ -59,7 +59,7 @@ const attacks: readonly [Attack, ...Attack[]] = [
 ]
 
 /** The response of a port of this machine to a text; undefined if the port is closed. */
-function said(port: number, text: string, host = '127.0.0.1'): Promise<string | undefined> {
+function respondTo(port: number, text: string, host = '127.0.0.1'): Promise<string | undefined> {
   return new Promise((resolve) => {
     let received = ''
     const socket = dial({ port, host }, () => socket.write(text))
@@ -85,8 +85,8 @@ campaign(
     trial: 'hostile request to a login that waits',
     trials: { change: 240, long: 12_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const one = await protectedServer()
     const each = 24
     let last = { state: 'nothing', url: '' }
@@ -96,7 +96,7 @@ campaign(
       for (let trial = 0; trial < each; trial++) {
         const payload = random.pick(payloads)
         const text = random.pick(attacks)({ path, host, state, old: last.state, payload })
-        const answer = (await said(Number(port), text)) ?? ''
+        const answer = (await respondTo(Number(port), text)) ?? ''
         const where = JSON.stringify(text)
         expect(answer, where).toMatch(/^HTTP\/1\.1 4\d\d /)
         expect(answer, where).not.toMatch(
@@ -106,18 +106,18 @@ campaign(
       }
       for (const address of elsewhere) {
         if (address !== undefined)
-          expect(await said(Number(port), get(path, host), address), address).toBe(undefined)
+          expect(await respondTo(Number(port), get(path, host), address), address).toBe(undefined)
       }
       if (last.url !== '') {
         const old = new URL(last.url)
-        expect(await said(Number(port), get(`${old.pathname}${old.search}`, host))).toContain(' 400 ')
+        expect(await respondTo(Number(port), get(`${old.pathname}${old.search}`, host))).toContain(' 400 ')
       }
       const { headers } = await fetch(page, { redirect: 'manual' })
       last = { state, url: headers.get('location') ?? '' }
       await fetch(last.url).then((response) => response.text())
     }
     const auth = oauth({ client: { name: 'test' }, redirect: loopback({ open: browser }) })
-    for (let login = 1; login <= course.trials / each; login++) {
+    for (let login = 1; login <= campaignRun.trials / each; login++) {
       const client = await open(one, auth)
       await client.call('x')
       await client.close()
@@ -125,7 +125,9 @@ campaign(
       expect(codes).toHaveLength(login)
       expect(codes.at(-1)).toBe(new URL(last.url).searchParams.get('code'))
       const { port, pathname, search, host } = new URL(last.url)
-      expect(await said(Number(port), get(`${pathname}${search}`, host)), 'after its login').toBe(undefined)
+      expect(await respondTo(Number(port), get(`${pathname}${search}`, host)), 'after its login').toBe(
+        undefined,
+      )
       await auth.forget(one.url)
     }
     await timedOut()
@@ -143,5 +145,5 @@ async function timedOut(): Promise<void> {
   await session.close()
   vi.useRealTimers()
   const { port, host } = new URL(session.uri)
-  expect(await said(Number(port), get('/callback?state=s&code=c', host))).toBe(undefined)
+  expect(await respondTo(Number(port), get('/callback?state=s&code=c', host))).toBe(undefined)
 }

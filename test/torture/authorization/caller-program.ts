@@ -2,7 +2,7 @@ import { connect, http } from '@jackfield/sdk/client'
 import { oauth } from '@jackfield/sdk/client/auth'
 import { encryptedFiles, keyFile } from '@jackfield/sdk/client/auth/node'
 
-// Makes calls, ten at once, whenever it reads a line, with credentials it shares with others, and never logs in. It says
+// Makes calls, ten at once, whenever it reads a line, with credentials it shares with others, and never logs in. It prints
 // "ready" when it is connected, and how many calls came back after each line.
 const [url = '', directory = '', key = '', calls = '1'] = process.argv.slice(2)
 

@@ -113,8 +113,8 @@ campaign(
     trial: 'request while it fails',
     trials: { test: 40, change: 130, long: 5_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const late = Object.entries(endless).flatMap(([what, reply]) =>
       dependencies
         .filter(({ alone }) => alone === undefined)
@@ -124,7 +124,7 @@ campaign(
       Object.entries({ ...anywhere, ...own }).map(([what, reply]) => ({ what, reply, during })),
     )
     const first = random.between(0, all.length - 1)
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const one = all[(first + trial) % all.length]
       const where = `${one?.what}, trial ${trial}`
       const status = await one?.during(one.reply)
@@ -132,8 +132,8 @@ campaign(
       if (one?.what !== undefined && fails.has(one.what)) expect(status, where).not.toBe(401)
     }
     await Promise.all(late)
-    course.made(course.trials + late.length)
-    course.measured('kinds of failure', all.length, 'kinds')
+    campaignRun.setTrials(campaignRun.trials + late.length)
+    campaignRun.measured('kinds of failure', all.length, 'kinds')
     for (const { during, right } of dependencies) expect(await during(right)).toBe(200)
   },
 )

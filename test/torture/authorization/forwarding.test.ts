@@ -27,12 +27,12 @@ const upstream = () =>
 /** A line to a server on which everything is written down. */
 async function tapped(port: number): Promise<{ url: string; received(): string }> {
   const received: Buffer[] = []
-  const tap = createServer((near) => {
-    const far = dial(port, '127.0.0.1')
-    near.on('data', (chunk) => received.push(chunk))
-    near.pipe(far).pipe(near)
-    near.on('error', () => far.destroy())
-    far.on('error', () => near.destroy())
+  const tap = createServer((client) => {
+    const remote = dial(port, '127.0.0.1')
+    client.on('data', (chunk) => received.push(chunk))
+    client.pipe(remote).pipe(client)
+    client.on('error', () => remote.destroy())
+    remote.on('error', () => client.destroy())
   })
   await new Promise<void>((resolve) => tap.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void tap.close())
@@ -120,8 +120,8 @@ campaign(
     trial: 'request through a proxy, a composition or a gateway',
     trials: { change: 80, long: 10_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const behind = await serveHttp(upstream(), { keys: ['k'.repeat(32)] }).listen()
     onTestFinished(() => behind.close())
     let made = 0
@@ -137,7 +137,7 @@ campaign(
       }
       for (const revision of revisions) {
         const client = await connect(http(url, { headers }), { revisions: [revision] })
-        for (let trial = 0; trial < course.trials / fronts.length / revisions.length; trial++, made++) {
+        for (let trial = 0; trial < campaignRun.trials / fronts.length / revisions.length; trial++, made++) {
           const where = `${what}, ${revision}, trial ${trial}`
           // One at least goes through to the server behind.
           await request(client, name, trial === 0 ? 3 : random.between(0, 3), random, where)
@@ -148,7 +148,7 @@ campaign(
       }
       expect(line.received(), what).toContain('tools/call')
     }
-    course.made(made)
+    campaignRun.setTrials(made)
   },
 )
 

@@ -26,12 +26,12 @@ campaign(
     trial: 'token of an authorization server that names such a place for its keys',
     trials: { test: 200, change: 600, long: cases.length },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const web = await onlyThisWeb()
     const first = random.between(0, cases.length - 1)
     let sound = 0
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const one = cases[(first + trial * step) % cases.length]
       if (one === undefined) throw new Error('No case')
       const answer = answers[random.between(0, answers.length - 1)] ?? '127.0.0.1'
@@ -42,8 +42,8 @@ campaign(
       expect(asked, where).toContain('/.well-known/oauth-authorization-server')
       web.reached.length = 0
     }
-    course.measured('spellings of hosts', spellings.length, 'spellings')
-    course.measured('tokens that were verified all the same', sound, 'tokens')
+    campaignRun.measured('spellings of hosts', spellings.length, 'spellings')
+    campaignRun.measured('tokens that were verified all the same', sound, 'tokens')
     // Keys are still found where nothing leads astray, at whatever name.
     play(web, { way: 'named', spelling: '' }, somewhere)
     expect(await isVerified()).toBe(true)

@@ -97,33 +97,33 @@ campaign(
     id: 'hostile-addresses',
     chapter: 'Authorization',
     claim: 'An address from a server starts nothing but a browser, with that address as its only argument',
-    trial: 'hostile address at a door to the browser',
+    trial: 'hostile address, opened in one of three ways',
     trials: { test: 100, change: 320, long: 20_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const { canary, opened } = await stubs()
     const urls = schemes.flatMap((scheme) => breaks.map((make) => scheme + make(`touch ${canary}`)))
     const first = random.between(0, urls.length - 1)
     const expected: string[] = []
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const text = urls[(first + trial * 7) % urls.length] ?? ''
       Object.defineProperty(process, 'platform', { value: random.pick(platforms) })
       const where = `${text}, trial ${trial}`
       const sound = isSound(text)
       // A login costs more than the others: two servers.
-      const door = trial % 16 === 0 ? login : random.pick([directly, visit])
-      const went = await door(text)
-      expect(went, where).toBe(door === login ? false : sound)
-      if (went) expected.push(new URL(text).href)
+      const open = trial % 16 === 0 ? loggedIn : random.pick([directly, elicited])
+      const isOpened = await open(text)
+      expect(isOpened, where).toBe(open === loggedIn ? false : sound)
+      if (isOpened) expected.push(new URL(text).href)
     }
     await expect.poll(async () => (await opened()).length, { timeout: 30_000 }).toBe(expected.length)
     expect((await opened()).toSorted()).toEqual(expected.toSorted())
     await expect(stat(canary)).rejects.toMatchObject({ code: 'ENOENT' })
     const long = new URL(`https://as.example/${'x'.repeat(300_000)}`)
     await expect(openBrowser(long)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
-    course.measured('addresses', urls.length, 'addresses')
-    course.measured('opened, as one argument', expected.length, 'addresses')
+    campaignRun.measured('addresses', urls.length, 'addresses')
+    campaignRun.measured('opened, as one argument', expected.length, 'addresses')
   },
 )
 
@@ -132,7 +132,7 @@ function isSound(text: string): boolean {
   return URL.parse(text)?.protocol === 'https:'
 }
 
-/** The door itself. */
+/** Opens it directly. */
 async function directly(text: string): Promise<boolean> {
   const url = URL.parse(text)
   if (url === null) return false
@@ -141,8 +141,8 @@ async function directly(text: string): Promise<boolean> {
   return error === undefined
 }
 
-/** A visit that a server asks for, and the person agrees to. */
-async function visit(text: string): Promise<boolean> {
+/** Opens it as a URL elicitation that the user accepts. */
+async function elicited(text: string): Promise<boolean> {
   const ask = urlElicitation({
     visits: new PendingUrlElicitations(),
     ask: async (going) => ({
@@ -156,7 +156,7 @@ async function visit(text: string): Promise<boolean> {
 }
 
 /** The login page of a server; none of these authorization servers has one on this machine, so none is gone to. */
-async function login(text: string): Promise<boolean> {
+async function loggedIn(text: string): Promise<boolean> {
   const one = await protectedServer()
   one.as.metadata = { authorization_endpoint: text.replace(/^https:/, 'http:') }
   const { auth, opened } = person()

@@ -39,12 +39,12 @@ campaign(
     trial: 'login or logout at a server that names one',
     trials: { test: 200, change: 1_500, long: cases.length },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const web = await onlyThisWeb()
     const first = random.between(0, cases.length - 1)
     let completed = 0
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const one = cases[(first + trial * step) % cases.length]
       if (one === undefined) throw new Error('No case')
       const answer = answers[random.between(0, answers.length - 1)] ?? '127.0.0.1'
@@ -56,8 +56,8 @@ campaign(
       if (error === undefined) completed++
       web.reached.length = 0
     }
-    course.measured('spellings of hosts', spellings.length, 'spellings')
-    course.measured('logins that were sound all the same', completed, 'logins')
+    campaignRun.measured('spellings of hosts', spellings.length, 'spellings')
+    campaignRun.measured('logins that were sound all the same', completed, 'logins')
     // A login is still possible where nothing leads astray, and what can do no harm does not hinder one.
     expect(completed).toBeGreaterThan(0)
     play(web, { field: 'token_endpoint', way: 'named', spelling: '' }, somewhere)

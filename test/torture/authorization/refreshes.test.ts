@@ -31,9 +31,9 @@ campaign(
     trial: 'call at the moment of an expiry',
     trials: { test: 40, change: 120, long: 50_000 },
   },
-  async (course) => {
-    const [count, calls] = course.long ? [50, 100] : [10, 4]
-    const rounds = course.trials / (count * calls)
+  async (campaignRun) => {
+    const [count, calls] = campaignRun.long ? [50, 100] : [10, 4]
+    const rounds = campaignRun.trials / (count * calls)
     const one = await protectedServer()
     const directory = await mkdtemp(join(tmpdir(), 'jackfield-storm-'))
     onTestFinished(() => rm(directory, { recursive: true }))
@@ -55,8 +55,8 @@ campaign(
     const later = person({ store })
     await (await open(one, later.auth)).call('x')
     expect([first.opened.length, later.opened.length, refreshes(one.as)]).toEqual([1, 0, rounds])
-    course.measured('processes', count, 'processes')
-    course.measured('refreshes for each expiry', refreshes(one.as) / rounds, 'refreshes')
+    campaignRun.measured('processes', count, 'processes')
+    campaignRun.measured('refreshes for each expiry', refreshes(one.as) / rounds, 'refreshes')
   },
 )
 
@@ -67,11 +67,11 @@ async function started(...given: [url: string, directory: string, key: string, c
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  let said = ''
+  let output = ''
   let wrong = ''
   let received = (): void => {}
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text
+    output += text
     received()
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -82,9 +82,9 @@ async function started(...given: [url: string, directory: string, key: string, c
   const line = (expected: string): Promise<void> =>
     new Promise((resolve, reject) => {
       received = () => {
-        if (said.includes('\n')) {
-          const now = said.trim()
-          said = ''
+        if (output.includes('\n')) {
+          const now = output.trim()
+          output = ''
           if (now === expected) resolve()
           else reject(new Error(`The program said ${now}`))
         } else if (child.exitCode !== null) {
@@ -116,8 +116,8 @@ campaign(
     trial: 'ten calls at once after a jump of a clock',
     trials: { test: 20, change: 60, long: 3_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const one = await protectedServer()
     const store = memoryStore()
     const began = Date.now()
@@ -137,7 +137,7 @@ campaign(
     let mcp = await open(one, person({ store }).auth)
     let needed = 0
     let jumped = false
-    for (let trial = 1; trial <= course.trials; trial++) {
+    for (let trial = 1; trial <= campaignRun.trials; trial++) {
       const where = `trial ${trial}, ${time} s, client ${client} s, authorization server ${authority} s`
       time += random.between(0, random.pick([10, 1_000, 2 * life]))
       const before = refreshes(one.as)
@@ -159,7 +159,7 @@ campaign(
       if (made > 0) jumped = false
     }
     expect(one.as.at('/authorize')).toHaveLength(1)
-    course.measured('expiries', needed, 'expiries')
-    course.measured('refreshes', refreshes(one.as), 'refreshes')
+    campaignRun.measured('expiries', needed, 'expiries')
+    campaignRun.measured('refreshes', refreshes(one.as), 'refreshes')
   },
 )

@@ -21,12 +21,12 @@ campaign(
     trial: 'login at a server with one fault',
     trials: { test: 60, change: 180, long: 4_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const faults = [...beforePosting, ...beforeTheCode]
     const late: ReadonlySet<Fault> = new Set(beforeTheCode.map(([, fault]) => fault))
     const first = random.between(0, faults.length - 1)
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const [what, fault] = faults[(first + trial) % faults.length] ?? ['nothing', (): void => {}]
       const where = `${what}, trial ${trial}`
       const one = await protectedServer()
@@ -42,7 +42,7 @@ campaign(
       one.close()
       one.as.close()
     }
-    course.measured('kinds of fault', faults.length, 'kinds')
+    campaignRun.measured('kinds of fault', faults.length, 'kinds')
   },
 )
 
@@ -54,9 +54,9 @@ campaign(
     trial: 'change of the authorization server',
     trials: { change: 15, long: 2_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
-    for (let trial = 0; trial < course.trials; trial++) {
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const where = `trial ${trial}`
       const [first, second] = [await authority(), await authority(random.pick(['', '/tenant']))]
       const one = await protectedServer(first)

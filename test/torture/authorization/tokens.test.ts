@@ -29,11 +29,11 @@ campaign(
     trial: 'forged token',
     trials: { test: 150, change: 400, long: 40_000 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const { send, ran } = await protectedShop()
-    const random = new Random(course.seed)
+    const random = new Random(campaignRun.seed)
     const kinds = Object.entries(forged)
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       // Each kind comes in its turn; between them come good tokens with one bit turned.
       const [what, make] = kinds[trial % (kinds.length * 2)] ?? ['one bit turned', () => turned(random)]
       const token = make()
@@ -50,7 +50,7 @@ campaign(
       })
       expect(await answer.text(), where).not.toContain(token)
     }
-    course.measured('kinds of forgery', kinds.length, 'kinds')
+    campaignRun.measured('kinds of forgery', kinds.length, 'kinds')
     expect(ran).toEqual([])
     const scope = 'orders:write orders:read'
     for (const withRsa of [false, true]) expect((await send(good(withRsa, { scope }))).status).toBe(200)

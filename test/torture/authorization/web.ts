@@ -10,7 +10,7 @@ export const somewhere = '93.184.215.14'
 
 /** A web of host names that exists only here: every lookup and every connection of this process passes it. */
 export interface Web {
-  /** What the resolver says of a name, one answer after the other; the last one stays. Others are `somewhere`. */
+  /** The resolver's answers for a name, in order; the last one repeats. Other names resolve to `somewhere`. */
   readonly names: Map<string, string[][]>
   /** Addresses that connections were begun to. */
   readonly reached: string[]

@@ -10,7 +10,7 @@ export const path = '/mcp'
 export const ssePath = '/sse'
 export const options: ServeHttpOptions = { keys: ['k'.repeat(32)], sse: ssePath }
 
-/** A request as its bytes say it; names may stand more than once. */
+/** A request as its bytes; header names may repeat. */
 export interface Sent {
   readonly method: string
   readonly target: string

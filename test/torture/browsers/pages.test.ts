@@ -34,14 +34,14 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
       trial: 'attempt of a page in a real browser',
       trials: { change: 3 * attempts.length, long: 900 * attempts.length },
     },
-    async ({ trials, made, measured }) => {
+    async ({ trials, setTrials, measured }) => {
       let count = 0
       const reached = new Map<string, number>()
       while (count < trials) {
-        for (const [name, visit] of Object.entries(visits)) {
+        for (const [name, run] of Object.entries(attacks)) {
           const target = await watched()
           const tab = await browser.newPage()
-          const attack = await visit(tab, target.port)
+          const attack = await run(tab, target.port)
           for (const attempt of attempts) {
             const outcome = await attack(attempt)
             count++
@@ -58,7 +58,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
           await target.close()
         }
       }
-      made(count)
+      setTrials(count)
       measured(
         'requests that reached the server',
         [...reached.values()].reduce((sum, one) => sum + one, 0),
@@ -70,7 +70,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
   test('the same page runs a tool if the guards are switched off', async () => {
     const target = await watched({ dangerouslyAllowAnyHost: true, dangerouslyAllowAnyOrigin: true })
     const tab = await browser.newPage()
-    const attack = await visits.rebound(tab, target.port)
+    const attack = await attacks.rebound(tab, target.port)
     await attack('json-post')
     expect(target.ran()).toBe(1)
     await tab.close()
@@ -81,7 +81,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
 type Attack = (attempt: string) => Promise<string>
 
 /** How a page comes to be in the browser. */
-const visits = {
+const attacks = {
   /** A site of its own, on the same machine. */
   async foreign(tab: Page, port: number): Promise<Attack> {
     await tab.goto(`http://evil.example:${page.port}/`)

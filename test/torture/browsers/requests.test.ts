@@ -49,7 +49,7 @@ const post = (target: string, body: object, type: string | null = json): Sent =>
 const bare = (method: string, target: string, more: Headers = []): Sent => ({ method, target, headers: more })
 const events = [['Accept', 'text/event-stream']] as const
 
-/** Every way into a server, and what it says where Host and Origin are fine. */
+/** Every endpoint of a server, and its response if Host and Origin are valid. */
 const ways: readonly (readonly [Sent, number])[] = [
   [post(path, call), 200],
   [post(path, initialize), 200],
@@ -171,7 +171,7 @@ campaign(
     trial: 'request with a Host, an Origin and a Content-Type',
     trials: { change: 1500, long: 12_312 },
   },
-  async ({ trials, seed, made, measured }) => {
+  async ({ trials, seed, setTrials, measured }) => {
     const random = new Random(seed)
     let count = 0
     let served = 0
@@ -194,7 +194,7 @@ campaign(
       served += expected
       await mounted.close()
     }
-    made(count)
+    setTrials(count)
     measured('requests that were to be served', served, 'calls')
   },
 )

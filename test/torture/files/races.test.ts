@@ -20,7 +20,7 @@ import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
 const swapper = programFile(new URL('swapper.ts', import.meta.url))
-const kept = 'not yours'
+const content = 'not yours'
 const side = 4
 const naiveTries = 200
 
@@ -53,12 +53,12 @@ function putOutside(outside: string): void {
   rmSync(outside, { recursive: true, force: true })
   for (const folder of ['', 'child', 'inner']) {
     mkdirSync(join(outside, folder), { recursive: true })
-    writeFileSync(join(outside, folder, 'plan.md'), kept)
+    writeFileSync(join(outside, folder, 'plan.md'), content)
   }
 }
 
-/** Everything below a folder, with what files hold. */
-function held(folder: string): string[] {
+/** Everything below a folder, with the contents of files. */
+function contentOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => {
       const path = join(entry.parentPath, entry.name)
@@ -105,7 +105,7 @@ describe.runIf(process.platform === 'linux')('the files of the travel server', (
     async ({ trials, long, seed, measured }) => {
       const random = new Random(seed)
       const { base, root, outside, swapped } = place()
-      const before = held(outside)
+      const before = contentOf(outside)
       const pairs = long ? [0, 2, 4, 6].map((at) => swapped.slice(at, at + 2)) : [swapped]
       const swappers = await Promise.all(pairs.map(swapping))
       try {
@@ -119,18 +119,18 @@ describe.runIf(process.platform === 'linux')('the files of the travel server', (
               if (!(error instanceof WriteError)) throw error
               refused++
             }
-            if (left % 500 === 0) expect(held(outside)).toEqual(before)
+            if (left % 500 === 0) expect(contentOf(outside)).toEqual(before)
           }
         }
         await Promise.all(Array.from({ length: side }, writer))
-        expect(held(outside)).toEqual(before)
+        expect(contentOf(outside)).toEqual(before)
         expect(Math.min(written, refused)).toBeGreaterThan(trials / 100)
         measured('written', written, 'files')
 
         let escapes = 0
         for (let n = 0; n < naiveTries; n++) {
           await naively(root, random.pick(paths), `escape ${n}`).catch(() => {})
-          if (held(outside).join() === before.join()) continue
+          if (contentOf(outside).join() === before.join()) continue
           escapes++
           putOutside(outside)
         }
@@ -163,7 +163,9 @@ describe('several writers of one new file', () => {
           )
           const winners = outcomes.flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []))
           expect(winners, `trial ${trial}`).toHaveLength(1)
-          expect(held(root), `trial ${trial}`).toEqual([`${join(root, 'plan.md')}: writer ${winners[0]}`])
+          expect(contentOf(root), `trial ${trial}`).toEqual([
+            `${join(root, 'plan.md')}: writer ${winners[0]}`,
+          ])
           rmSync(join(root, 'plan.md'))
         }
       } finally {

@@ -35,17 +35,17 @@ async function refusedOf(
   return answer === undefined || answer.status === 200 ? undefined : `${answer.status} ${await answer.text()}`
 }
 
-/** Opens one thing after another over HTTP, and gives what was said to the last. */
+/** Makes one request after another over HTTP, and returns the response to the last. */
 function opened(
   options: ServeHttpOptions,
   open: (one: Awaited<ReturnType<typeof mounted>>, index: number) => Promise<string | undefined>,
 ): Attempt {
   return async (size) => {
     const one = await mounted(options)
-    let said: string | undefined
-    for (let index = 0; index < size; index++) said = await open(one, index)
+    let message: string | undefined
+    for (let index = 0; index < size; index++) message = await open(one, index)
     await one.handler.close()
-    return said
+    return message
   }
 }
 
@@ -69,9 +69,9 @@ function posted(options: ServeHttpOptions, body: (size: number) => string): Atte
     const text = body(size)
     const asked = modern('tools/call', { name: 'echo' })
     const answer = await one.send({ ...asked, body: text })
-    const said = await answer.text()
+    const content = await answer.text()
     await one.close()
-    return answer.status === 200 ? undefined : `${answer.status} ${said}`
+    return answer.status === 200 ? undefined : `${answer.status} ${content}`
   }
 }
 
@@ -217,9 +217,9 @@ export const rows: Readonly<Record<string, Row>> = {
     limit: limits.uriChars,
     attempt: async (size) => {
       const client = await connect(notes)
-      const said = await failure(() => client.read(`note://one?${'x'.repeat(size - 11)}`))
+      const message = await failure(() => client.read(`note://one?${'x'.repeat(size - 11)}`))
       await client.close()
-      return said?.includes('at most') === true ? said : undefined
+      return message?.includes('at most') === true ? message : undefined
     },
     refusal: /"uri" must have at most 8192 characters/,
   },
@@ -263,9 +263,9 @@ export const rows: Readonly<Record<string, Row>> = {
     limit: limits.questions,
     attempt: async (size) => {
       const client = await connect(notes, { onRoots: [], revisions: ['2025-11-25'] })
-      const said = await failure(() => client.call('asks', { times: size }))
+      const message = await failure(() => client.call('asks', { times: size }))
       await client.close()
-      return said
+      return message
     },
     // The reason is for the author of the handler, so it is in the server's log.
     refusal: /failed unexpectedly/,
@@ -275,10 +275,10 @@ export const rows: Readonly<Record<string, Row>> = {
     attempt: async (size) => {
       const one = await mounted({ limits: { inFlight: 5 } })
       const { call } = await session(one)
-      let said: string | undefined
-      for (let id = 0; id < size; id++) said = await refusedOf(one, () => call(id, 'hang'))
+      let message: string | undefined
+      for (let id = 0; id < size; id++) message = await refusedOf(one, () => call(id, 'hang'))
       await one.handler.close()
-      return said
+      return message
     },
     refusal: /^400 .*wait for some of the 5/,
   },
@@ -317,13 +317,13 @@ export const rows: Readonly<Record<string, Row>> = {
     attempt: async (size) => {
       const one = await mounted({ limits: { subscribedUris: 5 } })
       const { post } = await session(one)
-      let said = ''
+      let output = ''
       for (let id = 0; id < size; id++) {
         const params = { uri: `note://${id}` }
         const answer = await post({ jsonrpc: '2.0', id, method: 'resources/subscribe', params })
-        said = await answer.text()
+        output = await answer.text()
       }
-      return said.includes('"error"') ? said : undefined
+      return output.includes('"error"') ? output : undefined
     },
     refusal: /at most 5 resources can be subscribed to/,
   },
@@ -343,8 +343,8 @@ export const rows: Readonly<Record<string, Row>> = {
       })
       const fetch = async (): Promise<Response> =>
         new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
-      const said = await failure(() => connect(http('http://127.0.0.1:1/mcp', { auth, fetch })))
-      return said?.includes('exceeds') === true ? said : undefined
+      const message = await failure(() => connect(http('http://127.0.0.1:1/mcp', { auth, fetch })))
+      return message?.includes('exceeds') === true ? message : undefined
     },
     refusal: /exceeds 65536 bytes/,
   },

@@ -175,7 +175,7 @@ campaign(
     trial: 'answer larger than the limit',
     trials: { change: Object.keys(answers).length, long: Object.keys(answers).length },
   },
-  async (course) => {
+  async (campaignRun) => {
     const server = await hostileServer()
     const codes = Object.fromEntries(Object.entries(answers).map(([kind, { code }]) => [kind, code]))
     const found = await measuredBy('caps-program.ts', { base: server.origin, codes }, undefined, [
@@ -184,8 +184,8 @@ campaign(
     ])
     const grown = figure(found, 'grown')
     console.error('GROWN', grown)
-    course.measured('memory of the process, all in all', Math.round(grown * 10) / 10, 'times the limit')
-    course.measured('sent at most', Math.round(Math.max(...server.sent.values()) / MiB), 'MiB')
+    campaignRun.measured('memory of the process, all in all', Math.round(grown * 10) / 10, 'times the limit')
+    campaignRun.measured('sent at most', Math.round(Math.max(...server.sent.values()) / MiB), 'MiB')
     expect(grown).toBeLessThan(25)
     // What the system keeps on the way is no more than this.
     for (const [kind, bytes] of server.sent) expect(bytes, kind).toBeLessThan(64 * MiB)

@@ -57,15 +57,15 @@ it('a client returns event ids of up to 8192 characters, and none longer', async
 
 it('a server accepts a line of 4 MiB on its standard input, and none of a byte more', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
-  let said = ''
+  let printed = ''
   output.on('data', (chunk) => {
-    said += chunk
+    printed += chunk
   })
   const served = serveStdio(defineServer({ name: 'default', version: '1.0.0' }), { input, output })
   onTestFinished(() => served.close())
   input.write(`${JSON.stringify(initialize())}\n${JSON.stringify(initialized)}\n`)
   const answers = (): { id?: unknown; error?: { code: number } }[] =>
-    said
+    printed
       .split('\n')
       .slice(1, -1)
       .map((line) => JSON.parse(line))
@@ -73,7 +73,7 @@ it('a server accepts a line of 4 MiB on its standard input, and none of a byte m
     const ping = JSON.stringify({ jsonrpc: '2.0', id: size, method: 'ping', params: { _meta: { more: '' } } })
     const before = answers().length
     input.write(`${ping.replace('"more":""', `"more":"${'x'.repeat(size - ping.length)}"`)}\n`)
-    await until(() => answers().length > before || said.split('\n').length > before + 2, watchdogMs)
+    await until(() => answers().length > before || printed.split('\n').length > before + 2, watchdogMs)
   }
   expect(answers()).toEqual([
     { jsonrpc: '2.0', id: frameBytes, result: {} },

@@ -71,16 +71,16 @@ async function begun(send: Send, version = '2025-11-25'): Promise<Record<string,
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** How many are under way at once, one asked for after another, until one is refused with a status. */
-async function takenBefore(status: number, take: () => Promise<Response>): Promise<number> {
+/** The number of concurrent requests before one is refused with a status. */
+async function takenBefore(status: number, request: () => Promise<Response>): Promise<number> {
   for (let taken = 0; taken < 20_000; taken++) {
-    let said = 0
-    take().then((response) => {
-      said = response.status
+    let count = 0
+    request().then((response) => {
+      count = response.status
     })
-    for (let turns = 0; turns < 3 && said === 0; turns++) await turn()
-    if (said === status) return taken
-    if (said !== 0 && said !== 200) throw new Error(`Refused with ${said}, not with ${status}`)
+    for (let turns = 0; turns < 3 && count === 0; turns++) await turn()
+    if (count === status) return taken
+    if (count !== 0 && count !== 200) throw new Error(`Refused with ${count}, not with ${status}`)
   }
   return Number.POSITIVE_INFINITY
 }
@@ -119,8 +119,8 @@ async function connectionsTaken(): Promise<number> {
       sockets.push(socket)
       const ping = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: meta } }
       socket.write(`${JSON.stringify(ping)}\n`)
-      const said = await new Promise((resolve) => socket.once('data', (chunk) => resolve(String(chunk))))
-      if (String(said).includes('Too many clients')) return taken
+      const reply = await new Promise((resolve) => socket.once('data', (chunk) => resolve(String(chunk))))
+      if (String(reply).includes('Too many clients')) return taken
     }
     return Number.POSITIVE_INFINITY
   } finally {

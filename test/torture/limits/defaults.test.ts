@@ -84,7 +84,7 @@ async function cutAfterMs(): Promise<number> {
   return passed
 }
 
-/** Whether a stream of so many events can be gone on with from its first, some minutes after it ended. */
+/** Whether a stream of this many events can be resumed from its first, some minutes after it ended. */
 async function isKept(events: number, minutes = 0): Promise<boolean> {
   // The first event carries an id and nothing else, the last one the answer.
   const { server } = speaking(events - 2, 0)

@@ -16,20 +16,20 @@ import {
 const MiB = 1024 * 1024
 const cap = 256
 
-/** Starts tools and takes each back at once, and says when all that was answered. */
+/** Starts tools and cancels each at once; resolves when all were answered. */
 type Flood = (served: Served, trials: number) => Promise<void>
 
 function lines(opened: readonly string[], call: (id: number) => string): Flood {
   return async (served, trials) => {
     const socket = await dial({ path: served.path })
-    const said = received(socket)
+    const output = received(socket)
     for (const line of opened) socket.write(`${line}\n`)
     for (let id = 1; id <= trials; id++) {
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }
       await written(socket, `${call(id)}\n${JSON.stringify(cancelled)}\n`)
     }
     socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'ping' })}\n`)
-    await said.until('"last"')
+    await output.until('"last"')
     socket.destroy()
   }
 }
@@ -61,8 +61,8 @@ campaign(
     trial: 'call taken back at once',
     trials: { test: 400, change: 2400, long: 300_000 },
   },
-  async (course) => {
-    const each = course.trials / Object.keys(floods).length
+  async (campaignRun) => {
+    const each = campaignRun.trials / Object.keys(floods).length
     for (const [name, flood] of Object.entries(floods)) {
       const served = await serveMeasured({ inFlight: cap, inFlightPerNode: cap })
       await flood(served, Math.min(each, 200))
@@ -72,12 +72,12 @@ campaign(
       await flood(served, each)
       await watched(`calls of ${name} are over`, async () => (await served.now()).running === 0)
       const after = await served.end()
-      const left = (after.held - before.held) / each
-      course.measured(`handlers of ${name} at once, at most`, after.mostRunning, 'handlers')
-      course.measured(`kept of a call over ${name}`, Math.max(0, Math.round(left)), 'bytes')
+      const left = (after.heldBytes - before.heldBytes) / each
+      campaignRun.measured(`handlers of ${name} at once, at most`, after.mostRunning, 'handlers')
+      campaignRun.measured(`kept of a call over ${name}`, Math.max(0, Math.round(left)), 'bytes')
       expect(after.mostRunning, name).toBeGreaterThan(0)
       expect(after.mostRunning, name).toBeLessThanOrEqual(cap)
-      expect(after.held - before.held, name).toBeLessThan(4 * MiB)
+      expect(after.heldBytes - before.heldBytes, name).toBeLessThan(4 * MiB)
     }
   },
 )
@@ -94,14 +94,14 @@ campaign(
     id: 'requests-that-trickle',
     chapter: 'Bytes and limits',
     claim: 'Connections without requests are closed, and other clients are served meanwhile',
-    trial: 'connection that says a byte at a time',
+    trial: 'connection that sends a byte at a time',
     trials: { test: 25, change: 150, long: 2000 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const served = await serveMeasured({ headersMs: 500, requestMs: 1000 })
     const before = await served.begin()
     const sockets = await Promise.all(
-      Array.from({ length: course.trials }, async (_, index) => {
+      Array.from({ length: campaignRun.trials }, async (_, index) => {
         const socket = await dial({ port: served.port })
         // A socket that does not read does not notice that the other end closed.
         socket.resume()
@@ -117,13 +117,13 @@ campaign(
     for (let healthy = 0; healthy < 10; healthy++) {
       const began = performance.now()
       const socket = await dial({ port: served.port })
-      const said = received(socket)
+      const output = received(socket)
       socket.write(postOf(callOf('echo', 1), mirrored('echo')))
-      await said.until('"echo"')
+      await output.until('"echo"')
       socket.destroy()
       slowest = Math.max(slowest, performance.now() - began)
     }
-    course.measured('slowest call of another', Math.round(slowest), 'ms')
+    campaignRun.measured('slowest call of another', Math.round(slowest), 'ms')
     await watched('all connections are closed', () => sockets.every((socket) => socket.closed))
     await watched('and forgotten', async () => (await served.now()).sockets <= before.sockets)
   },
@@ -136,13 +136,13 @@ const uploads: Readonly<Record<string, (served: Served) => Promise<string>>> = {
   'a body without end, byte by byte': (served) => uploaded(served, '', '1\r\nx\r\n'.repeat(20_000), '413'),
   'a line without end': async (served) => {
     const socket = await dial({ path: served.path })
-    const said = received(socket)
+    const output = received(socket)
     socket.write(`${opening[0]}\n`)
-    await said.until('"serverInfo"')
+    await output.until('"serverInfo"')
     for (let sent = 0; sent < 256 * MiB; sent += 0x40000) await written(socket, 'x'.repeat(0x40000))
     socket.write(`\n${JSON.stringify({ jsonrpc: '2.0', id: 'next', method: 'ping' })}\n`)
-    await said.until('"next"')
-    return said.text()
+    await output.until('"next"')
+    return output.text()
   },
 }
 
@@ -151,14 +151,14 @@ const attempts = 5
 
 async function uploaded(served: Served, first: string, unit: string, status: string): Promise<string> {
   for (let attempt = 1; ; attempt++) {
-    const said = await upload(served, first, unit, status)
-    if (said.includes(status) || attempt === attempts) return said
+    const reply = await upload(served, first, unit, status)
+    if (reply.includes(status) || attempt === attempts) return reply
   }
 }
 
 async function upload(served: Served, first: string, unit: string, status: string): Promise<string> {
   const socket = await dial({ port: served.port })
-  const said = received(socket)
+  const output = received(socket)
   socket.write(trickles[2] ?? '')
   socket.write(first)
   let over = false
@@ -166,9 +166,9 @@ async function upload(served: Served, first: string, unit: string, status: strin
     over = true
   })
   const end = performance.now() + 60_000
-  while (!over && !said.text().includes(status) && performance.now() < end) await written(socket, unit)
+  while (!over && !output.text().includes(status) && performance.now() < end) await written(socket, unit)
   await watched('the connection is closed', () => over)
-  return said.text()
+  return output.text()
 }
 
 campaign(
@@ -179,21 +179,21 @@ campaign(
     trial: 'message larger than the limit',
     trials: { change: 3, long: 60 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const served = await serveMeasured({ messageBytes: MiB / 2 })
-    const { held } = await served.end()
+    const { heldBytes } = await served.end()
     const before = await served.begin()
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const [name, upload] = Object.entries(uploads)[trial % Object.keys(uploads).length] ?? []
       expect(await upload?.(served), name).toMatch(/may have at most 524288 bytes/)
     }
     const after = await served.end()
     const grown = (after.mostBytes - before.rss) / MiB
-    course.measured('memory at most', Math.max(0, Math.round(grown)), 'MiB')
+    campaignRun.measured('memory at most', Math.max(0, Math.round(grown)), 'MiB')
     // Much less than what was sent, with room for what is not collected yet.
     expect(grown).toBeLessThan(160)
     // Modules that were loaded meanwhile, and what loads them, take a few megabytes.
-    expect(after.held - held).toBeLessThan(16 * MiB)
+    expect(after.heldBytes - heldBytes).toBeLessThan(16 * MiB)
   },
 )
 

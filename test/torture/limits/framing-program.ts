@@ -55,8 +55,8 @@ function timeOf(framing: string, bytes: number, piece: number): number {
   return spent
 }
 
-/** Bytes that are held while all but the end of a message came, in pieces of one byte by default. */
-function heldFor(framing: string, bytes: number, filler: string, piece = 1): number {
+/** Bytes that are buffered when all but the end of a message arrived, in chunks of one byte by default. */
+function heldBytesFor(framing: string, bytes: number, filler: string, piece = 1): number {
   const how = framings[framing]
   if (how === undefined) throw new Error(framing)
   const reader = how.reader(() => {}, heldLimit)
@@ -67,9 +67,9 @@ function heldFor(framing: string, bytes: number, filler: string, piece = 1): num
   for (let sent = 0; sent < bytes; sent += unit.length) {
     for (let at = 0; at < unit.length; at += piece) reader.push(unit.subarray(at, at + piece))
   }
-  const held = heldBytes() - start
+  const grownBytes = heldBytes() - start
   reader.push(encoder.encode('\n\n'))
-  return held
+  return grownBytes
 }
 
 function messageOf(random: Random): string {
@@ -140,9 +140,14 @@ if (what === 'cuts') {
         timeOf(framing, scale * bytes, piece),
       )
     }
-    found[`${framing} held`] = heldFor(framing, heldLimit - 64, 'x')
+    found[`${framing} held`] = heldBytesFor(framing, heldLimit - 64, 'x')
   }
-  found['event of short lines held'] = heldFor('event', 2 * heldLimit, '\ndata:x')
-  found['event of empty lines held'] = heldFor('event', 128 * heldLimit, '\ndata:'.repeat(10_000), 65_536)
+  found['event of short lines held'] = heldBytesFor('event', 2 * heldLimit, '\ndata:x')
+  found['event of empty lines held'] = heldBytesFor(
+    'event',
+    128 * heldLimit,
+    '\ndata:'.repeat(10_000),
+    65_536,
+  )
 }
 report(found)

@@ -13,20 +13,20 @@ campaign(
     trial: 'long message in small pieces',
     trials: { change: 7, long: 25 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const found = await measuredBy('framing-program.ts', {
       what: 'pieces',
-      size: course.trials,
-      seed: course.seed,
+      size: campaignRun.trials,
+      seed: campaignRun.seed,
     })
-    course.made(course.trials * 12 + 10)
+    campaignRun.setTrials(campaignRun.trials * 12 + 10)
     for (const framing of ['line', 'event']) {
       const nine = figure(found, `${framing} 9 MB`)
-      course.measured(`9 MB as one ${framing}, in pieces of 1 KB`, Math.round(nine), 'ms of CPU')
+      campaignRun.measured(`9 MB as one ${framing}, in pieces of 1 KB`, Math.round(nine), 'ms of CPU')
       expect(nine).toBeLessThan(600)
       for (const piece of [1, 64]) {
         const ratio = figure(found, `${framing} ratio ${piece}`)
-        course.measured(
+        campaignRun.measured(
           `twice the ${framing}, in pieces of ${piece} B`,
           Math.round(ratio * 100) / 100,
           'times the CPU',
@@ -35,13 +35,13 @@ campaign(
       }
     }
     for (const what of ['line', 'event', 'event of short lines', 'event of empty lines']) {
-      const held = figure(found, `${what} held`)
-      course.measured(
+      const heldBytes = figure(found, `${what} held`)
+      campaignRun.measured(
         `kept of an unfinished ${what}`,
-        Math.round((held / limit) * 10) / 10,
+        Math.round((heldBytes / limit) * 10) / 10,
         'times the limit',
       )
-      expect(held).toBeLessThan(8 * limit)
+      expect(heldBytes).toBeLessThan(8 * limit)
     }
   },
 )
@@ -54,12 +54,12 @@ campaign(
     trial: 'cut',
     trials: { test: 100, change: 300, long: 20_000 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const found = await measuredBy(
       'framing-program.ts',
-      { what: 'cuts', size: course.trials, seed: course.seed },
-      course.long ? 600_000 : 100_000,
+      { what: 'cuts', size: campaignRun.trials, seed: campaignRun.seed },
+      campaignRun.long ? 600_000 : 100_000,
     )
-    course.made(figure(found, 'cuts'))
+    campaignRun.setTrials(figure(found, 'cuts'))
   },
 )

@@ -32,7 +32,7 @@ const server = defineServer({
         return 'done'
       },
     }),
-    /** Asks, and says so. */
+    /** Asks a question, and reports it. */
     asks: tool({
       run: async (_, ctx) => {
         await ctx.roots()

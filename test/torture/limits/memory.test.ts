@@ -38,7 +38,7 @@ function child(program: string, args: readonly string[], execArgv: readonly stri
   return started
 }
 
-async function said(from: ChildProcess): Promise<unknown> {
+async function messageFrom(from: ChildProcess): Promise<unknown> {
   const [message] = await Promise.race([
     once(from, 'message'),
     once(from, 'exit').then(([code, signal]) => {
@@ -111,17 +111,17 @@ campaign(
     changeMinutes: 4,
     longMinutes: 60,
   },
-  async (course) => {
+  async (campaignRun) => {
     const only = process.env['JACKFIELD_ATTACK']
-    const kinds = course.long ? (['authenticated', 'anonymous'] as const) : (['authenticated'] as const)
+    const kinds = campaignRun.long ? (['authenticated', 'anonymous'] as const) : (['authenticated'] as const)
     let made = 0
     for (const kind of kinds) {
       for (const [name, volume] of Object.entries(volumes)) {
         if (only !== undefined && !`${name}, ${kind}`.includes(only)) continue
-        const count = course.long ? 10 * volume : Math.ceil(volume / 10)
+        const count = campaignRun.long ? 10 * volume : Math.ceil(volume / 10)
         const { attacker, other } = clients[kind]
         const server = child('memory-program.ts', [kind], ['--max-old-space-size=512'])
-        const first: unknown = await said(server)
+        const first: unknown = await messageFrom(server)
         const port = Number((first as { port: number }).port)
         const idle: number[] = []
         for (let call = 0; call < victimCalls; call++) idle.push(await callTime(port, other))
@@ -132,7 +132,7 @@ campaign(
           JSON.stringify(attacker),
         ])
         let over = false
-        const done = said(attack).then(() => {
+        const done = messageFrom(attack).then(() => {
           over = true
         })
         const times: number[] = []
@@ -144,8 +144,8 @@ campaign(
         await done
         expect(server.exitCode, `${name}: the server is alive`).toBeNull()
         const most = mostResident(server.pid ?? 0)
-        course.measured(`${name}, ${kind}: most resident`, Math.round(most / MB), 'MB')
-        course.measured(
+        campaignRun.measured(`${name}, ${kind}: most resident`, Math.round(most / MB), 'MB')
+        campaignRun.measured(
           `${name}, ${kind}: call of another, of idle`,
           Math.round((10 * median(times)) / median(idle)) / 10,
           '×',
@@ -168,6 +168,6 @@ campaign(
         made++
       }
     }
-    course.made(made)
+    campaignRun.setTrials(made)
   },
 )

@@ -62,8 +62,8 @@ export function heldBytes(): number {
 }
 
 /**
- * Watches the most bytes the process holds, until it is stopped. Each time what can go is let go first, since when V8 does
- * that by itself says nothing about the program.
+ * Measures the peak memory of the process, until it is stopped. Each sample follows a garbage collection, since when V8 does
+ * that by itself shows nothing about the program.
  */
 export function watchBytes(everyMs = 10): () => number {
   let most = process.memoryUsage.rss()

@@ -32,15 +32,15 @@ async function shop(options: ServeHttpOptions) {
   const send = async (
     user: string,
     params: object,
-  ): Promise<{ result: unknown; said: string | undefined }> => {
+  ): Promise<{ result: unknown; message: string | undefined }> => {
     const sent = await one.send(modern('tools/call', { name: 'pay', ...params }, { authorization: user }))
     const { result, error } = await sent.json()
-    const said = error === undefined ? undefined : `${Object(error).message} ${warnings.at(-1)}`
-    return { result, said }
+    const message = error === undefined ? undefined : `${Object(error).message} ${warnings.at(-1)}`
+    return { result, message }
   }
   return {
     /** What a question was refused with. */
-    asked: async (chars: number) => (await send('somebody', { arguments: { chars } })).said,
+    asked: async (chars: number) => (await send('somebody', { arguments: { chars } })).message,
     /** What an answer was refused with. */
     async answered(user: string) {
       const call = { arguments: { chars: 1 } }
@@ -48,7 +48,7 @@ async function shop(options: ServeHttpOptions) {
       const { requestState, inputRequests = {} } = Object(result)
       const [key = ''] = Object.keys(inputRequests)
       const inputResponses = { [key]: { action: 'accept', content: { ok: true } } }
-      return (await send(user, { ...call, requestState, inputResponses })).said
+      return (await send(user, { ...call, requestState, inputResponses })).message
     },
   }
 }
@@ -84,7 +84,7 @@ async function receiptStoredAs(size: number): Promise<number> {
   throw new Error(`No state is stored as ${size} characters, but as ${stored.value}`)
 }
 
-/** Lets a session hear little and another one so much more, and resumes the stream of the first. */
+/** Sends few events to one session and many to another, and resumes the stream of the first. */
 async function resumed(chars: number, options: ServeHttpOptions): Promise<string | undefined> {
   const one = await nodeAdapter(
     testServer({
@@ -119,9 +119,9 @@ export const rememberedRows: Readonly<Record<string, Row>> = {
         principal: request.header('authorization') ?? '',
       })
       const { answered } = await shop({ limits: { remembered: 10 }, authenticate })
-      let said: string | undefined
-      for (let nth = 0; nth < size; nth++) said = await answered(`user ${nth}`)
-      return said
+      let message: string | undefined
+      for (let nth = 0; nth < size; nth++) message = await answered(`user ${nth}`)
+      return message
     },
     refusal: /is full\. Try again later.*\(limits\.remembered\)/,
   },

@@ -1,7 +1,7 @@
-/** What came of an attempt of one size: undefined where it was taken, else the words it was refused with. */
+/** The outcome of an attempt of one size: undefined if it was accepted, else the error message. */
 export type Attempt = (size: number) => Promise<string | undefined>
 
-/** A limit, an attempt under it, and what is said beyond it. */
+/** A limit, an attempt below it, and the error above it. */
 export interface Row {
   readonly limit: number
   readonly attempt: Attempt

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { figure, measuredBy } from './child.ts'
 
-/** Longer than the 100 ms for which an event loop may be held up: slow machines must not fail a run. */
+/** Longer than the 100 ms for which an event loop may be blocked: slow machines must not fail a run. */
 const mostMs = 250
 
 campaign(
@@ -13,22 +13,22 @@ campaign(
     trial: 'schema of a peer with a value to check',
     trials: { test: 300, change: 1000, long: 100_000 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const found = await measuredBy(
       'schemas-program.ts',
-      { pairs: course.trials, seed: course.seed },
-      course.long ? 1_100_000 : 100_000,
+      { pairs: campaignRun.trials, seed: campaignRun.seed },
+      campaignRun.long ? 1_100_000 : 100_000,
     )
-    course.made(figure(found, 'right') + figure(found, 'wrong') + figure(found, 'refused'))
+    campaignRun.setTrials(figure(found, 'right') + figure(found, 'wrong') + figure(found, 'refused'))
     const worst = figure(found, 'worst')
     const worstOfChance = figure(found, 'worst of chance')
-    course.measured('longest check, of the schemas made to last', Math.round(worst), 'ms of CPU')
-    course.measured('longest check, of the schemas of chance', Math.round(worstOfChance), 'ms of CPU')
+    campaignRun.measured('longest check, of the schemas made to last', Math.round(worst), 'ms of CPU')
+    campaignRun.measured('longest check, of the schemas of chance', Math.round(worstOfChance), 'ms of CPU')
     for (const [name, spent] of Object.entries(found)) {
       if (name.startsWith('of ')) expect(spent, name).toBeLessThan(mostMs)
     }
     expect(worstOfChance).toBeLessThan(mostMs)
-    expect(figure(found, 'right')).toBeGreaterThan(course.trials / 20)
-    expect(figure(found, 'wrong')).toBeGreaterThan(course.trials / 20)
+    expect(figure(found, 'right')).toBeGreaterThan(campaignRun.trials / 20)
+    expect(figure(found, 'wrong')).toBeGreaterThan(campaignRun.trials / 20)
   },
 )

@@ -8,7 +8,7 @@ import { programFile } from '../../setup/program-file.ts'
 /** How a measured server is doing. Bytes and counts. */
 export interface State {
   readonly rss: number
-  /** The most it held since `begin`. */
+  /** The peak memory since `begin`. */
   readonly mostBytes: number
   readonly running: number
   /** Connections that are open. */
@@ -16,7 +16,7 @@ export interface State {
   /** The most handlers at work at once since `begin`. */
   readonly mostRunning: number
   /** In use after a collection; 0 but at `end`. */
-  readonly held: number
+  readonly heldBytes: number
 }
 
 /** Where a server listens. */
@@ -122,7 +122,7 @@ export function mirrored(name: string): Record<string, string> {
   return { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': name }
 }
 
-/** Collects what a connection says. */
+/** Collects the output of a connection. */
 export function received(from: Readable): { text(): string; until(what: string | RegExp): Promise<void> } {
   let text = ''
   from.on('data', (chunk) => {

@@ -37,7 +37,7 @@ const server = defineServer({
         counted(async () => {
           for (let sent = 0; sent < 400 && !ctx.signal.aborted; sent++) {
             ctx.progress(sent, 400, big)
-            // Slowly enough that the buffers of the system are full before the end, whatever they hold.
+            // Slowly enough that the buffers of the system are full before the end, whatever their size.
             await new Promise((resolve) => setTimeout(resolve, 5))
           }
           return 'done'
@@ -77,13 +77,13 @@ function socketsOpen(): number {
 }
 
 /** Memory of buffers is given back a few turns after they were collected. */
-async function heldAfterTurns(): Promise<number> {
-  let held = heldBytes()
+async function heldBytesAfterTurns(): Promise<number> {
+  let bytes = heldBytes()
   for (let turn = 0; turn < 10; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 5))
-    held = Math.min(held, heldBytes())
+    bytes = Math.min(bytes, heldBytes())
   }
-  return held
+  return bytes
 }
 
 /** Answers what the campaign asks, beside the protocol. */
@@ -93,14 +93,14 @@ process.on('message', async (asked) => {
     mostBytes = process.memoryUsage().rss
     mostRunning = 0
   }
-  const held = asked === 'end' ? await heldAfterTurns() : 0
+  const held = asked === 'end' ? await heldBytesAfterTurns() : 0
   process.send?.({
     rss: process.memoryUsage().rss,
     mostBytes,
     running,
     sockets: socketsOpen(),
     mostRunning,
-    held,
+    heldBytes: held,
   })
 })
 setInterval(() => {

@@ -15,55 +15,56 @@ import {
 
 const MiB = 1024 * 1024
 
-/** Where a server is reached over HTTP and over lines. */
-interface Doors {
+/** The HTTP and line endpoints of a server. */
+interface Endpoints {
   readonly web: Address
   readonly lines: Address
 }
 
 /** How a client of each transport starts a tool: over a connection that it reads or does not. */
-const transports: Readonly<Record<string, (to: Doors, name: string, reads: boolean) => Promise<Socket>>> = {
-  HTTP: async (to, name, reads) => {
-    const socket = await dial(to.web)
-    if (!reads) socket.pause()
-    socket.write(postOf(callOf(name, 1, { progressToken: 'p' }), mirrored(name)))
-    return socket
-  },
-  'HTTP session': async (to, name, reads) => {
-    const first = await dial(to.web)
-    const begun = received(first)
-    first.write(postOf(opening[0] ?? '', {}))
-    await begun.until('"serverInfo"')
-    const id = /mcp-session-id: (\S+)/i.exec(begun.text())?.[1] ?? ''
-    first.destroy()
-    const socket = await dial(to.web)
-    if (!reads) socket.pause()
-    socket.write(postOf(sessionCall(name), { 'Mcp-Session-Id': id }))
-    return socket
-  },
-  'HTTP+SSE': async (to, name, reads) => {
-    const socket = await dial(to.web)
-    const named = received(socket)
-    socket.write('GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n')
-    await named.until('sessionId=')
-    const inbox = /\/sse\?sessionId=\S+/.exec(named.text())?.[0] ?? ''
-    const sender = await dial(to.web)
-    const sent = received(sender)
-    sender.write(postOf(opening[0] ?? '', {}, inbox))
-    await sent.until('202')
-    if (reads) await named.until('"serverInfo"')
-    else socket.pause()
-    sender.write(postOf(opening[1] ?? '', {}, inbox))
-    sender.write(postOf(sessionCall(name), { Connection: 'close' }, inbox))
-    return socket
-  },
-  socket: async (to, name, reads) => {
-    const socket = await dial(to.lines)
-    if (!reads) socket.pause()
-    socket.write(`${callOf(name, 1, { progressToken: 'p' })}\n`)
-    return socket
-  },
-}
+const transports: Readonly<Record<string, (to: Endpoints, name: string, reads: boolean) => Promise<Socket>>> =
+  {
+    HTTP: async (to, name, reads) => {
+      const socket = await dial(to.web)
+      if (!reads) socket.pause()
+      socket.write(postOf(callOf(name, 1, { progressToken: 'p' }), mirrored(name)))
+      return socket
+    },
+    'HTTP session': async (to, name, reads) => {
+      const first = await dial(to.web)
+      const begun = received(first)
+      first.write(postOf(opening[0] ?? '', {}))
+      await begun.until('"serverInfo"')
+      const id = /mcp-session-id: (\S+)/i.exec(begun.text())?.[1] ?? ''
+      first.destroy()
+      const socket = await dial(to.web)
+      if (!reads) socket.pause()
+      socket.write(postOf(sessionCall(name), { 'Mcp-Session-Id': id }))
+      return socket
+    },
+    'HTTP+SSE': async (to, name, reads) => {
+      const socket = await dial(to.web)
+      const named = received(socket)
+      socket.write('GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n')
+      await named.until('sessionId=')
+      const inbox = /\/sse\?sessionId=\S+/.exec(named.text())?.[0] ?? ''
+      const sender = await dial(to.web)
+      const sent = received(sender)
+      sender.write(postOf(opening[0] ?? '', {}, inbox))
+      await sent.until('202')
+      if (reads) await named.until('"serverInfo"')
+      else socket.pause()
+      sender.write(postOf(opening[1] ?? '', {}, inbox))
+      sender.write(postOf(sessionCall(name), { Connection: 'close' }, inbox))
+      return socket
+    },
+    socket: async (to, name, reads) => {
+      const socket = await dial(to.lines)
+      if (!reads) socket.pause()
+      socket.write(`${callOf(name, 1, { progressToken: 'p' })}\n`)
+      return socket
+    },
+  }
 
 function sessionCall(name: string): string {
   const params = { name, arguments: {}, _meta: { progressToken: 'p' } }
@@ -79,20 +80,20 @@ campaign(
     trial: 'client that reads nothing of 20 MB',
     trials: { test: 16, change: 52, long: 1_000 },
   },
-  async (course) => {
-    const each = course.trials / Object.keys(transports).length
+  async (campaignRun) => {
+    const each = campaignRun.trials / Object.keys(transports).length
     for (const [name, start] of Object.entries(transports)) {
       const served = await serveMeasured({ streamStallMs: 500, connections: 2 * each + 10 })
-      const doors = { web: { port: served.port }, lines: { path: served.path } }
-      const first = await start(doors, 'echo', true)
+      const endpoints = { web: { port: served.port }, lines: { path: served.path } }
+      const first = await start(endpoints, 'echo', true)
       await answered(first)
       first.destroy()
       const before = await served.begin()
-      const stalled = await Promise.all(Array.from({ length: each }, () => start(doors, 'flood', false)))
+      const stalled = await Promise.all(Array.from({ length: each }, () => start(endpoints, 'flood', false)))
       let slowest = 0
       for (let healthy = 0; healthy < each; healthy++) {
         const began = performance.now()
-        const socket = await start(doors, 'echo', true)
+        const socket = await start(endpoints, 'echo', true)
         await answered(socket)
         socket.destroy()
         slowest = Math.max(slowest, performance.now() - began)
@@ -102,8 +103,8 @@ campaign(
         return running === 0 && sockets <= before.sockets
       })
       const grown = ((await served.now()).mostBytes - before.rss) / MiB
-      course.measured(`memory for ${each} over ${name}`, Math.round(grown), 'MiB')
-      course.measured(`slowest call of another over ${name}`, Math.round(slowest), 'ms')
+      campaignRun.measured(`memory for ${each} over ${name}`, Math.round(grown), 'MiB')
+      campaignRun.measured(`slowest call of another over ${name}`, Math.round(slowest), 'ms')
       // Each may have 1 MiB and one message waiting, a session 16 MiB stored; the rest a busy process has anyway.
       expect(grown, name).toBeLessThan(100 + (name === 'HTTP session' ? 20 : 4) * each)
       for (const socket of stalled) socket.destroy()
@@ -119,9 +120,9 @@ campaign(
     trial: 'server whose standard output is not read',
     trials: { change: 2, long: 100 },
   },
-  async (course) => {
+  async (campaignRun) => {
     let grown = 0
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const served = await serveMeasured({ streamStallMs: 500, stdio: true })
       const before = await served.begin()
       for (let id = 0; id < 10; id++) served.stdin.write(`${callOf('flood', id, { progressToken: id })}\n`)
@@ -131,7 +132,7 @@ campaign(
         return now === undefined
       })
     }
-    course.measured('memory at most, of 200 MB to say', Math.round(grown / MiB), 'MiB')
+    campaignRun.measured('memory at most, of 200 MB to say', Math.round(grown / MiB), 'MiB')
     expect(grown / MiB).toBeLessThan(50)
   },
 )
@@ -144,23 +145,29 @@ campaign(
     trial: 'client that takes a little, again and again',
     trials: { test: 4, change: 8, long: 200 },
   },
-  async (course) => {
-    const each = course.trials / Object.keys(transports).length
+  async (campaignRun) => {
+    const each = campaignRun.trials / Object.keys(transports).length
     // What waits for one of them takes longer to read than the stall time: it counts that some of it is taken.
     const limits = { streamStallMs: stallMs, streamQueueBytes: 3 * MiB, connections: 2 * each + 10 }
     const served = await serveMeasured(limits)
     // Of a TCP connection the system shows only in steps of megabytes what its reader took.
-    const doors = { web: { path: served.webPath }, lines: { path: served.path } }
+    const endpoints = { web: { path: served.webPath }, lines: { path: served.path } }
     const all: Promise<number>[] = []
     for (const [name, start] of Object.entries(transports)) {
-      const read = Array.from({ length: each }, () => readSlowly(() => start(doors, 'flood', false), name))
+      const read = Array.from({ length: each }, () =>
+        readSlowly(() => start(endpoints, 'flood', false), name),
+      )
       all.push(...read)
-      // So many at once are held by more memory than the server has.
-      if (course.long) await Promise.all(read)
+      // This many concurrent responses need more memory than the server has.
+      if (campaignRun.long) await Promise.all(read)
     }
     const attempts = await Promise.all(all)
     const again = attempts.reduce((sum, made) => sum + made - 1, 0)
-    course.measured('clients that this machine kept from reading in time, and that began again', again, '')
+    campaignRun.measured(
+      'clients that this machine kept from reading in time, and that began again',
+      again,
+      '',
+    )
   },
 )
 

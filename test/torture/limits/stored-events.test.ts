@@ -18,7 +18,7 @@ const speak: Tool = async ({ times, chars }, exchange) => {
 
 type Session = Awaited<ReturnType<typeof session>>
 
-/** A call that is heard to its end. */
+/** A call whose response is read to its end. */
 async function received(own: Session, id: string | number, times: number, chars: number): Promise<Answer> {
   const params = { name: 'speak', arguments: { times, chars }, _meta: { progressToken: 'p' } }
   const answer = await own.post({ jsonrpc: '2.0', id, method: 'tools/call', params })
@@ -52,7 +52,7 @@ campaign(
       const chars = answer.events.reduce((sum, { data }) => sum + data.length, 0)
       all.push({ own, first: answer.events[0]?.id, chars })
     }
-    let [kept, keptChars, isLost] = [0, 0, false]
+    let [stored, keptChars, isLost] = [0, 0, false]
     for (const [nth, { own, first, chars }] of all.toReversed().entries()) {
       const again = await own.get({ 'last-event-id': first })
       const where = `session ${trials - nth} of ${trials}`
@@ -63,7 +63,7 @@ campaign(
           again.events.reduce((sum, { data }) => sum + data.length, 0),
           where,
         ).toBe(chars)
-        kept++
+        stored++
         keptChars += chars
       } else {
         expect(again.status, where).toBe(400)
@@ -74,10 +74,10 @@ campaign(
     expect(isLost).toBe(true)
     const stillThere = await used.get({ 'last-event-id': oldest.events[0]?.id })
     expect(stillThere.status, 'the oldest events of a session that speaks again and again').toBe(200)
-    expect(kept).toBeGreaterThan(1)
+    expect(stored).toBeGreaterThan(1)
     expect(keptChars).toBeLessThanOrEqual(storedEventChars)
     expect(keptChars).toBeGreaterThan(storedEventChars / 2)
-    measured('sessions that could go on', kept, 'sessions')
+    measured('sessions that could go on', stored, 'sessions')
     measured('stored in all, of 1,000,000 characters', keptChars, 'characters')
   },
 )

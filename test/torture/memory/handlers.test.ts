@@ -10,7 +10,7 @@ const ways = {
   lines: 'sessions on standard streams',
   'stateless lines': 'standard streams without sessions',
 } as const
-/** Bytes; what is kept of one call that is not let go of is several times that. */
+/** Bytes; a leaked call takes several times that. */
 const mostKept = 1000
 
 campaign(
@@ -22,8 +22,8 @@ campaign(
     trial: 'call of a hard handler',
     trials: { change: 60, long: 2000 },
   },
-  async (course) => {
-    const { seed, trials, long } = course
+  async (campaignRun) => {
+    const { seed, trials, long } = campaignRun
     const found = await measuredBy(
       '../memory/programs/handlers-clients.ts',
       { seed, trials, server: programFile(new URL('programs/handlers-server.ts', import.meta.url)) },
@@ -38,8 +38,8 @@ campaign(
       if (!long) continue
       const upper = figure(found, `${way} upper`)
       expect(upper, `heap over ${name}`).toBeLessThan(mostKept)
-      course.measured(`heap at most, ${name}`, Math.round(upper), 'bytes/call')
+      campaignRun.measured(`heap at most, ${name}`, Math.round(upper), 'bytes/call')
     }
-    course.made(made)
+    campaignRun.setTrials(made)
   },
 )

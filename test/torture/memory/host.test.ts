@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import { programFile } from '../../setup/program-file.ts'
-import { type Course, campaign } from '../campaign.ts'
+import { type CampaignRun, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
 const program = '../memory/programs/host-program.ts'
-/** What a program that still ends a process or a connection may hold for the moment. */
+/** The allowance for processes and connections that are still closing. */
 const mostHandles = 6
 
-function host({ long }: Course, input: object): Promise<Measured> {
+function host({ long }: CampaignRun, input: object): Promise<Measured> {
   const server = programFile(new URL('programs/host-server.ts', import.meta.url))
   return measuredBy(program, { ...input, server }, long ? 1_100_000 : 110_000)
 }
@@ -27,14 +27,14 @@ campaign(
     trial: 'call through a host',
     trials: { test: 60, change: 300, long: 10_000 },
   },
-  async (course) => {
-    const found = await host(course, { what: 'calls', count: course.trials, chars: 100 })
+  async (campaignRun) => {
+    const found = await host(campaignRun, { what: 'calls', count: campaignRun.trials, chars: 100 })
     checkHeld(found)
     expect(figure(found, 'stored')).toBeLessThan(10_000)
-    course.measured('store', Math.round(figure(found, 'stored')), 'bytes/call')
-    if (!course.long) return
+    campaignRun.measured('store', Math.round(figure(found, 'stored')), 'bytes/call')
+    if (!campaignRun.long) return
     expect(figure(found, 'upper')).toBeLessThan(200)
-    course.measured('heap at most', Math.round(figure(found, 'upper')), 'bytes/call')
+    campaignRun.measured('heap at most', Math.round(figure(found, 'upper')), 'bytes/call')
   },
 )
 
@@ -46,13 +46,13 @@ campaign(
     trial: 'connection made, used and closed',
     trials: { test: 12, change: 30, long: 1000 },
   },
-  async (course) => {
-    const found = await host(course, { what: 'connections', count: course.trials, chars: 100 })
+  async (campaignRun) => {
+    const found = await host(campaignRun, { what: 'connections', count: campaignRun.trials, chars: 100 })
     checkHeld(found)
-    course.measured('store', Math.round(figure(found, 'stored')), 'bytes/connection')
-    if (!course.long) return
+    campaignRun.measured('store', Math.round(figure(found, 'stored')), 'bytes/connection')
+    if (!campaignRun.long) return
     expect(figure(found, 'upper')).toBeLessThan(4000)
-    course.measured('heap at most', Math.round(figure(found, 'upper')), 'bytes/connection')
+    campaignRun.measured('heap at most', Math.round(figure(found, 'upper')), 'bytes/connection')
   },
 )
 
@@ -64,13 +64,18 @@ campaign(
     trial: 'message through a full store',
     trials: { test: 300, change: 600, long: 10_000 },
   },
-  async (course) => {
-    const bounds = course.long ? { megabytes: 1, pruned: 500 } : { megabytes: 0.1, pruned: 20 }
+  async (campaignRun) => {
+    const bounds = campaignRun.long ? { megabytes: 1, pruned: 500 } : { megabytes: 0.1, pruned: 20 }
     // Each call is a message there and one back.
-    const found = await host(course, { what: 'calls', count: course.trials / 2, chars: 1000, ...bounds })
+    const found = await host(campaignRun, {
+      what: 'calls',
+      count: campaignRun.trials / 2,
+      chars: 1000,
+      ...bounds,
+    })
     checkHeld(found)
     expect(figure(found, 'file')).toBeLessThan(figure(found, 'first') * 1.5)
-    course.measured('store once it is full', Math.round(figure(found, 'first') / 1000), 'kB')
-    course.measured('store at the end', Math.round(figure(found, 'file') / 1000), 'kB')
+    campaignRun.measured('store once it is full', Math.round(figure(found, 'first') / 1000), 'kB')
+    campaignRun.measured('store at the end', Math.round(figure(found, 'file') / 1000), 'kB')
   },
 )

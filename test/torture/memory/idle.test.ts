@@ -2,7 +2,7 @@ import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { expect, onTestFinished, vi } from 'vitest'
 import { programFile } from '../../setup/program-file.ts'
-import { type Course, campaign } from '../campaign.ts'
+import { type CampaignRun, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
 const program = '../memory/programs/idle-clients.ts'
@@ -14,31 +14,40 @@ const onceKept = 1_000_000
 /** Comments that go out in one fifteenth of their interval, of all: the even share is 0.067. */
 const mostAtOnce = 0.25
 
-async function idle(course: Course, kind: 'streams' | 'sessions' | 'listen' | 'bare'): Promise<Measured> {
-  const hears = course.long && (kind === 'streams' || kind === 'listen')
+async function idle(
+  campaignRun: CampaignRun,
+  kind: 'streams' | 'sessions' | 'listen' | 'bare',
+): Promise<Measured> {
+  const awaitsKeepAlives = campaignRun.long && (kind === 'streams' || kind === 'listen')
   const server = programFile(new URL('programs/idle-server.ts', import.meta.url))
-  const input = { kind, count: course.trials, keepAliveMs, intervals: hears ? 2.5 : 0, server }
-  return measuredBy(program, input, course.long ? 600_000 : 110_000)
+  const input = {
+    kind,
+    count: campaignRun.trials,
+    keepAliveMs,
+    intervals: awaitsKeepAlives ? 2.5 : 0,
+    server,
+  }
+  return measuredBy(program, input, campaignRun.long ? 600_000 : 110_000)
 }
 
-function check(course: Course, found: Measured, unit: string): void {
+function check(campaignRun: CampaignRun, found: Measured, unit: string): void {
   const heap = figure(found, 'heap')
-  expect(figure(found, 'held')).toBe(course.trials)
+  expect(figure(found, 'held')).toBe(campaignRun.trials)
   expect(heap).toBeLessThan(mostHeap)
-  expect(figure(found, 'kept')).toBeLessThan(heap / 10 + onceKept / course.trials)
+  expect(figure(found, 'kept')).toBeLessThan(heap / 10 + onceKept / campaignRun.trials)
   expect(figure(found, 'wrong')).toBe(0)
-  course.measured('heap', Math.round(heap), `bytes/${unit}`)
-  course.measured('resident', Math.round(figure(found, 'resident')), `bytes/${unit}`)
-  course.measured('heap after they went', Math.round(figure(found, 'kept')), `bytes/${unit}`)
+  campaignRun.measured('heap', Math.round(heap), `bytes/${unit}`)
+  campaignRun.measured('resident', Math.round(figure(found, 'resident')), `bytes/${unit}`)
+  campaignRun.measured('heap after they went', Math.round(figure(found, 'kept')), `bytes/${unit}`)
 }
 
-function checkRhythm(course: Course, found: Measured): void {
-  if (!course.long) return
+function checkRhythm(campaignRun: CampaignRun, found: Measured): void {
+  if (!campaignRun.long) return
   expect(figure(found, 'silent')).toBe(0)
   // A machine that is busy elsewhere bunches what was well spread: evenness is held to account in virtual time below.
   expect(figure(found, 'most')).toBeLessThan(0.75)
-  course.measured('comments in the fullest second', Math.round(figure(found, 'most') * 1000) / 10, '%')
-  course.measured('comment early or late, 99 of 100', Math.round(figure(found, 'jitter')), 'ms')
+  campaignRun.measured('comments in the fullest second', Math.round(figure(found, 'most') * 1000) / 10, '%')
+  campaignRun.measured('comment early or late, 99 of 100', Math.round(figure(found, 'jitter')), 'ms')
 }
 
 campaign(
@@ -50,13 +59,13 @@ campaign(
     trial: 'session with an open stream',
     trials: { change: 1_000, long: 10_000 },
   },
-  async (course) => {
-    const found = await idle(course, 'streams')
-    check(course, found, 'session')
-    checkRhythm(course, found)
-    if (!course.long) return
-    const bare = await idle(course, 'bare')
-    course.measured('of it a stream of Node alone', Math.round(figure(bare, 'heap')), 'bytes/session')
+  async (campaignRun) => {
+    const found = await idle(campaignRun, 'streams')
+    check(campaignRun, found, 'session')
+    checkRhythm(campaignRun, found)
+    if (!campaignRun.long) return
+    const bare = await idle(campaignRun, 'bare')
+    campaignRun.measured('of it a stream of Node alone', Math.round(figure(bare, 'heap')), 'bytes/session')
   },
 )
 
@@ -69,7 +78,7 @@ campaign(
     trial: 'unused session',
     trials: { change: 1_000, long: 10_000 },
   },
-  async (course) => check(course, await idle(course, 'sessions'), 'session'),
+  async (campaignRun) => check(campaignRun, await idle(campaignRun, 'sessions'), 'session'),
 )
 
 campaign(
@@ -81,10 +90,10 @@ campaign(
     trial: 'open subscription',
     trials: { change: 1_000, long: 10_000 },
   },
-  async (course) => {
-    const found = await idle(course, 'listen')
-    check(course, found, 'subscription')
-    checkRhythm(course, found)
+  async (campaignRun) => {
+    const found = await idle(campaignRun, 'listen')
+    check(campaignRun, found, 'subscription')
+    checkRhythm(campaignRun, found)
   },
 )
 

@@ -1,33 +1,37 @@
 import { expect } from 'vitest'
 import { programFile } from '../../setup/program-file.ts'
-import { type Course, campaign } from '../campaign.ts'
+import { type CampaignRun, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
 /** Bytes of the heap that a session or a stream may seem to leave, of which each takes 5 000 while it is there. */
 const gate = { change: 400, long: 20 }
 
 /** Warms up with two fifths in a short run and a tenth in a long one, and measures what the others leave. */
-function run(program: 'drops' | 'streams', course: Course, leak = 0): Promise<Measured> {
-  const warm = course.trials * (course.long ? 0.1 : 0.4)
-  const samples = course.long ? 30 : 10
+function run(program: 'drops' | 'streams', campaignRun: CampaignRun, leak = 0): Promise<Measured> {
+  const warm = campaignRun.trials * (campaignRun.long ? 0.1 : 0.4)
+  const samples = campaignRun.long ? 30 : 10
   const plan = {
     way: 'all',
-    requests: course.trials - warm,
+    requests: campaignRun.trials - warm,
     warm,
     samples,
     leak,
-    compiles: course.long,
+    compiles: campaignRun.long,
     ...(program === 'drops' && { crowd: programFile(new URL('programs/crowd.ts', import.meta.url)) }),
   }
-  return measuredBy(`../memory/programs/${program}.ts`, plan, course.long ? 58 * 60_000 : 110_000)
+  return measuredBy(`../memory/programs/${program}.ts`, plan, campaignRun.long ? 58 * 60_000 : 110_000)
 }
 
-async function leavesNothing(program: 'drops' | 'streams', course: Course, unit: string): Promise<void> {
-  const found = await run(program, course)
-  course.measured('slope of the heap', Math.round(figure(found, 'heap')), unit)
-  course.measured('at most (95 %)', Math.round(figure(found, 'heapUpper')), unit)
-  expect(figure(found, 'heapUpper')).toBeLessThan(course.long ? gate.long : gate.change)
-  expect(figure(found, 'externalUpper')).toBeLessThan(course.long ? gate.long : gate.change)
+async function leavesNothing(
+  program: 'drops' | 'streams',
+  campaignRun: CampaignRun,
+  unit: string,
+): Promise<void> {
+  const found = await run(program, campaignRun)
+  campaignRun.measured('slope of the heap', Math.round(figure(found, 'heap')), unit)
+  campaignRun.measured('at most (95 %)', Math.round(figure(found, 'heapUpper')), unit)
+  expect(figure(found, 'heapUpper')).toBeLessThan(campaignRun.long ? gate.long : gate.change)
+  expect(figure(found, 'externalUpper')).toBeLessThan(campaignRun.long ? gate.long : gate.change)
   expect(figure(found, 'handles')).toBe(0)
   expect(figure(found, 'listeners')).toBeLessThanOrEqual(0)
   expect(figure(found, 'warnings')).toBe(0)
@@ -42,7 +46,7 @@ campaign(
     trials: { test: 200, change: 1000, long: 100_000 },
     longMinutes: 60,
   },
-  (course) => leavesNothing('drops', course, 'bytes/session'),
+  (campaignRun) => leavesNothing('drops', campaignRun, 'bytes/session'),
 )
 
 campaign(
@@ -50,11 +54,11 @@ campaign(
     id: 'streams-dropped',
     chapter: 'Memory',
     claim: 'A stream of changes leaves nothing behind, in either era and at either end',
-    trial: 'stream opened, told of a change, and dropped',
+    trial: 'stream opened, sent a change, and dropped',
     trials: { test: 300, change: 2000, long: 100_000 },
     longMinutes: 60,
   },
-  (course) => leavesNothing('streams', course, 'bytes/stream'),
+  (campaignRun) => leavesNothing('streams', campaignRun, 'bytes/stream'),
 )
 
 campaign(
@@ -66,9 +70,9 @@ campaign(
     trials: { test: 300, change: 2000, long: 100_000 },
     longMinutes: 60,
   },
-  async (course) => {
-    const found = await run('streams', course, 1024)
-    course.measured('slope of the heap', Math.round(figure(found, 'heap')), 'bytes/stream')
-    expect(figure(found, 'heapUpper')).toBeGreaterThan(course.long ? gate.long : gate.change)
+  async (campaignRun) => {
+    const found = await run('streams', campaignRun, 1024)
+    campaignRun.measured('slope of the heap', Math.round(figure(found, 'heap')), 'bytes/stream')
+    expect(figure(found, 'heapUpper')).toBeGreaterThan(campaignRun.long ? gate.long : gate.change)
   },
 )

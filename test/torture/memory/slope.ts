@@ -1,4 +1,4 @@
-/** One sample: how much was done by then, and how much was held. */
+/** One sample: the work done so far, and the memory then. */
 export interface Sample {
   /** What was done so far, such as requests. */
   readonly at: number

@@ -10,20 +10,24 @@ campaign(
     trial: 'call that asks back, with 109 kB remembered for a client that never comes again',
     trials: { test: 160, change: 400, long: 10_000 },
   },
-  async (course) => {
-    const warm = course.trials / 4
+  async (campaignRun) => {
+    const warm = campaignRun.trials / 4
     const plan = {
       way: 'given up',
-      requests: course.trials - warm,
+      requests: campaignRun.trials - warm,
       warm,
       samples: 10,
       leak: 0,
-      compiles: course.long,
+      compiles: campaignRun.long,
     }
-    const found = await measuredBy('../memory/programs/rounds.ts', plan, course.long ? 1_000_000 : 110_000)
-    course.measured('slope of the heap', Math.round(figure(found, 'heap')), 'bytes/call')
-    expect(figure(found, 'heapUpper')).toBeLessThan(course.long ? 1000 : 10_000)
-    expect(figure(found, 'externalUpper')).toBeLessThan(course.long ? 1000 : 10_000)
+    const found = await measuredBy(
+      '../memory/programs/rounds.ts',
+      plan,
+      campaignRun.long ? 1_000_000 : 110_000,
+    )
+    campaignRun.measured('slope of the heap', Math.round(figure(found, 'heap')), 'bytes/call')
+    expect(figure(found, 'heapUpper')).toBeLessThan(campaignRun.long ? 1000 : 10_000)
+    expect(figure(found, 'externalUpper')).toBeLessThan(campaignRun.long ? 1000 : 10_000)
     expect(figure(found, 'handles')).toBe(0)
   },
 )

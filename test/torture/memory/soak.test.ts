@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Course, campaign } from '../campaign.ts'
+import { type CampaignRun, campaign } from '../campaign.ts'
 import { figure, type Measured, measuredBy } from '../limits/child.ts'
 
 interface Soak {
@@ -19,25 +19,25 @@ interface Gate {
 const usual: Gate = { change: 16, long: 4 }
 
 /** Puts a fifth of the requests to warm up in a short run, a tenth in a long one, and measures the others. */
-function run({ program, way }: Soak, course: Course, leak = 0): Promise<Measured> {
-  const warm = course.trials / (course.long ? 10 : 5)
+function run({ program, way }: Soak, campaignRun: CampaignRun, leak = 0): Promise<Measured> {
+  const warm = campaignRun.trials / (campaignRun.long ? 10 : 5)
   const plan = {
     way,
-    requests: course.trials - warm,
+    requests: campaignRun.trials - warm,
     warm,
-    samples: course.long ? 45 : 12,
+    samples: campaignRun.long ? 45 : 12,
     leak,
-    compiles: course.long,
+    compiles: campaignRun.long,
   }
-  return measuredBy(`../memory/programs/${program}.ts`, plan, course.long ? 58 * 60_000 : 110_000)
+  return measuredBy(`../memory/programs/${program}.ts`, plan, campaignRun.long ? 58 * 60_000 : 110_000)
 }
 
-async function holds(of: Soak, course: Course, gate: Gate): Promise<void> {
-  const found = await run(of, course)
-  course.measured('slope of the heap', rounded(figure(found, 'heap')), 'bytes/request')
-  course.measured('at most (95 %)', rounded(figure(found, 'heapUpper')), 'bytes/request')
-  expect(figure(found, 'heapUpper')).toBeLessThan(course.long ? gate.long : gate.change)
-  expect(figure(found, 'externalUpper')).toBeLessThan(course.long ? gate.long : gate.change)
+async function holds(of: Soak, campaignRun: CampaignRun, gate: Gate): Promise<void> {
+  const found = await run(of, campaignRun)
+  campaignRun.measured('slope of the heap', rounded(figure(found, 'heap')), 'bytes/request')
+  campaignRun.measured('at most (95 %)', rounded(figure(found, 'heapUpper')), 'bytes/request')
+  expect(figure(found, 'heapUpper')).toBeLessThan(campaignRun.long ? gate.long : gate.change)
+  expect(figure(found, 'externalUpper')).toBeLessThan(campaignRun.long ? gate.long : gate.change)
   expect(figure(found, 'handles')).toBeLessThanOrEqual(of.pool ?? 0)
   expect(figure(found, 'listeners')).toBeLessThanOrEqual(0)
   expect(figure(found, 'warnings')).toBe(0)
@@ -59,7 +59,7 @@ campaign(
     trials,
     longMinutes: 60,
   },
-  (course) => holds({ program: 'soak-http', way: 'modern' }, course, usual),
+  (campaignRun) => holds({ program: 'soak-http', way: 'modern' }, campaignRun, usual),
 )
 
 campaign(
@@ -71,7 +71,7 @@ campaign(
     trials,
     longMinutes: 60,
   },
-  (course) => holds({ program: 'soak-http', way: 'session' }, course, usual),
+  (campaignRun) => holds({ program: 'soak-http', way: 'session' }, campaignRun, usual),
 )
 
 campaign(
@@ -83,7 +83,7 @@ campaign(
     trials,
     longMinutes: 60,
   },
-  (course) => holds({ program: 'soak-lines', way: 'both' }, course, usual),
+  (campaignRun) => holds({ program: 'soak-lines', way: 'both' }, campaignRun, usual),
 )
 
 campaign(
@@ -95,7 +95,7 @@ campaign(
     trials,
     longMinutes: 60,
   },
-  (course) => holds({ program: 'soak-client', way: 'memory' }, course, usual),
+  (campaignRun) => holds({ program: 'soak-client', way: 'memory' }, campaignRun, usual),
 )
 
 campaign(
@@ -108,7 +108,8 @@ campaign(
     longMinutes: 60,
   },
   // What 800 requests seem to keep scatters by a hundred bytes each.
-  (course) => holds({ program: 'soak-client', way: 'http', pool: 16 }, course, { change: 256, long: 16 }),
+  (campaignRun) =>
+    holds({ program: 'soak-client', way: 'http', pool: 16 }, campaignRun, { change: 256, long: 16 }),
 )
 
 campaign(
@@ -120,9 +121,9 @@ campaign(
     trials,
     longMinutes: 60,
   },
-  async (course) => {
-    const found = await run({ program: 'soak-lines', way: 'both' }, course, 32)
-    course.measured('slope of the heap', rounded(figure(found, 'heap')), 'bytes/request')
-    expect(figure(found, 'heapUpper')).toBeGreaterThan(course.long ? usual.long : usual.change)
+  async (campaignRun) => {
+    const found = await run({ program: 'soak-lines', way: 'both' }, campaignRun, 32)
+    campaignRun.measured('slope of the heap', rounded(figure(found, 'heap')), 'bytes/request')
+    expect(figure(found, 'heapUpper')).toBeGreaterThan(campaignRun.long ? usual.long : usual.change)
   },
 )

@@ -35,14 +35,14 @@ describe.skipIf(!isThere)(`changes on three nodes over Redis${left}`, () => {
         expect((await mine.post(subscribed)).status).toBe(200)
         streams.push({ answer: await mine.get(), before: 0 })
       }
-      const took: number[] = []
+      const elapsedMs: number[] = []
       for (let trial = 0; trial < trials; trial++) {
         const started = performance.now()
         await random.pick(nodes).order({ changed: uri })
         const areNotified = (): boolean =>
           streams.every(({ answer, before }) => answer.messages().length > before + trial)
         await until(areNotified, watchdogMs)
-        took.push(performance.now() - started)
+        elapsedMs.push(performance.now() - started)
       }
       for (const { answer, before } of streams) {
         const messages = answer.messages().slice(before)
@@ -52,10 +52,10 @@ describe.skipIf(!isThere)(`changes on three nodes over Redis${left}`, () => {
         }
         answer.drop()
       }
-      took.sort((a, b) => a - b)
+      elapsedMs.sort((a, b) => a - b)
       measured(
         'until all six streams were notified, half of the time',
-        Math.round(took[trials >> 1] ?? 0),
+        Math.round(elapsedMs[trials >> 1] ?? 0),
         'ms',
       )
     },

@@ -20,19 +20,19 @@ interface Input {
   redisTimeoutMs: number
 }
 
-type Order = { open: true } | { keys: string[] } | { changed: string } | { visited: string }
+type Order = { open: true } | { keys: string[] } | { changed: string } | { completed: string }
 
 const { redis, folder, keys, redisTimeoutMs }: Input = JSON.parse(process.argv[2] ?? '{}')
 const plane = await redisBackplane({ url: redis, timeoutMs: redisTimeoutMs, onWarning: () => {} })
-/** Each of the two mounts hears the other nodes by a subscription, and says then that something may have changed. */
-const hears = Promise.withResolvers<void>()
+/** Resolves when both mounts have subscribed to the changes of the other nodes. */
+const subscribed = Promise.withResolvers<void>()
 let subscriptions = 0
 const backplane: Backplane = {
   ...plane,
   subscribe: async (...topic) => {
-    const leave = await plane.subscribe(...topic)
-    if (topic[0].startsWith('changes:') && ++subscriptions === 2) hears.resolve()
-    return leave
+    const unsubscribe = await plane.subscribe(...topic)
+    if (topic[0].startsWith('changes:') && ++subscriptions === 2) subscribed.resolve()
+    return unsubscribe
   },
 }
 const { server, accepted, open } = vault(sqliteTaskStore(`${folder}/tasks.db`), wordOf)
@@ -51,13 +51,13 @@ const paying = (preparation: number) =>
       return `${action} ${order}`
     },
   })
-const visit = tool({
+const payByUrl = tool({
   async run(_args, ctx) {
     const id = await ctx.step('id', () => crypto.randomUUID())
     return (await ctx.elicitUrl({ message: 'Pay there', url: 'https://pay.example/7', id })).action
   },
 })
-server.add({ tools: { pay: paying(10), payMuch: paying(80_000), visit } })
+server.add({ tools: { pay: paying(10), payMuch: paying(80_000), payByUrl } })
 
 const { push } = accepted
 accepted.push = (...who) => {
@@ -83,7 +83,7 @@ const web = createServer((request, response) => {
   else handler.node(request, response)
 })
 web.listen(0, '127.0.0.1', async () => {
-  await hears.promise
+  await subscribed.promise
   const address = web.address()
   const port = typeof address === 'object' ? address?.port : undefined
   process.stdout.write(`${port}\n`)
@@ -93,7 +93,7 @@ for await (const line of createInterface(process.stdin)) {
   const order: Order = JSON.parse(line)
   if ('open' in order) open()
   else if ('keys' in order) handler = mount(order.keys)
-  else if ('visited' in order) server.elicitationComplete(order.visited)
+  else if ('completed' in order) server.elicitationComplete(order.completed)
   else server.resourceUpdated(order.changed)
   process.stdout.write('done\n')
 }

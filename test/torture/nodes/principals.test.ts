@@ -16,11 +16,11 @@ describe.skipIf(!isThere)(`the data of principals on three nodes over Redis${lef
       trials: { change: 500, long: 1_000_000 },
       longMinutes: 120,
     },
-    async (course) => {
+    async (campaignRun) => {
       const { nodes, ledger } = await service(['k'.repeat(32)])
       const [home] = nodes
       const alice = await prepare(home)
-      await attackAll(nodes, alice, new Random(course.seed), course.trials)
+      await attackAll(nodes, alice, new Random(campaignRun.seed), campaignRun.trials)
       expect(ledger()).toEqual([])
       await alice.unharmed(() => home.order({ open: true }))
       expect(ledger()).toEqual(Array.from({ length: 2 }, () => `accepted ${principalOf('alice')}`))

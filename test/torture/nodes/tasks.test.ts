@@ -15,7 +15,7 @@ import {
 } from '../../../packages/redis/test/support/redis-server.ts'
 import { idIn, modern, type Raw, textIn } from '../../../packages/sdk/test/extensions/tasks/support.ts'
 import { programFile } from '../../setup/program-file.ts'
-import { type Course, campaign } from '../campaign.ts'
+import { type CampaignRun, campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { building, maxRunning, type StoreOf, steps, storeOf } from './building.ts'
 
@@ -41,24 +41,24 @@ async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<
 }
 
 /** A task once it is over. */
-async function finished(front: Raw, taskId: string): Promise<JsonObject> {
+async function finished(first: Raw, taskId: string): Promise<JsonObject> {
   for (;;) {
-    const task = await front.ask('tasks/get', { taskId })
+    const task = await first.ask('tasks/get', { taskId })
     if (task['status'] !== 'working') return task
     await sleep(50)
   }
 }
 
 /** Builds houses all the time, while workers are killed and replaced. */
-async function killWorkers(where: StoreOf, { trials, seed, measured }: Course): Promise<void> {
+async function killWorkers(where: StoreOf, { trials, seed, measured }: CampaignRun): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-building-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const ledger = join(folder, 'ledger')
   writeFileSync(ledger, '')
   const { server, extension } = building(await storeOf(where), { write: () => {}, work: false })
-  const front = modern(server)
+  const first = modern(server)
   onTestFinished(async () => {
-    await front.close()
+    await first.close()
     await extension.close()
   })
   const input = { store: where, ledger }
@@ -71,8 +71,8 @@ async function killWorkers(where: StoreOf, { trials, seed, measured }: Course): 
   const build = async (): Promise<void> => {
     while (!isOver) {
       const house = `house-${begun++}`
-      const taskId = idIn(await front.ask('tools/call', { name: 'build', arguments: { house } }))
-      const task = await finished(front, taskId)
+      const taskId = idIn(await first.ask('tools/call', { name: 'build', arguments: { house } }))
+      const task = await finished(first, taskId)
       expect(task).toMatchObject({ status: 'completed' })
       results.set(house, textIn(task['result']))
     }
@@ -121,9 +121,9 @@ const changeMinutes = 5
 describe.skipIf(!isThere)(`tasks on Redis${left}`, { timeout: 120_000 }, () => {
   campaign(
     { id: 'killed-workers-redis', chapter: 'State', claim: claim('Redis'), trial, trials, changeMinutes },
-    async (course) => {
+    async (campaignRun) => {
       const redis = await RedisServer.start(...forgetsNothing)
-      await killWorkers({ redis: redis.url }, course)
+      await killWorkers({ redis: redis.url }, campaignRun)
     },
   )
 })
@@ -138,10 +138,10 @@ describe.skipIf(!isInstalled)(`tasks on PostgreSQL${note}`, { timeout: 120_000 }
       trials,
       changeMinutes,
     },
-    async (course) => {
+    async (campaignRun) => {
       const server = await PostgresServer.start()
       onTestFinished(() => server.stop())
-      await killWorkers({ postgres: server.url() }, course)
+      await killWorkers({ postgres: server.url() }, campaignRun)
     },
   )
 })

@@ -19,26 +19,26 @@ interface Made {
   expected: string | undefined
   /** Progress received after the end. */
   late: number
-  /** Whether an answer came after it was given up, as one may that crossed the notice. */
+  /** Whether a response arrived after it was cancelled, as one may that crossed the notification. */
   crossed: boolean
 }
 
-/** A client and its far end, taken through one schedule, beside what should come of it. */
+/** A client and a scripted server that run one schedule, with the expected outcome. */
 class Run {
   readonly #client: Client
-  readonly #far: ScriptedServer
+  readonly #server: ScriptedServer
   readonly #overHttp: boolean
   readonly #warnings: readonly string[]
   readonly #made: Made[] = []
   #up = true
-  #told = 0
+  #lastProgress = 0
   /** How often the client should have something to say about an answer. */
   #odd = 0
 
-  constructor(client: Client, far: ScriptedServer, overHttp: boolean, warnings: readonly string[]) {
+  constructor(client: Client, server: ScriptedServer, overHttp: boolean, warnings: readonly string[]) {
     this.#warnings = warnings
     this.#client = client
-    this.#far = far
+    this.#server = server
     this.#overHttp = overHttp
   }
 
@@ -65,8 +65,8 @@ class Run {
     await settled()
   }
 
-  /** Ends what is left, and says what came of it all beside what should have. */
-  async finish(): Promise<{ came: unknown; should: unknown }> {
+  /** Ends what is open, and returns the outcome and the expected one. */
+  async finish(): Promise<{ actual: unknown; should: unknown }> {
     const left = this.#open()
     await this.#client.close()
     for (const one of left) one.expected = 'CONNECTION_CLOSED'
@@ -76,12 +76,12 @@ class Run {
     const closes = this.#overHttp && this.#client.server.era === 'stateless'
     const hungUp = closes ? sent.filter(({ expected }) => expected === 'CONNECTION_CLOSED') : []
     return {
-      came: {
+      actual: {
         ends: this.#made.map(({ ends }) => ends),
         late: this.#made.map(({ late }) => late),
-        takenBack: [...this.#far.cancelled].sort(),
-        stray: this.#far.stray,
-        calls: this.#far.calls.length,
+        takenBack: [...this.#server.cancelled].sort(),
+        stray: this.#server.stray,
+        calls: this.#server.calls.length,
         warnings: this.#warnings.length,
       },
       should: {
@@ -106,18 +106,18 @@ class Run {
       () => one.ends.push('answered'),
       (error) => one.ends.push(error instanceof McpError ? error.code : String(error)),
     )
-    const before = this.#far.calls.length
+    const before = this.#server.calls.length
     await settled()
-    if (this.#up) one.arrived = this.#far.calls[before]
+    if (this.#up) one.arrived = this.#server.calls[before]
     else one.expected = 'CONNECTION_CLOSED'
   }
 
   #progress(): void {
     const [first] = this.#made
-    if (first?.arrived !== undefined) this.#far.progress(first.arrived, ++this.#told)
+    if (first?.arrived !== undefined) this.#server.progress(first.arrived, ++this.#lastProgress)
   }
 
-  /** The oldest call that goes on is given up; with none, the last one, which is over. */
+  /** Cancels the oldest pending call; with none, the last one, which has ended. */
   #cancel(): void {
     const one = this.#open()[0] ?? this.#made.at(-1)
     if (one === undefined) return
@@ -130,7 +130,7 @@ class Run {
     const one = this.#made.at(-1)
     if (one?.arrived === undefined) return
     if (this.#up) this.#expectAnswer(one)
-    this.#far.answer(one.arrived)
+    this.#server.answer(one.arrived)
   }
 
   /** A response that crossed the cancellation of its call is allowed; any other without a pending call is not. */
@@ -146,12 +146,12 @@ class Run {
     if (this.#overHttp) {
       if (one?.arrived === undefined) return
       one.expected = 'OUTCOME_UNKNOWN'
-      this.#far.hangUp(one.arrived)
+      this.#server.hangUp(one.arrived)
       return
     }
     for (const each of this.#open()) each.expected = 'OUTCOME_UNKNOWN'
     this.#up = false
-    this.#far.hangUp(undefined)
+    this.#server.hangUp(undefined)
   }
 
   #open(): Made[] {
@@ -159,22 +159,22 @@ class Run {
   }
 }
 
-/** Takes a new client through a schedule, and holds what came of it to what should have. */
+/** Runs a schedule with a new client, and compares the outcome with the expected one. */
 async function tryOne(schedule: Step[], revision: ProtocolVersion, overHttp: boolean): Promise<void> {
-  const far = overHttp ? scriptedHttp(revision) : scriptedChannel(revision)
+  const server = overHttp ? scriptedHttp(revision) : scriptedChannel(revision)
   const starts = vi.spyOn(ClientConnection.prototype, 'start')
   const warnings: string[] = []
-  const client = await connect(far.link, {
+  const client = await connect(server.link, {
     revisions: [revision],
     onWarning: (text) => warnings.push(text),
   })
   const wire = starts.mock.contexts.at(-1)
   starts.mockRestore()
-  const run = new Run(client, far, overHttp, warnings)
+  const run = new Run(client, server, overHttp, warnings)
   for (const step of schedule) await run.step(step)
-  const { came, should } = await run.finish()
+  const { actual, should } = await run.finish()
   const where = `${schedule.join(' ')} on ${revision} over ${overHttp ? 'HTTP' : 'a channel'}`
-  expect(came, where).toEqual(should)
+  expect(actual, where).toEqual(should)
   expect(
     wire instanceof ClientConnection ? wire.requestsThatMayAsk : 'no wire',
     `${where}: requests kept`,
@@ -192,7 +192,7 @@ campaign(
     trials: { test: 40, change: 200, long: 20_000 },
     longMinutes: 120,
   },
-  async ({ trials, long, seed, made }) => {
+  async ({ trials, long, seed, setTrials }) => {
     const random = new Random(seed)
     let count = 0
     await rehearsed(async () => {
@@ -211,6 +211,6 @@ campaign(
         }
       }
     })
-    made(count)
+    setTrials(count)
   },
 )

@@ -7,7 +7,7 @@ import { scriptedChannel } from './scripted-server.ts'
 
 const hourMs = 3_600_000
 
-/** What the far end of one call does, and when. No time of it meets the end of a clock. */
+/** What the server of one call does, and when. No event coincides with a timeout. */
 interface Plan {
   readonly options: Pick<CallOptions, 'timeoutMs' | 'maxTotalMs'>
   readonly signs: readonly { readonly atMs: number; readonly progress: number }[]
@@ -63,8 +63,8 @@ function ruled({ options, signs, answerMs }: Plan): End {
 }
 
 async function tried(plan: Plan, revision: '2025-11-25' | '2026-07-28'): Promise<End> {
-  const far = scriptedChannel(revision)
-  const client = await connect(far.link, { revisions: [revision] })
+  const server = scriptedChannel(revision)
+  const client = await connect(server.link, { revisions: [revision] })
   const start = performance.now()
   let end: End = { how: 'it never ended', atMs: 0 }
   const over = (how: string): void => {
@@ -80,12 +80,12 @@ async function tried(plan: Plan, revision: '2025-11-25' | '2026-07-28'): Promise
       ),
   )
   await vi.advanceTimersByTimeAsync(0)
-  const [call] = far.calls
+  const [call] = server.calls
   if (call?.token === undefined)
     throw new Error('The call asks for no progress, so nothing can keep it alive')
-  for (const { atMs, progress } of plan.signs) setTimeout(() => far.progress(call, progress), atMs)
+  for (const { atMs, progress } of plan.signs) setTimeout(() => server.progress(call, progress), atMs)
   for (const { atMs, byMs } of plan.jumps) setTimeout(() => vi.setSystemTime(Date.now() + byMs), atMs)
-  if (plan.answerMs < Number.POSITIVE_INFINITY) setTimeout(() => far.answer(call), plan.answerMs)
+  if (plan.answerMs < Number.POSITIVE_INFINITY) setTimeout(() => server.answer(call), plan.answerMs)
   await vi.advanceTimersByTimeAsync((plan.options.maxTotalMs ?? hourMs) + 1_000)
   await client.close()
   vi.clearAllTimers()
@@ -115,11 +115,15 @@ campaign(
       })
       for (let trial = 0; trial < trials; trial++) {
         const plan = planned(random)
-        const came = await tried(plan, trial % 2 === 0 ? '2025-11-25' : '2026-07-28')
-        expect(came, `trial ${trial}: ${JSON.stringify(plan)}`).toEqual(ruled(plan))
+        const actual = await tried(plan, trial % 2 === 0 ? '2025-11-25' : '2026-07-28')
+        expect(actual, `trial ${trial}: ${JSON.stringify(plan)}`).toEqual(ruled(plan))
         const { timeoutMs = 60_000 } = plan.options
         const kind =
-          came.how === 'answered' ? 'answer' : came.how.endsWith(` ${timeoutMs}`) ? 'silence' : 'time in all'
+          actual.how === 'answered'
+            ? 'answer'
+            : actual.how.endsWith(` ${timeoutMs}`)
+              ? 'silence'
+              : 'time in all'
         ends.set(kind, (ends.get(kind) ?? 0) + 1)
       }
     } finally {

@@ -3,7 +3,7 @@ import type { HttpHandler } from '@jackfield/sdk/http'
 import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
 import { isObject } from '../../setup/json.ts'
-import { callParams } from './held-server.ts'
+import { callParams } from './paused-server.ts'
 import { settled } from './schedules.ts'
 
 /** Every call has the same id, so that whatever is meant for one that is over would hit the next. */
@@ -16,7 +16,7 @@ interface Connection {
 }
 
 /** One call as its client sees it, over all connections it was answered on. */
-export class Trip {
+export class HttpCall {
   readonly token: string
   /** What it was answered with, each time: the text of a result, or the code of an error. */
   readonly answers: string[] = []
@@ -65,7 +65,7 @@ export class HttpCaller {
     this.#stateless = revision === '2026-07-28'
   }
 
-  async hello(): Promise<void> {
+  async initialize(): Promise<void> {
     if (this.#stateless) return
     const params = {
       protocolVersion: this.#revision,
@@ -77,31 +77,31 @@ export class HttpCaller {
     await this.#post({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
-  call(token: string): Trip {
-    const trip = new Trip(token)
+  call(token: string): HttpCall {
+    const call = new HttpCall(token)
     const message = { jsonrpc: '2.0', id, method: 'tools/call', params: callParams(token, this.#stateless) }
     const more = this.#stateless ? { 'mcp-method': 'tools/call', 'mcp-name': 'work' } : undefined
-    this.#follow(trip, (signal) => this.#post(message, signal, more))
-    return trip
+    this.#follow(call, (signal) => this.#post(message, signal, more))
+    return call
   }
 
-  /** Takes the call back by a notice. */
+  /** Cancels the call by a notification. */
   async cancel(): Promise<void> {
     const params = { requestId: id }
     await this.#post({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
   }
 
   /** Asks for what comes after the last event of a call. */
-  resume(trip: Trip): void {
-    const { lastId } = trip
+  resume(call: HttpCall): void {
+    const { lastId } = call
     if (lastId === undefined) return
-    this.#follow(trip, (signal) => {
+    this.#follow(call, (signal) => {
       const headers = { ...this.#headers(), accept: 'text/event-stream', 'last-event-id': lastId }
       return this.#handler.fetch(new Request(url, { headers, signal }))
     })
   }
 
-  #follow(trip: Trip, ask: (signal: AbortSignal) => Promise<Response>): void {
+  #follow(call: HttpCall, ask: (signal: AbortSignal) => Promise<Response>): void {
     const stop = new AbortController()
     let isDropped = false
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -112,19 +112,19 @@ export class HttpCaller {
         reader?.cancel().catch(() => {})
       },
     }
-    trip.open.add(connection)
+    call.open.add(connection)
     const receive = (text: string): void => {
       const message = parseJson(text)
-      if (!isMessage(message)) trip.stray.push(`no message: ${text}`)
-      else if (!isDropped) trip.receive(message)
+      if (!isMessage(message)) call.stray.push(`no message: ${text}`)
+      else if (!isDropped) call.receive(message)
     }
     const events = new EventReader({
       maxBytes: 1_000_000,
-      onTooLong: () => trip.stray.push('too long'),
-      onNotUtf8: () => trip.stray.push('not UTF-8'),
+      onTooLong: () => call.stray.push('too long'),
+      onNotUtf8: () => call.stray.push('not UTF-8'),
       onEvent: (event) => {
         if (isDropped) return
-        if (event.id !== undefined) trip.lastId = event.id
+        if (event.id !== undefined) call.lastId = event.id
         if (event.data !== '') receive(event.data)
       },
     })
@@ -146,7 +146,7 @@ export class HttpCaller {
       .catch((error) => {
         if (!isDropped) this.failures.push(error)
       })
-      .finally(() => trip.open.delete(connection))
+      .finally(() => call.open.delete(connection))
   }
 
   #post(message: object, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
@@ -177,7 +177,7 @@ function isMessage(value: unknown): value is JsonRpcMessage {
   return isObject(value) && value['jsonrpc'] === '2.0'
 }
 
-function textIn(content: unknown): string {
+export function textIn(content: unknown): string {
   const block: unknown = Array.isArray(content) ? content[0] : undefined
   return isObject(block) ? String(block['text']) : 'nothing'
 }

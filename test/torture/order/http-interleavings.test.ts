@@ -3,8 +3,8 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { expect, vi } from 'vitest'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { heldServer } from './held-server.ts'
-import { calm, HttpCaller, type Trip } from './http-caller.ts'
+import { calm, type HttpCall, HttpCaller } from './http-caller.ts'
+import { pausedServer } from './paused-server.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, someSchedules, steps } from './schedules.ts'
 
@@ -12,25 +12,25 @@ const overHttp = [...steps, 'resume'] as const
 type Step = (typeof overHttp)[number]
 const dayMs = 86_400_000
 
-/** A call that was taken, and what should come of it. */
+/** A call, and its expected outcome. */
 interface Taken {
-  readonly trip: Trip
+  readonly call: HttpCall
   state: 'open' | 'cancelled' | 'answered'
   /** The progress of its handler while the call was pending. */
-  readonly told: number[]
+  readonly progress: number[]
 }
 
-/** A server behind HTTP, taken through one schedule, beside what should come of it. */
+/** An HTTP server that runs one schedule, with the expected outcome. */
 class Run {
-  readonly #hand = heldServer()
+  readonly #hand = pausedServer()
   // No order of pauses is long enough to end the session for want of use.
   readonly #handler = serveHttp(this.#hand.server, { limits: { sessionIdleMs: dayMs }, onWarning: () => {} })
   readonly #caller: HttpCaller
   readonly #stateless: boolean
   readonly #taken: Taken[] = []
-  readonly #refused: Trip[] = []
+  readonly #refused: HttpCall[] = []
   #released = 0
-  #told = 0
+  #lastProgress = 0
 
   constructor(revision: ProtocolVersion) {
     this.#stateless = revision === '2026-07-28'
@@ -38,7 +38,7 @@ class Run {
   }
 
   async begin(): Promise<void> {
-    await this.#caller.hello()
+    await this.#caller.initialize()
     await calm()
   }
 
@@ -51,7 +51,7 @@ class Run {
         this.#progress()
         break
       case 'cancel':
-        // Without a session, a notice belongs to nothing: there, hanging up cancels.
+        // Without a session, a notification has no connection to a call: there, closing the stream cancels.
         if (!this.#stateless) this.#cancel(this.#taken.find(({ state }) => state === 'open'))
         await this.#caller.cancel()
         break
@@ -70,34 +70,34 @@ class Run {
     await calm()
   }
 
-  async finish(): Promise<{ came: unknown; should: unknown }> {
+  async finish(): Promise<{ actual: unknown; should: unknown }> {
     while (this.#released < this.#taken.length) {
       this.#release()
       await calm()
     }
-    for (const taken of this.#taken) if (taken.trip.open.size === 0) this.#resume(taken)
+    for (const taken of this.#taken) if (taken.call.open.size === 0) this.#resume(taken)
     await calm()
-    for (const { context } of this.#hand.runs) context.progress(++this.#told)
+    for (const { context } of this.#hand.runs) context.progress(++this.#lastProgress)
     await vi.advanceTimersByTimeAsync(600_000)
     await calm()
-    const open = this.#taken.reduce((sum, { trip }) => sum + trip.open.size, 0)
+    const open = this.#taken.reduce((sum, { call }) => sum + call.open.size, 0)
     await this.#handler.close()
     await calm()
     return {
-      came: {
-        answers: this.#taken.map(({ trip }) => trip.answers),
-        progress: this.#taken.map(({ trip }) => trip.progress),
+      actual: {
+        answers: this.#taken.map(({ call }) => call.answers),
+        progress: this.#taken.map(({ call }) => call.progress),
         refused: this.#refused.map(({ answers }) => answers),
-        stray: [...this.#taken.map(({ trip }) => trip), ...this.#refused].flatMap(({ stray }) => stray),
+        stray: [...this.#taken.map(({ call }) => call), ...this.#refused].flatMap(({ stray }) => stray),
         aborted: this.#hand.runs.map(({ context }) => context.signal.aborted),
         open,
         failures: [...this.#hand.failures, ...this.#caller.failures],
         timers: vi.getTimerCount(),
       },
       should: {
-        answers: this.#taken.map((taken, nth) => (this.#isHeard(taken) ? [String(nth)] : [])),
-        progress: this.#taken.map(({ trip, told }) =>
-          goesOn(trip) ? told : trip.progress.filter(isIn(told)),
+        answers: this.#taken.map((taken, nth) => (this.#isReceived(taken) ? [String(nth)] : [])),
+        progress: this.#taken.map(({ call, progress }) =>
+          canResume(call) ? progress : call.progress.filter(isIn(progress)),
         ),
         refused: this.#refused.map(() => ['-32600']),
         stray: [],
@@ -109,25 +109,25 @@ class Run {
     }
   }
 
-  /** Whether the answer to a call must have come: it was not taken back, and its client could hear it. */
-  #isHeard({ trip, state }: Taken): boolean {
-    return state === 'answered' && goesOn(trip)
+  /** Whether the response to a call must have arrived: it was not cancelled, and its client could receive it. */
+  #isReceived({ call, state }: Taken): boolean {
+    return state === 'answered' && canResume(call)
   }
 
   #request(): void {
-    const trip = this.#caller.call(`p${this.#taken.length}`)
+    const call = this.#caller.call(`p${this.#taken.length}`)
     const isFree = this.#stateless || !this.#taken.some(({ state }) => state === 'open')
-    if (isFree) this.#taken.push({ trip, state: 'open', told: [] })
-    else this.#refused.push(trip)
+    if (isFree) this.#taken.push({ call, state: 'open', progress: [] })
+    else this.#refused.push(call)
   }
 
   #progress(): void {
     const last = this.#taken.at(-1)
-    this.#hand.runs.at(-1)?.context.progress(++this.#told)
-    if (last?.state === 'open') last.told.push(this.#told)
+    this.#hand.runs.at(-1)?.context.progress(++this.#lastProgress)
+    if (last?.state === 'open') last.progress.push(this.#lastProgress)
   }
 
-  /** Lets the oldest run go that goes on, cancelled or not. */
+  /** Releases the oldest pending run, cancelled or not. */
   #release(): void {
     const taken = this.#taken[this.#released]
     if (taken === undefined) return
@@ -141,19 +141,19 @@ class Run {
   }
 
   #disconnect(): void {
-    const last = this.#taken.findLast(({ trip }) => trip.open.size > 0)
+    const last = this.#taken.findLast(({ call }) => call.open.size > 0)
     if (last === undefined) return
     if (this.#stateless) this.#cancel(last)
-    last.trip.drop()
+    last.call.drop()
   }
 
   #resume(taken: Taken | undefined): void {
-    if (taken !== undefined && !this.#stateless) this.#caller.resume(taken.trip)
+    if (taken !== undefined && !this.#stateless) this.#caller.resume(taken.call)
   }
 }
 
-/** Whether a client can hear all of a call: its connection never broke, or it knows where to go on. */
-function goesOn({ wasDropped, lastId }: Trip): boolean {
+/** Whether a client can receive every message of a call: its connection never broke, or it can resume. */
+function canResume({ wasDropped, lastId }: HttpCall): boolean {
   return !wasDropped || lastId !== undefined
 }
 
@@ -177,7 +177,7 @@ campaign(
     trials: { test: 20, change: 60, long: 3_000 },
     longMinutes: 120,
   },
-  async ({ trials, long, seed, made }) => {
+  async ({ trials, long, seed, setTrials }) => {
     const random = new Random(seed)
     let count = 0
     await rehearsed(async () => {
@@ -189,13 +189,13 @@ campaign(
             const run = new Run(revision)
             await run.begin()
             for (const step of schedule) await run.step(step)
-            const { came, should } = await run.finish()
-            expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)
+            const { actual, should } = await run.finish()
+            expect(actual, `${schedule.join(' ')} on ${revision}`).toEqual(should)
             count++
           }
         }
       }
     }, true)
-    made(count)
+    setTrials(count)
   },
 )

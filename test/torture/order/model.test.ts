@@ -54,15 +54,13 @@ function compare(model: Model, shop: Shop): void {
   })
   expect(ends, 'how calls ended').toEqual(should)
   const stopped = [...shop.held].flatMap(([key, { signal }]) => (signal.aborted ? [key] : []))
-  expect(stopped, 'handlers that were told to stop').toEqual(
-    [...shop.held.keys()].filter((key) => model.stopped.has(key)),
-  )
-  expect(shop.received.length, 'changes heard').toBe(model.received)
+  expect(stopped, 'cancelled handlers').toEqual([...shop.held.keys()].filter((key) => model.stopped.has(key)))
+  expect(shop.received.length, 'received changes').toBe(model.received)
   expect(shop.failures, 'failures of the server').toEqual([])
 }
 
 /** Whether changes of lists reach the client as they happen. */
-const hears = ({ place, watching }: Model): boolean => watching || place.revision === '2025-11-25'
+const receivesChanges = ({ place, watching }: Model): boolean => watching || place.revision === '2025-11-25'
 
 /** The open call at a place in their order, as chance has it. */
 function someOpen(model: Model, nth: number, kind?: 'hold' | 'ask'): string | undefined {
@@ -103,7 +101,7 @@ const change = fc.constantFrom(...names).map((name) =>
         shop.server.add({ tools: { [name]: tool({ run: () => name }) } })
       }
       if (model.watching) model.received++
-      if (!hears(model)) model.mayBeStale = true
+      if (!receivesChanges(model)) model.mayBeStale = true
     },
   ),
 )

@@ -20,9 +20,9 @@ export interface ScriptedServer {
   readonly link: ClientTransport | ClientTransportFactory
   /** Calls in the order they came. */
   readonly calls: Arrived[]
-  /** What was taken back: by a notice, or by hanging up. */
+  /** Cancelled requests: by a notification, or by closing the stream. */
   readonly cancelled: RequestId[]
-  /** Requests and notices that came after they should have. */
+  /** Requests and notifications that arrived too late. */
   readonly stray: string[]
   /** Says how far a call got. */
   progress(call: Arrived, progress: number): void
@@ -33,7 +33,7 @@ export interface ScriptedServer {
 
 const info = { name: 'hand', version: '1' }
 
-function greeting(revision: ProtocolVersion): JsonObject {
+function handshakeAnswer(revision: ProtocolVersion): JsonObject {
   return revision === '2026-07-28'
     ? {
         resultType: 'complete',
@@ -65,7 +65,7 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
   const calls: Arrived[] = []
   const cancelled: RequestId[] = []
   const stray: string[] = []
-  let tell: (message: object) => void = () => {}
+  let send: (message: object) => void = () => {}
   let lose: () => void = () => {}
   let up = true
   const receive = (message: JsonRpcMessage): void => {
@@ -80,10 +80,10 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
     if (!('id' in message)) return
     const { id } = message
     if (method === 'tools/call') calls.push({ id, token: tokenIn(params) })
-    else tell({ jsonrpc: '2.0', id, result: greeting(revision) })
+    else send({ jsonrpc: '2.0', id, result: handshakeAnswer(revision) })
   }
   const link = new DuplexTransport('memory', async (events) => {
-    tell = (message) => events.text(JSON.stringify(message))
+    send = (message) => events.text(JSON.stringify(message))
     lose = () => events.lost(new McpError('CONNECTION_CLOSED', 'The far end hung up'))
     return { send: async (text) => receive(JSON.parse(text)), close: async () => {} }
   })
@@ -92,8 +92,8 @@ export function scriptedChannel(revision: ProtocolVersion): ScriptedServer {
     calls,
     cancelled,
     stray,
-    progress: (call, progress) => up && tell(notice(call, progress)),
-    answer: (call) => up && tell({ jsonrpc: '2.0', id: call.id, result: given(revision) }),
+    progress: (call, progress) => up && send(notice(call, progress)),
+    answer: (call) => up && send({ jsonrpc: '2.0', id: call.id, result: given(revision) }),
     hangUp: () => {
       up = false
       lose()
@@ -122,17 +122,18 @@ export function scriptedHttp(revision: ProtocolVersion): ScriptedServer {
     signal?.addEventListener('abort', onAbort, { once: true })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
-  const take = async (_: URL, { method: verb, body, signal }: RequestInit): Promise<Response> => {
+  const fetch = async (_: URL, { method: verb, body, signal }: RequestInit): Promise<Response> => {
     if (verb !== 'POST') return new Response(null, { status: verb === 'GET' ? 405 : 200 })
     const { id, method, params } = JSON.parse(String(body))
     if (method === 'notifications/cancelled') cancelled.push(params.requestId)
     if (id === undefined) return new Response(null, { status: 202 })
-    if (method !== 'tools/call') return Response.json({ jsonrpc: '2.0', id, result: greeting(revision) })
+    if (method !== 'tools/call')
+      return Response.json({ jsonrpc: '2.0', id, result: handshakeAnswer(revision) })
     calls.push({ id, token: tokenIn(params) })
     return open(id, signal)
   }
   return {
-    link: http('http://127.0.0.1/mcp', { fetch: take }),
+    link: http('http://127.0.0.1/mcp', { fetch: fetch }),
     calls,
     cancelled,
     stray: [],

@@ -1,10 +1,10 @@
 import { type JsonRpcMessage, type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { expect, vi } from 'vitest'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
-import { isObject } from '../../setup/json.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
-import { callParams, heldServer } from './held-server.ts'
+import { textIn } from './http-caller.ts'
+import { callParams, pausedServer } from './paused-server.ts'
 import { rehearsed } from './rehearsal.ts'
 import { everySchedule, type Step, settled, someSchedules, steps, wholeUpTo } from './schedules.ts'
 
@@ -17,17 +17,17 @@ type State = 'open' | 'cancelled' | 'cut' | 'answered'
 
 /** A server on a channel, taken through one schedule, beside what should come of it. */
 class Run {
-  readonly #hand = heldServer()
+  readonly #hand = pausedServer()
   readonly #stateless: boolean
   readonly #states: State[] = []
   readonly #released = new Set<number>()
   /** What came for the calls, and what should have: numbers of runs, or codes of errors. */
-  readonly #came: (string | number)[] = []
+  readonly #received: (string | number)[] = []
   readonly #should: (string | number)[] = []
   readonly #stray: string[] = []
-  readonly #connection = new DuplexConnection(this.#hand.server, (message) => this.#hear(message))
+  readonly #connection = new DuplexConnection(this.#hand.server, (message) => this.#receive(message))
   #up = true
-  #told = 0
+  #lastProgress = 0
   #isGreeted = false
 
   constructor(revision: ProtocolVersion) {
@@ -53,7 +53,7 @@ class Run {
         this.#request()
         break
       case 'progress':
-        this.#hand.runs.at(-1)?.context.progress(++this.#told)
+        this.#hand.runs.at(-1)?.context.progress(++this.#lastProgress)
         break
       case 'cancel':
         if (this.#up) this.#end('cancelled')
@@ -77,17 +77,17 @@ class Run {
     await settled()
   }
 
-  async finish(): Promise<{ came: unknown; should: unknown }> {
+  async finish(): Promise<{ actual: unknown; should: unknown }> {
     const all = this.#states.length
     for (let left = this.#released.size; left < all; left++) this.#release()
     await settled()
-    const last = this.#came.length
-    for (const { context } of this.#hand.runs) context.progress(++this.#told)
+    const last = this.#received.length
+    for (const { context } of this.#hand.runs) context.progress(++this.#lastProgress)
     await vi.advanceTimersByTimeAsync(600_000)
     await settled()
     return {
-      came: {
-        answers: this.#came,
+      actual: {
+        answers: this.#received,
         stray: this.#stray,
         aborted: this.#hand.runs.map(({ context }) => context.signal.aborted),
         running: this.#connection.running,
@@ -113,7 +113,7 @@ class Run {
     this.#connection.receive({ jsonrpc: '2.0', id, method: 'tools/call', params })
   }
 
-  /** Lets the oldest run go that goes on, cancelled or not. */
+  /** Releases the oldest pending run, cancelled or not. */
   #release(): void {
     const oldest = this.#released.size
     const state = this.#states[oldest]
@@ -131,20 +131,15 @@ class Run {
     if (open >= 0) this.#states[open] = how
   }
 
-  #hear(message: JsonRpcMessage): void {
+  #receive(message: JsonRpcMessage): void {
     if ('method' in message) {
       const token = message.params?.['progressToken']
       const state = typeof token === 'string' ? this.#states[Number(token.slice(1))] : undefined
       if (!this.#up || state !== 'open') this.#stray.push(JSON.stringify(message))
     } else if (message.id === 'hello') this.#isGreeted = true
     else if (!this.#up) this.#stray.push(JSON.stringify(message))
-    else this.#came.push('error' in message ? message.error.code : textIn(message.result['content']))
+    else this.#received.push('error' in message ? message.error.code : textIn(message.result['content']))
   }
-}
-
-function textIn(content: unknown): string {
-  const block: unknown = Array.isArray(content) ? content[0] : undefined
-  return isObject(block) ? String(block['text']) : 'nothing'
 }
 
 campaign(
@@ -157,7 +152,7 @@ campaign(
     trials: { test: 70, change: 200, long: 20_000 },
     longMinutes: 120,
   },
-  async ({ trials, long, seed, made }) => {
+  async ({ trials, long, seed, setTrials }) => {
     const random = new Random(seed)
     let count = 0
     await rehearsed(async () => {
@@ -168,13 +163,13 @@ campaign(
             const run = new Run(revision)
             await run.begin()
             for (const step of schedule) await run.step(step)
-            const { came, should } = await run.finish()
-            expect(came, `${schedule.join(' ')} on ${revision}`).toEqual(should)
+            const { actual, should } = await run.finish()
+            expect(actual, `${schedule.join(' ')} on ${revision}`).toEqual(should)
             count++
           }
         }
       }
     })
-    made(count)
+    setTrials(count)
   },
 )

@@ -20,7 +20,7 @@ async function elsewhere(): Promise<void> {
 
 export const stock = 'shop://stock'
 
-/** Where one client and one server meet. */
+/** The connection of one client and one server. */
 export interface ShopConnection {
   readonly revision: '2025-11-25' | '2026-07-28'
   readonly overHttp: boolean
@@ -32,10 +32,10 @@ export interface Placed {
   readonly ends: string[]
 }
 
-/** A client and a server that is held by hand. The clock is a test's own. */
+/** A client and a server whose handlers wait for the test, with a fake clock. */
 export class Shop {
   readonly calls = new Map<string, Placed>()
-  /** Signals of handlers that were held, and what lets them go. */
+  /** The waiting handlers: their signals, and functions that release them. */
   readonly held = new Map<string, { signal: AbortSignal; release: () => void }>()
   /** What gives the person's answer to an open question, and the signal that takes it back. */
   readonly asked = new Map<string, { signal: AbortSignal; answer: (seat: string | undefined) => void }>()
@@ -60,17 +60,20 @@ export class Shop {
     await this.#client?.close()
     this.watch = undefined
     const { revision, overHttp } = this.#place
-    const meet = async (url: URL, init: RequestInit): Promise<Response> =>
+    const connectingFetch = async (url: URL, init: RequestInit): Promise<Response> =>
       this.#handler.fetch(new Request(url, init))
-    this.#client = await connect(overHttp ? http('http://127.0.0.1/mcp', { fetch: meet }) : this.server, {
-      revisions: [revision],
-      onElicit: ({ message }, { signal }) =>
-        new Promise((resolve) => {
-          const answer = (seat: string | undefined): void =>
-            resolve(seat === undefined ? { action: 'decline' } : { action: 'accept', content: { seat } })
-          this.asked.set(message, { signal, answer })
-        }),
-    })
+    this.#client = await connect(
+      overHttp ? http('http://127.0.0.1/mcp', { fetch: connectingFetch }) : this.server,
+      {
+        revisions: [revision],
+        onElicit: ({ message }, { signal }) =>
+          new Promise((resolve) => {
+            const answer = (seat: string | undefined): void =>
+              resolve(seat === undefined ? { action: 'decline' } : { action: 'accept', content: { seat } })
+            this.asked.set(message, { signal, answer })
+          }),
+      },
+    )
   }
 
   /** The node behind the address is another one from now on. */

@@ -33,26 +33,26 @@ campaign(
     const random = new Random(seed)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
     const mounted = await webAdapter(testServer({ echo }))
-    let kept = 0
+    let stored = 0
     for (let trial = 0; trial < trials; trial++) {
       const one = await session(mounted)
       let idleMs = 0
-      const leave = random.pick([
+      const disconnect = random.pick([
         () => random.between(1, keptFor * minuteMs - 1),
         () => random.between((keptFor + lateBy) * minuteMs, 2 * keptFor * minuteMs),
       ] as const)()
-      while (idleMs < leave) {
-        const part = Math.min(leave - idleMs, random.between(1, 10 * minuteMs))
+      while (idleMs < disconnect) {
+        const part = Math.min(disconnect - idleMs, random.between(1, 10 * minuteMs))
         await vi.advanceTimersByTimeAsync(part)
         idleMs += part
         if (random.fraction() < 0.5) setClock(random)
       }
       const { status } = await one.call(1, 'echo')
-      const isDue = leave < keptFor * minuteMs
-      expect(status, `trial ${trial}: left alone for ${leave} ms`).toBe(isDue ? 200 : 404)
-      if (isDue) kept++
+      const isDue = disconnect < keptFor * minuteMs
+      expect(status, `trial ${trial}: left alone for ${disconnect} ms`).toBe(isDue ? 200 : 404)
+      if (isDue) stored++
     }
-    measured('of them kept', kept, 'sessions')
+    measured('of them kept', stored, 'sessions')
     await mounted.close()
   },
 )
@@ -67,7 +67,7 @@ test('log messages of a call continue when the wall clock is set back', async ()
     tools: {
       chat: tool({
         run: async (_, ctx) => {
-          for (let said = 0; said < burst; said++) ctx.log('info', said)
+          for (let sent = 0; sent < burst; sent++) ctx.log('info', sent)
           vi.setSystemTime(Date.now() - dayMs)
           await new Promise((resolve) => setTimeout(resolve, 2_000))
           ctx.log('info', 'the last')

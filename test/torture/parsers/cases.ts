@@ -108,9 +108,9 @@ export function cases(era: Era): Case[] {
   for (const [id, outcome] of ids) of(`id ${shown(id)}`, outcome, { id })
   for (const [method, outcome] of methods) {
     const meant: unknown = JSON.parse(method)
-    const said = typeof meant === 'string' ? meant : ''
-    const about = visible.test(said) ? {} : { unsayable: true as const }
-    of(`method ${shown(method)}`, outcome, { method }, { headers: { method: said }, ...about })
+    const literal = typeof meant === 'string' ? meant : ''
+    const about = visible.test(literal) ? {} : { unsayable: true as const }
+    of(`method ${shown(method)}`, outcome, { method }, { headers: { method: literal }, ...about })
   }
   for (const params of ['[]', '["safe"]', '"safe"', 'null', '1', 'true'])
     of(`params ${params}`, -32600, { params })
@@ -193,7 +193,7 @@ function nested(open: string, close: string, depth: number, inside = ''): string
 }
 
 const mark = '@@'
-/** What a header can hold as it is; the one that names the method has no other form. */
+/** Values that a header can contain unencoded; the method header has no encoded form. */
 const visible = /^[\x21-\x7e]*$/
 
 function inPlace(place: 'value' | 'name' | 'key'): Pieces {

@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 const input = z.looseObject({ value: z.unknown() })
 
-/** What a tool says when it ran: its name, and whether a prototype was changed on the way. */
+/** The result of a tool: its name, and whether a prototype was changed. */
 function ran(name: string): string {
   return 'polluted' in {} || 'name' in {} ? `${name} with another prototype` : name
 }

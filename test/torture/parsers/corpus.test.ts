@@ -17,11 +17,11 @@ campaign(
     trial: 'message over standard streams, HTTP or a proxy, in either era',
     trials: { test: 1_200, change: 3_600, long: 3_600 },
   },
-  async (course) => {
+  async (campaignRun) => {
     faultyPeer(broken)
     let made = 0
     // In the tests each message takes one way in each era, and another one in the other era.
-    const everyWay = course.trials >= 3_600
+    const everyWay = campaignRun.trials >= 3_600
     for (const [nthEra, era] of eras.entries()) {
       for (const [nthWay, [where, open]] of (
         [
@@ -44,8 +44,8 @@ campaign(
         expect(wrong, `${era} over ${where}`).toEqual([])
       }
     }
-    course.made(made)
-    course.measured('messages in the corpus', cases('session').length, '')
+    campaignRun.setTrials(made)
+    campaignRun.measured('messages in the corpus', cases('session').length, '')
   },
 )
 
@@ -62,11 +62,11 @@ campaign(
     trial: 'message through a server or a proxy, and other readers',
     trials: { test: 400, change: 800, long: 2_400 },
   },
-  async (course) => {
+  async (campaignRun) => {
     let made = 0
     for (const era of eras) {
-      const nth = course.long ? 1 : course.trials < 800 ? 6 : 3
-      const corpus = cases(era).filter((_, at) => at % nth === course.seed % nth)
+      const nth = campaignRun.long ? 1 : campaignRun.trials < 800 ? 6 : 3
+      const corpus = cases(era).filter((_, at) => at % nth === campaignRun.seed % nth)
       const before = readBy(corpus.map(({ bytes }) => bytes))
       const server = await overHttp('http', era)
       const proxied = await overHttp('gateway', era)
@@ -87,11 +87,11 @@ campaign(
         expect(passed, `${era}: ${one.name}, through the proxy`).toBe(ran)
         made += 2
       }
-      course.measured(`readers of the ${era} corpus`, before.size, '')
+      campaignRun.measured(`readers of the ${era} corpus`, before.size, '')
       await server.close()
       await proxied.close()
     }
-    course.made(made)
+    campaignRun.setTrials(made)
   },
 )
 

@@ -54,13 +54,13 @@ describe('an object in the position of a name', () => {
   })
 
   it('of an error that a program throws is reported unchanged', async () => {
-    const told: FromProgram[] = []
+    const messages: FromProgram[] = []
     const limits = { memoryBytes: 32_000_000, cpuMs: 10_000, outputCharacters: 1_000, calls: 1 }
     const program = 'Promise.prototype.then = () => { throw { message: { toString: 1 } } }'
     await runInSandbox({ file: 'program.js', servers: [], program, ...limits }, (message) =>
-      told.push(message),
+      messages.push(message),
     )
-    expect(told).toEqual([{ type: 'end', outcome: 'error', error: '{"toString":1}' }])
+    expect(messages).toEqual([{ type: 'end', outcome: 'error', error: '{"toString":1}' }])
   })
 
   it('of a variable is a problem of that setting and of no other', () => {
@@ -166,14 +166,14 @@ describe('a proof with a key whose coordinate is in a list', () => {
         jti: 'j',
         ath: await digest('t'),
       }
-      const said = [header, payload]
+      const token = [header, payload]
         .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
         .join('.')
-      const signature = sign('sha256', Buffer.from(said), {
+      const signature = sign('sha256', Buffer.from(token), {
         key: KeyObject.from(privateKey),
         dsaEncoding: 'ieee-p1363',
       })
-      return `${said}.${signature.toString('base64url')}`
+      return `${token}.${signature.toString('base64url')}`
     }
     const check = async (key: object): Promise<unknown> => {
       const text = await proof(key)
@@ -232,8 +232,8 @@ describe('times that exceed the range of numbers', () => {
         new AbortController().signal,
       )
     expect(await logIn()).toBe(true)
-    const kept = await oauth(options).authorize({ method: 'POST', url: server })
-    expect(kept).toEqual({ authorization: 'Bearer t' })
+    const authorization = await oauth(options).authorize({ method: 'POST', url: server })
+    expect(authorization).toEqual({ authorization: 'Bearer t' })
     await oauth(options).forget(server)
     expect(await logIn()).toBe(true)
     expect(asked.filter((path) => path === '/register')).toHaveLength(1)

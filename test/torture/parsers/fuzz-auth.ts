@@ -47,12 +47,12 @@ const signedAnew: Form = {
   },
   write: (value) => {
     const parts: unknown[] = Array.isArray(value) ? value : [value]
-    const said = parts
+    const credential = parts
       .slice(0, 2)
       .map((part) => Buffer.from(finished(JSON.stringify(part))).toString('base64url'))
       .join('.')
-    const signature = sign('sha256', Buffer.from(said), { key: signer, dsaEncoding: 'ieee-p1363' })
-    return `${said}.${signature.toString('base64url')}`
+    const signature = sign('sha256', Buffer.from(credential), { key: signer, dsaEncoding: 'ieee-p1363' })
+    return `${credential}.${signature.toString('base64url')}`
   },
 }
 

@@ -25,7 +25,7 @@ import { isObject } from '../../setup/json.ts'
 import type { Random } from '../random.ts'
 import { isTyped, mustHold, type Target } from './fuzz-target.ts'
 import { messages } from './fuzz-wire.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
 const revisions = ['2026-07-28', '2025-11-25'] as const
@@ -41,7 +41,7 @@ redactor.add('hunter2-hunter2', 'password')
 
 /** What servers say to a client and its host: lists, results, questions and forms. */
 export function clientTargets(): Target[] {
-  const clients = new Map<ProtocolVersion, Met>()
+  const clients = new Map<ProtocolVersion, ConnectedPeer>()
   return [
     {
       name: 'answers of servers',
@@ -53,7 +53,7 @@ export function clientTargets(): Target[] {
     {
       name: 'words of servers',
       share: 3,
-      seeds: said,
+      seeds: sent,
       run: (input, random) => receiveMessage(input, random, clients),
       allows: isTyped,
     },
@@ -95,9 +95,9 @@ const params: Readonly<Record<string, object>> = {
   'logging/setLevel': { level: 'info' },
 }
 
-/** A client and who it speaks with. */
-interface Met {
-  readonly far: FarEnd
+/** A client and its peer. */
+interface ConnectedPeer {
+  readonly peer: SchemaPeer
   readonly client: Client
 }
 
@@ -140,26 +140,33 @@ function weighed(params: CreateMessageParams): void {
   requestText(sent, palette)
 }
 
-async function meeting(clients: Map<ProtocolVersion, Met>, random: Random): Promise<Met> {
+async function connectedPeer(
+  clients: Map<ProtocolVersion, ConnectedPeer>,
+  random: Random,
+): Promise<ConnectedPeer> {
   const revision = random.pick(revisions)
   const known = clients.get(revision)
   // A client that was used for long, or was lied to, is no proof of how the next one begins.
   if (known !== undefined && random.fraction() < 0.98) return known
   await known?.client.close()
-  const far = farEnd((method) => ({ result: right[revision][method] ?? {} }))
-  const met = { far, client: await connect(far.link, { ...handlers, revisions: [revision] }) }
-  clients.set(revision, met)
-  return met
+  const peer = schemaPeer((method) => ({ result: right[revision][method] ?? {} }))
+  const connected = { peer, client: await connect(peer.link, { ...handlers, revisions: [revision] }) }
+  clients.set(revision, connected)
+  return connected
 }
 
 /** Answers one request, and once more where it is made again. */
-async function answered(input: Buffer, random: Random, clients: Map<ProtocolVersion, Met>): Promise<void> {
+async function answered(
+  input: Buffer,
+  random: Random,
+  clients: Map<ProtocolVersion, ConnectedPeer>,
+): Promise<void> {
   const value = parseJson(input.toString('utf8'))
   if (!isObject(value)) return
   const { method, result, error } = value
   if (typeof method !== 'string') return
-  const { client, far } = await meeting(clients, random)
-  far.answer = () => (error === undefined ? { result } : { error })
+  const { client, peer } = await connectedPeer(clients, random)
+  peer.answer = () => (error === undefined ? { result } : { error })
   const stop = new AbortController()
   const asked = client.request(method, { ...params[method] }, { signal: stop.signal })
   await Promise.race([asked, turns(20).then(() => stop.abort())])
@@ -169,13 +176,13 @@ async function answered(input: Buffer, random: Random, clients: Map<ProtocolVers
 async function receiveMessage(
   input: Buffer,
   random: Random,
-  clients: Map<ProtocolVersion, Met>,
+  clients: Map<ProtocolVersion, ConnectedPeer>,
 ): Promise<void> {
   const value = parseJson(input.toString('utf8'))
   if (typeof value !== 'object' || value === null) return
-  const { far } = await meeting(clients, random)
-  far.answer = () => ({ result: {} })
-  far.say(value)
+  const { peer } = await connectedPeer(clients, random)
+  peer.answer = () => ({ result: {} })
+  peer.send(value)
   await turns(2)
   const [fault] = faults.splice(0)
   if (fault !== undefined) throw fault
@@ -185,7 +192,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const said: [string, ...string[]] = [
+const sent: [string, ...string[]] = [
   '{"jsonrpc":"2.0","id":1,"method":"roots/list"}',
   '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","default":"d"}},"required":["a"]}}}',
   '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a.example/","elicitationId":"e"}}',

@@ -15,7 +15,7 @@ import { DuplexConnection } from '../../../packages/sdk/src/transports/server/co
 import { isObject } from '../../setup/json.ts'
 import { Broken, isTyped, mustHold, type Target } from './fuzz-target.ts'
 import type { Form } from './mutate.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 
 const skillText = '---\nname: pdf\ndescription: Works on PDFs\nmetadata: {version: 1.0}\n---\n# PDF\n'
 const skillUri = 'skill://pdf/SKILL.md'
@@ -25,7 +25,7 @@ export function extensionTargets(): Target[] {
   const faults: unknown[] = []
   const server = extended(faults)
   const connections = new Map<Era, Promise<Connection>>()
-  let met: Promise<Met> | undefined
+  let connected: Promise<ConnectedPeer> | undefined
   return [
     {
       name: 'requests of extensions',
@@ -39,7 +39,7 @@ export function extensionTargets(): Target[] {
         const begins = known ?? begun(server, era)
         connections.set(era, begins)
         const connection = await begins
-        await connection.take(named(value, connection.task))
+        await connection.receive(named(value, connection.task))
         if (faults.length > 0) throw faults[0]
       },
     },
@@ -49,8 +49,8 @@ export function extensionTargets(): Target[] {
       seeds: answers,
       allows: isTyped,
       async run(input, random) {
-        if (met === undefined || random.fraction() < 0.02) met = meeting()
-        await followed(await met, input)
+        if (connected === undefined || random.fraction() < 0.02) connected = connectedPeer()
+        await followed(await connected, input)
       },
     },
     { name: 'frontmatter', share: 1, seeds: frontmatters, form: inFrontmatter, run: front, allows: isTyped },
@@ -157,7 +157,7 @@ class Connection {
     })
   }
 
-  async take(value: unknown): Promise<void> {
+  async receive(value: unknown): Promise<void> {
     const all: unknown[] = Array.isArray(value) ? value : [value]
     for (const one of all) this.#open.push(Object(one).id)
     this.#duplex.receive(value)
@@ -169,10 +169,10 @@ class Connection {
 async function begun(server: Server, era: Era): Promise<Connection> {
   const connection = new Connection(server)
   if (era === '2025-11-25') {
-    await connection.take(JSON.parse(initialize))
-    await connection.take({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    await connection.receive(JSON.parse(initialize))
+    await connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
-  await connection.take(JSON.parse(saying('tools/call', { name: 'asks', arguments: {}, task: {} }, era)))
+  await connection.receive(JSON.parse(saying('tools/call', { name: 'asks', arguments: {}, task: {} }, era)))
   return connection
 }
 
@@ -253,31 +253,31 @@ const right: Readonly<Record<string, unknown>> = {
   'resources/read': { contents: [{ uri: skillUri, text: skillText }], ttlMs: 0, cacheScope: 'private' },
 }
 
-/** A client of both extensions, and who it speaks with. */
-interface Met {
-  readonly far: FarEnd
+/** A client of both extensions, and its peer. */
+interface ConnectedPeer {
+  readonly peer: SchemaPeer
   readonly client: Awaited<ReturnType<typeof connect>>
   readonly tasks: ReturnType<typeof tasksClient>
   readonly skills: ReturnType<typeof skillsClient>
 }
 
-async function meeting(): Promise<Met> {
-  const far = farEnd((method) => ({ result: { resultType: 'complete', ...Object(right[method]) } }))
+async function connectedPeer(): Promise<ConnectedPeer> {
+  const peer = schemaPeer((method) => ({ result: { resultType: 'complete', ...Object(right[method]) } }))
   const extensions = { tasks: tasksClient(), skills: skillsClient() }
-  const client = await connect(far.link, {
+  const client = await connect(peer.link, {
     extensions: [extensions.tasks, extensions.skills],
     revisions: ['2026-07-28'],
     onWarning: () => {},
     onElicit: () => ({ action: 'cancel' }),
   })
-  return { far, client, ...extensions }
+  return { peer, client, ...extensions }
 }
 
-/** Asks for all there is to ask for, where one answer is not what it should be; what is given has the shape it says. */
-async function followed({ far, client, tasks, skills }: Met, input: Buffer): Promise<void> {
+/** Makes every request, with one invalid answer; returned values must have their declared shape. */
+async function followed({ peer, client, tasks, skills }: ConnectedPeer, input: Buffer): Promise<void> {
   const wrong = parseJson(input.toString('utf8'))
   if (!isObject(wrong)) return
-  far.answer = (method) => {
+  peer.answer = (method) => {
     const own = Object.hasOwn(wrong, method) ? wrong[method] : right[method]
     return { result: isObject(own) ? { resultType: 'complete', ...own } : own }
   }

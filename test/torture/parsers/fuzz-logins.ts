@@ -213,7 +213,7 @@ const published: [string, ...string[]] = [
   JSON.stringify(metadata),
 ]
 
-/** Whatever the issuer says of itself, only tokens of its keys are taken. */
+/** Only tokens signed by the issuer's keys are accepted, whatever its metadata contains. */
 async function keys(input: Buffer): Promise<void> {
   const body = new Uint8Array(input)
   const isKeys = input.toString('latin1').includes('"keys"')

@@ -1,7 +1,7 @@
 import { isObject } from '../../setup/json.ts'
 import { type Form, inJson } from './mutate.ts'
 
-/** What one provider says: JSON, and event streams. */
+/** The responses of one provider: JSON, and event streams. */
 interface Replies {
   readonly whole: readonly [string, ...string[]]
   readonly streamed: readonly string[]
@@ -59,7 +59,7 @@ const response = {
     output_tokens_details: { reasoning_tokens: 0 },
   },
 }
-const said = {
+const reply = {
   id: 'msg_1',
   type: 'message',
   status: 'completed',
@@ -157,13 +157,13 @@ export const modelReplies: Readonly<Record<string, Replies>> = {
   },
   openai: {
     whole: [
-      JSON.stringify({ ...response, output: [said] }),
+      JSON.stringify({ ...response, output: [reply] }),
       JSON.stringify({ ...response, output: [thought, called] }),
       JSON.stringify({
         ...response,
         status: 'incomplete',
         incomplete_details: { reason: 'max_output_tokens' },
-        output: [{ ...said, content: [{ type: 'refusal', refusal: 'No' }] }],
+        output: [{ ...reply, content: [{ type: 'refusal', refusal: 'No' }] }],
       }),
       '{"error":{"message":"Incorrect API key provided: sk-secret-of-the-person","type":"invalid_request_error","param":null,"code":"c"}}',
     ],
@@ -179,7 +179,7 @@ export const modelReplies: Readonly<Record<string, Replies>> = {
           delta: 'Hm',
         },
         { type: 'response.output_item.done', output_index: 0, item: thought },
-        { type: 'response.output_item.added', output_index: 1, item: { ...said, content: [] } },
+        { type: 'response.output_item.added', output_index: 1, item: { ...reply, content: [] } },
         {
           type: 'response.output_text.delta',
           item_id: 'msg_1',
@@ -187,7 +187,7 @@ export const modelReplies: Readonly<Record<string, Replies>> = {
           content_index: 0,
           delta: 'Hi',
         },
-        { type: 'response.output_item.done', output_index: 1, item: said },
+        { type: 'response.output_item.done', output_index: 1, item: reply },
         { type: 'response.output_item.added', output_index: 2, item: { ...called, arguments: '' } },
         {
           type: 'response.function_call_arguments.delta',

@@ -42,7 +42,7 @@ function modelOf(provider: string): Model {
   return found
 }
 
-/** Asks for an answer, and goes on with what came of it, which another answer must be given to. */
+/** Requests a reply, and continues the conversation with it. */
 async function replied(model: Model, input: Buffer, random: Random, right: string): Promise<void> {
   const isStream = !input.toString('latin1', 0, 1).startsWith('{')
   const reply = await asked(model, request, isStream !== random.fraction() < 0.03, () =>
@@ -75,7 +75,7 @@ async function asked(
 ): Promise<ModelReply | undefined> {
   const stop = new AbortController()
   const real = globalThis.fetch
-  let said = ''
+  let text = ''
   globalThis.fetch = async (_, init) => {
     mustHold(init?.redirect === 'manual', 'a redirect is followed')
     return answered()
@@ -90,7 +90,7 @@ async function asked(
       },
       ...(streams && {
         onText: (delta) => {
-          said += delta
+          text += delta
         },
       }),
     })
@@ -101,7 +101,7 @@ async function asked(
     throw error
   } finally {
     globalThis.fetch = real
-    mustHold(said.length < 1_000_000, 'more is said than was sent')
+    mustHold(text.length < 1_000_000, 'more is said than was sent')
   }
 }
 

@@ -76,15 +76,15 @@ async function played(input: Buffer): Promise<void> {
   }
 }
 
-/** A client that says anything. */
+/** A client that sends arbitrary messages. */
 async function spoken(input: Buffer, random: Random): Promise<void> {
   const again = random.fraction() < 0.5 ? `\n${asked[2]}\n` : ''
   await conversation(right, input.toString('utf8') + again)
 }
 
 /** Every line is a message, and no request is answered that was not made, or twice. */
-async function conversation({ servers }: Recording, said: string): Promise<void> {
-  const wanted = said.split('\n').flatMap((line) => idIn(line) ?? [])
+async function conversation({ servers }: Recording, userText: string): Promise<void> {
+  const wanted = userText.split('\n').flatMap((line) => idIn(line) ?? [])
   for (const server of Object.values(servers)) {
     const input = new PassThrough()
     const left = [...wanted]
@@ -95,7 +95,7 @@ async function conversation({ servers }: Recording, said: string): Promise<void>
         done()
       },
     })
-    input.end(said)
+    input.end(userText)
     await playBack(server, { input, output })
     await new Promise((resolve) => setImmediate(resolve))
     for (const line of text.split('\n').slice(0, -1)) {

@@ -131,10 +131,10 @@ function fail(error: unknown, how: string): never {
     // Once more, to see where in the code it is thrown.
     void give(trial)
   }
-  const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const description = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const { target, input } = trialOf(trial)
   const text = JSON.stringify(input.toString('latin1').slice(0, 2_000))
-  console.error(`A parser ${how}\n${target.name}, seed ${seed}, trial ${trial}: ${text}\n${said}`)
+  console.error(`A parser ${how}\n${target.name}, seed ${seed}, trial ${trial}: ${text}\n${description}`)
   if (how !== 'threw' && turned < trial) console.error(`It may be any trial since ${turned}`)
   process.exit(1)
 }

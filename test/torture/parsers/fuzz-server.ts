@@ -68,7 +68,7 @@ export async function serverTargets(): Promise<Target[]> {
       async run(input, random) {
         if (connection === undefined || random.fraction() < 0.01) connection = new Connection(server)
         const value = parseJson(input.toString('utf8'))
-        await connection.take(value)
+        await connection.receive(value)
         withoutFault()
       },
     },
@@ -117,7 +117,7 @@ async function request(
     'last-event-id',
   ]
   for (const [at, name] of names.entries()) if (words[at] !== undefined) set(headers, name, words[at])
-  if (asJson && random.fraction() < 0.6) sayAgain(input, headers)
+  if (asJson && random.fraction() < 0.6) repeatInHeaders(input, headers)
   const foreign = random.fraction() < 0.2
   if (random.fraction() < 0.7) headers.set('mcp-session-id', sessions[foreign ? 1 - me : me] ?? '')
   const method = asJson || random.fraction() < 0.6 ? 'POST' : random.pick(['GET', 'DELETE', 'OPTIONS', 'PUT'])
@@ -129,9 +129,9 @@ async function request(
   const text = await beginning(response)
   mustHold(!text.includes(secretOf(callers[1 - me] ?? '')), 'a secret reached another caller')
   const inSession = foreign && headers.has('mcp-session-id') && headers.get('mcp-protocol-version') === null
-  const standsAlone = /2026-07-28|initialize/.test(Buffer.from(body ?? []).toString('latin1'))
+  const isStateless = /2026-07-28|initialize/.test(Buffer.from(body ?? []).toString('latin1'))
   mustHold(
-    !inSession || standsAlone || !response.ok || method === 'OPTIONS',
+    !inSession || isStateless || !response.ok || method === 'OPTIONS',
     'a session serves another caller',
   )
   mustHold(response.status < 500, `status ${response.status}: ${text}`)
@@ -139,7 +139,7 @@ async function request(
 }
 
 /** Makes headers repeat the values of the message, as required. */
-function sayAgain(input: Buffer, headers: Headers): void {
+function repeatInHeaders(input: Buffer, headers: Headers): void {
   const message = parseObject(input.toString('utf8'))
   const params = isObject(message['params']) ? message['params'] : {}
   const meta = isObject(params['_meta']) ? params['_meta'] : {}
@@ -157,7 +157,7 @@ function set(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value)
   } catch {
-    // The web refuses what no header can hold before any server sees it.
+    // `Headers` rejects invalid values before any server receives them.
   }
 }
 
@@ -193,7 +193,7 @@ class Connection {
     })
   }
 
-  async take(value: unknown): Promise<void> {
+  async receive(value: unknown): Promise<void> {
     this.#answered.length = 0
     this.#duplex.receive(value)
     await new Promise<void>((resolve) => setImmediate(resolve))

@@ -12,7 +12,7 @@ export interface Target {
   form?: Form
   /** Gives it one input, and throws where what it makes of that is wrong. */
   run(input: Buffer, random: Random): Promise<void> | void
-  /** Whether it may throw this: its own kind of error, which says what is wrong. */
+  /** Whether it may throw this error. */
   allows(error: unknown): boolean
 }
 

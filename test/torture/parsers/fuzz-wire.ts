@@ -253,8 +253,8 @@ function schema(input: Buffer): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) headerPlanOf({ ...value })
   const validator = compileSchema(value, { steps: 8_000 })
   for (const sample of samples) {
-    const said = validator.check(sample)
-    mustHold((said === undefined) === (validator.issues(sample).length === 0), 'two verdicts on one value')
+    const issue = validator.check(sample)
+    mustHold((issue === undefined) === (validator.issues(sample).length === 0), 'two verdicts on one value')
   }
 }
 

@@ -3,7 +3,7 @@ import type { Form } from './mutate.ts'
 
 const entrySize = 46
 const endSize = 22
-/** What a directory says of a file, by its offset in an entry and its number of bytes. */
+/** The fields of a directory entry, by offset and number of bytes. */
 const fields = {
   system: [5, 1],
   flags: [8, 2],
@@ -18,7 +18,7 @@ const fields = {
 const ends = { here: [8, 2], all: [10, 2], bytes: [12, 4], at: [16, 4], comment: [20, 2] } as const
 type Fields = Readonly<Record<string, readonly [number, number]>>
 
-/** A zip archive, one character for each byte, as what its directory says beside what is packed. */
+/** A zip archive, one character for each byte: its directory entries and its packed files. */
 export const inZip: Form = {
   read: (text) => {
     const bytes = Buffer.from(text, 'latin1')

@@ -28,25 +28,25 @@ campaign(
     changeMinutes: 15,
     longMinutes: 360,
   },
-  async (course) => {
-    const { from, until } = rangeOf(wanted ?? String(course.trials))
+  async (campaignRun) => {
+    const { from, until } = rangeOf(wanted ?? String(campaignRun.trials))
     const made = new Map<string, number>()
     let slowest = { ms: 0, target: '' }
     let cpuSeconds = 0
     for (let at = from; at < until; at += atOnce) {
       const end = Math.min(until, at + atOnce)
-      const found = await fuzz(course.seed, at, end)
+      const found = await fuzz(campaignRun.seed, at, end)
       for (const [name, count] of Object.entries(found.made)) made.set(name, (made.get(name) ?? 0) + count)
       if (found.slowest.ms > slowest.ms) slowest = found.slowest
       cpuSeconds += found.cpuSeconds
       if (end < until)
-        console.log(`To go on from here: JACKFIELD_SEED=${course.seed} JACKFIELD_FUZZ=${end}..${until}`)
+        console.log(`To go on from here: JACKFIELD_SEED=${campaignRun.seed} JACKFIELD_FUZZ=${end}..${until}`)
     }
-    course.made(until - from)
-    course.measured('parsers', made.size, '')
-    course.measured('inputs of the parser that had the fewest', Math.min(...made.values()), '')
-    course.measured(`slowest input (${slowest.target})`, slowest.ms, 'ms of CPU')
-    course.measured('CPU', Math.round(cpuSeconds), 's')
+    campaignRun.setTrials(until - from)
+    campaignRun.measured('parsers', made.size, '')
+    campaignRun.measured('inputs of the parser that had the fewest', Math.min(...made.values()), '')
+    campaignRun.measured(`slowest input (${slowest.target})`, slowest.ms, 'ms of CPU')
+    campaignRun.measured('CPU', Math.round(cpuSeconds), 's')
   },
 )
 
@@ -61,15 +61,15 @@ async function fuzz(seed: number, from: number, until: number): Promise<Found> {
   const args = ['--no-warnings', program, String(seed), String(until - from), String(from)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  let said = ''
+  let output = ''
   let failed = ''
   child.stdout.on('data', (text: Buffer) => {
-    said += text
+    output += text
   })
   child.stderr.on('data', (text: Buffer) => {
     failed = (failed + text).slice(-8_000)
   })
   const code = await new Promise((resolve) => child.once('close', resolve))
   if (code !== 0) throw new Error(`The program ended with ${code}. ${failed}`)
-  return JSON.parse(said)
+  return JSON.parse(output)
 }

@@ -85,7 +85,7 @@ class Reader {
       this.#match(blank)
       const name = this.#string()
       this.#match(blank)
-      this.#take(':')
+      this.#append(':')
       members.push([name, this.#value()])
     })
     return { kind: 'object', members }
@@ -112,12 +112,12 @@ class Reader {
         this.#depth--
         return
       }
-      this.#take(',')
+      this.#append(',')
     }
   }
 
   #string(): string {
-    this.#take('"')
+    this.#append('"')
     let text = ''
     for (;;) {
       text += this.#match(characters)
@@ -148,7 +148,7 @@ class Reader {
     return found
   }
 
-  #take(c: string): void {
+  #append(c: string): void {
     if (this.#text[this.#at] !== c) throw new NotJson()
     this.#at++
   }

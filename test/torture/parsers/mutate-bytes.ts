@@ -44,7 +44,7 @@ export function changedBytes(bytes: Bytes, others: readonly [Bytes, ...Bytes[]],
 
 const keyPattern = /"([^"\\]{1,100})"\s*:/g
 
-/** Has the next key of a JSON text stand once more before itself, now and then escaped. */
+/** Duplicates the next key of a JSON text, sometimes escaped. */
 function twice(text: Bytes, from: number): Bytes {
   keyPattern.lastIndex = from
   const found = keyPattern.exec(text)

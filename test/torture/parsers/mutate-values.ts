@@ -4,7 +4,7 @@ import { again, names, oddValue, texts } from './odd.ts'
 /** The path of a value in another: the names of the members. */
 type ValuePath = readonly string[]
 
-/** What the seeds of one parser are made of, so that parts of one may stand in another. */
+/** The parts of the seeds of one parser, so that parts of one can be put into another. */
 export interface Parts {
   readonly names: readonly string[]
   readonly values: readonly unknown[]

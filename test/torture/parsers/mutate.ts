@@ -23,7 +23,7 @@ const keptForm = 0.8
 /** Of those, the ones that are changed once more, byte by byte. */
 const thenBytes = 0.06
 
-/** Makes other texts of seeds: mostly such as stand for another value where they stand for one, otherwise byte by byte. */
+/** Mutates seeds: mostly their parsed values, if they have one, otherwise their bytes. */
 export function mutants(
   seeds: readonly [string, ...string[]],
   form: Form = inJson,

@@ -124,7 +124,7 @@ export const texts: readonly [string, ...string[]] = [
   ],
 ]
 
-/** Texts that stand for what `JSON.stringify` cannot write: see `finished`. */
+/** Placeholders for what `JSON.stringify` cannot write: see `finished`. */
 const raws: string[] = []
 
 /** A value that is written exactly so. */
@@ -203,7 +203,7 @@ const nests: readonly unknown[] = [
 
 const plain: readonly unknown[] = [null, true, false]
 
-/** A value to put where another stood, by kind so that none of them is rare. */
+/** A replacement for a value, chosen by kind so that none is rare. */
 export function oddValue(random: Random): unknown {
   const kind = random.pick([strange, strange, numbers, words, words, nests, plain])
   return kind[random.between(0, kind.length - 1)]

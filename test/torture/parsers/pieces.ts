@@ -302,7 +302,7 @@ export const unknownNames = [
   ],
 ]
 
-/** Names that hold half a surrogate pair. */
+/** Names with an unpaired surrogate. */
 export const brokenNames = [
   '"\\ud800"',
   '"safe\\ud800"',
@@ -312,7 +312,7 @@ export const brokenNames = [
   '"safe\\uDFFF"',
 ]
 
-/** Ids, and what comes of a request that has them. */
+/** Ids, and the outcome of a request with them. */
 export const ids: readonly (readonly [string, Outcome])[] = [
   ...(['1', '0', '-1', '1.0', '1e2', '-0', '9007199254740991', '-9007199254740991'] as const).map(
     (id) => [id, 'safe'] as const,
@@ -326,7 +326,7 @@ export const ids: readonly (readonly [string, Outcome])[] = [
   ),
 ]
 
-/** Methods, and what comes of a request for them. */
+/** Methods, and the outcome of a request for them. */
 export const methods: readonly (readonly [string, Outcome])[] = [
   ['"tools\\/call"', 'safe'],
   ['"\\u0074ools/call"', 'safe'],

@@ -17,7 +17,7 @@ export function seenByParse(bytes: Buffer): Sees {
   }
 }
 
-/** A reader that takes events as they come, and of members that stand twice the first. */
+/** An event-based reader that keeps the first of duplicate members. */
 export function seenByEvents(bytes: Buffer): Sees {
   try {
     return firstName(utf8.decode(bytes))

@@ -12,12 +12,12 @@ campaign(
     trial: 'random message',
     trials: { test: 1_500, change: 10_000, long: 1_000_000 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const program = programFile(new URL('./round-trip-program.ts', import.meta.url))
-    const args = ['--no-warnings', program, String(course.seed), String(course.trials)]
+    const args = ['--no-warnings', program, String(campaignRun.seed), String(campaignRun.trials)]
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 600_000 })
     const found: { characters: number; cpuSeconds: number } = JSON.parse(stdout)
-    course.measured('characters written', found.characters, '')
-    course.measured('CPU', found.cpuSeconds, 's')
+    campaignRun.measured('characters written', found.characters, '')
+    campaignRun.measured('CPU', found.cpuSeconds, 's')
   },
 )

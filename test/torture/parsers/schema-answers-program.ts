@@ -35,15 +35,15 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': capabilities,
 }
 
-/** A client of a connection, played by hand. */
+/** A scripted client of a connection. */
 class Hand {
   readonly #duplex: DuplexConnection
-  readonly #came: unknown[] = []
+  readonly #received: unknown[] = []
   #wake: () => void = () => {}
 
   constructor() {
     this.#duplex = new DuplexConnection(server, (message) => {
-      this.#came.push(JSON.parse(JSON.stringify(message)))
+      this.#received.push(JSON.parse(JSON.stringify(message)))
       this.#wake()
     })
   }
@@ -52,10 +52,10 @@ class Hand {
     this.#duplex.receive(JSON.parse(JSON.stringify({ jsonrpc: '2.0', ...message })))
   }
 
-  /** What the server says next. */
+  /** The server's next response. */
   async next(): Promise<Record<string, unknown>> {
     for (;;) {
-      const one = this.#came.shift()
+      const one = this.#received.shift()
       if (isObject(one)) return one
       await new Promise<void>((resolve) => {
         this.#wake = resolve

@@ -1,6 +1,6 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import type { Apart, Kind } from './schema-exceptions.ts'
-import { placesIn, put, values } from './schema-places.ts'
+import { placesIn, values, withValueAt } from './schema-places.ts'
 
 /** One change of a right message. */
 export interface Change {
@@ -12,7 +12,7 @@ export interface Change {
 /** Every change of a message: each place of it as each value. */
 export function* changesOf(message: object): Generator<Change> {
   for (const place of placesIn(message))
-    for (const value of values) yield { changed: put(message, place, value), place, value }
+    for (const value of values) yield { changed: withValueAt(message, place, value), place, value }
 }
 
 /** Counts trials, and keeps those in which ours and the schema do not agree. */
@@ -29,17 +29,17 @@ export class Differences {
     revision: ProtocolVersion,
     method: string,
     { place, value }: Change,
-    said: { wrong: boolean; refused: boolean },
+    verdicts: { wrong: boolean; refused: boolean },
   ): void {
     this.#trials++
-    if (said.wrong === said.refused) return
+    if (verdicts.wrong === verdicts.refused) return
     this.#apart.push({
       kind: this.#kind,
       revision,
       method,
       place: place.join('.'),
       value: value === undefined ? 'absent' : JSON.stringify(value),
-      ours: said.wrong ? 'taken' : 'refused',
+      ours: verdicts.wrong ? 'taken' : 'refused',
     })
   }
 

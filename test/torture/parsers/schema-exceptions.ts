@@ -1,4 +1,4 @@
-/** What was changed: a request, a result, an error, a question to the client or its answer, a notice. */
+/** The mutated message: a request, a result, an error, a question to the client or its answer, a notification. */
 export type Kind = 'request' | 'result' | 'error' | 'question' | 'answer' | 'notice' | 'quiet notice'
 
 /** One change of a message about which ours and the official schema of its revision do not agree. */
@@ -11,7 +11,7 @@ export interface Apart {
   place: string
   /** What it was changed to, as JSON text, or `absent`. */
   value: string
-  /** What ours did with it; the schema says the opposite. */
+  /** Our verdict; the schema has the opposite. */
   ours: 'taken' | 'refused'
 }
 

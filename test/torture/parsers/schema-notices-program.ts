@@ -6,11 +6,11 @@ import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
-// Changes every place of every notice that has an effect, in every revision, and prints where the effect and the official schema
-// of the revision do not agree: a notice is taken where it has its effect.
+// Mutates every place of every notification that has an effect, in every revision, and prints where the effect and the official schema
+// of the revision disagree: a notification is accepted if it has its effect.
 
 const stateless = '2026-07-28'
 const differences = new Differences('notice')
@@ -21,8 +21,8 @@ const had = (): void => {
 
 for (const revision of protocolVersions) {
   const right = results(revision)
-  const far = farEnd((method) => ({ result: right[method] }))
-  const client = await connect(far.link, {
+  const peer = schemaPeer((method) => ({ result: right[method] }))
+  const client = await connect(peer.link, {
     revisions: [revision],
     elicitation: { form: true, url: true },
     onElicit: ({ mode }, { signal }) =>
@@ -46,28 +46,28 @@ for (const revision of protocolVersions) {
     'notifications/resources/updated': { uri: 'file:///readme', _meta: meta },
   }
   for (const [method, params] of Object.entries(standing)) {
-    await each(revision, 'server', { method, params }, async (notice) => far.say(notice))
+    await each(revision, 'server', { method, params }, async (notice) => peer.send(notice))
   }
-  await eachProgress(revision, client, far, right)
-  if (revision === stateless) await eachAcknowledgement(revision, client, far, right)
+  await eachProgress(revision, client, peer, right)
+  if (revision === stateless) await eachAcknowledgement(revision, client, peer, right)
   else {
     const cancelled = { method: 'notifications/cancelled', params: { requestId: 'asked', reason: 'r' } }
     if (revision >= '2025-06-18') {
       await each(revision, 'server', cancelled, async (notice) => {
         const params = { message: 'm', requestedSchema: { type: 'object', properties: {} } }
-        far.say({ jsonrpc: '2.0', id: 'asked', method: 'elicitation/create', params })
+        peer.send({ jsonrpc: '2.0', id: 'asked', method: 'elicitation/create', params })
         await settled()
-        far.say(notice)
+        peer.send(notice)
         await settled()
         const received = effects
-        // Where it was not taken back, it is now.
-        far.say({ jsonrpc: '2.0', ...cancelled })
+        // If it was not cancelled, it is now.
+        peer.send({ jsonrpc: '2.0', ...cancelled })
         await settled()
         effects = received
       })
     }
   }
-  await eachVisit(revision, far)
+  await eachUrlElicitation(revision, peer)
   await client.close()
   await eachCancelled(revision)
   await eachInitialized(revision)
@@ -75,7 +75,7 @@ for (const revision of protocolVersions) {
 await print(differences)
 process.exit(0)
 
-/** Sends every change of a notice, and notes whether it had an effect. */
+/** Sends every mutation of a notification, and records whether it had an effect. */
 async function each(
   revision: ProtocolVersion,
   sender: Sender,
@@ -93,11 +93,11 @@ async function each(
   }
 }
 
-/** Progress is heard of by the call it is about. */
+/** Progress reaches the call it is about. */
 async function eachProgress(
   revision: ProtocolVersion,
   client: Client,
-  far: FarEnd,
+  peer: SchemaPeer,
   right: Readonly<Record<string, object>>,
 ): Promise<void> {
   const params = {
@@ -108,26 +108,26 @@ async function eachProgress(
   }
   await each(revision, 'server', { method: 'notifications/progress', params }, async (notice) => {
     let asked: Record<string, unknown> = {}
-    far.answer = (_method, message) => {
+    peer.answer = (_method, message) => {
       asked = { ...message }
       return undefined
     }
     const call = client.call('other', {}, { onProgress: had })
     await settled()
     const { _meta } = Object(asked['params'])
-    far.say(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(_meta.progressToken))))
+    peer.send(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(_meta.progressToken))))
     await settled()
-    far.say({ jsonrpc: '2.0', id: asked['id'], result: right['tools/call'] })
+    peer.send({ jsonrpc: '2.0', id: asked['id'], result: right['tools/call'] })
     await call
   })
-  far.answer = (method) => ({ result: right[method] })
+  peer.answer = (method) => ({ result: right[method] })
 }
 
 /** A watch begins when the server acknowledges it. */
 async function eachAcknowledgement(
   revision: ProtocolVersion,
   client: Client,
-  far: FarEnd,
+  peer: SchemaPeer,
   right: Readonly<Record<string, object>>,
 ): Promise<void> {
   const notifications = { toolsListChanged: true, resourceSubscriptions: ['file:///readme'] }
@@ -138,35 +138,35 @@ async function eachAcknowledgement(
     { method: 'notifications/subscriptions/acknowledged', params },
     async (notice) => {
       let id: unknown
-      far.answer = (_method, message) => {
+      peer.answer = (_method, message) => {
         id = Reflect.get(message, 'id')
         return undefined
       }
       const watch = client.watch({ toolsListChanged: true }).then(had, () => {})
       await settled()
-      far.say(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(id))))
+      peer.send(JSON.parse(JSON.stringify(notice).replace('"its own"', JSON.stringify(id))))
       await settled()
       const received = effects
-      far.say({ jsonrpc: '2.0', id, result: { resultType: 'complete' } })
+      peer.send({ jsonrpc: '2.0', id, result: { resultType: 'complete' } })
       await watch
       effects = received
     },
   )
-  far.answer = (method) => ({ result: right[method] })
+  peer.answer = (method) => ({ result: right[method] })
 }
 
-/** A visit of a page that the server asked for is over. */
-async function eachVisit(revision: ProtocolVersion, far: FarEnd): Promise<void> {
+/** The completion of a URL elicitation. */
+async function eachUrlElicitation(revision: ProtocolVersion, peer: SchemaPeer): Promise<void> {
   const over = { method: 'notifications/elicitation/complete', params: { elicitationId: 'visit' } }
   await each(revision, 'server', over, async (notice) => {
     const params = { mode: 'url', message: 'm', url: 'https://a.example/', elicitationId: 'visit' }
-    far.say({ jsonrpc: '2.0', id: 'asked', method: 'elicitation/create', params })
+    peer.send({ jsonrpc: '2.0', id: 'asked', method: 'elicitation/create', params })
     await settled()
-    far.say(notice)
+    peer.send(notice)
     await settled()
     const received = effects
     // Where it was not over, it is now.
-    far.say({ jsonrpc: '2.0', ...over })
+    peer.send({ jsonrpc: '2.0', ...over })
     await settled()
     effects = received
   })

@@ -12,8 +12,8 @@ export function placesIn(message: object, at: readonly string[] = []): string[][
 }
 
 /** A copy in which one place is another value. */
-export function put(message: object, [key = '', ...rest]: readonly string[], value: unknown): object {
-  if (rest.length > 0) return set(message, key, put(Object(Reflect.get(message, key)), rest, value))
+export function withValueAt(message: object, [key = '', ...rest]: readonly string[], value: unknown): object {
+  if (rest.length > 0) return set(message, key, withValueAt(Object(Reflect.get(message, key)), rest, value))
   return set(message, key, value)
 }
 

@@ -5,11 +5,11 @@ import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { isObject } from '../../setup/json.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { questions } from './schema-questions.ts'
 import { results } from './schema-results.ts'
 
-// Changes every place of every question that a server may put to a client, in every revision, and prints where our client and
+// Mutates every place of every question that a server may send to a client, in every revision, and prints where our client and
 // the official schema of the revision do not agree on whether it can be answered.
 
 const stateless = '2026-07-28'
@@ -26,16 +26,16 @@ const answering: ConnectOptions = {
 
 for (const revision of protocolVersions) {
   const right = results(revision)
-  const far = farEnd((method) => ({ result: right[method] }))
-  const client = await connect(far.link, { ...answering, revisions: [revision] })
+  const peer = schemaPeer((method) => ({ result: right[method] }))
+  const client = await connect(peer.link, { ...answering, revisions: [revision] })
   for (const { method, params } of questions(revision)) {
     if (faults(revision, { method, params }).length > 0) continue
     for (const change of changesOf({ method, params })) {
       const wrong = faults(revision, change.changed).length > 0
       const refused =
         revision === stateless
-          ? await isCallRefused(client, far, roundOf(change.changed), right)
-          : await isRefused(far, change.changed)
+          ? await isCallRefused(client, peer, roundOf(change.changed), right)
+          : await isRefused(peer, change.changed)
       asked.note(revision, method, change, { wrong, refused })
     }
   }
@@ -43,7 +43,7 @@ for (const revision of protocolVersions) {
     for (const change of changesOf(roundOf({ method: 'roots/list', params: {} }))) {
       const answer = { jsonrpc: '2.0', id: 1, result: change.changed }
       const wrong = checkWire(revision, 'server', answer, 'tools/call').length > 0
-      const refused = await isCallRefused(client, far, change.changed, right)
+      const refused = await isCallRefused(client, peer, change.changed, right)
       asked.note(revision, 'input_required', change, { wrong, refused })
     }
   }
@@ -63,10 +63,10 @@ function roundOf(question: object): object {
 }
 
 /** Whether the client answers with an error, and one that is about the question. */
-async function isRefused(far: FarEnd, question: object): Promise<boolean> {
+async function isRefused(peer: SchemaPeer, question: object): Promise<boolean> {
   const received: object[] = []
-  far.receive = (message) => received.push(message)
-  far.say({ jsonrpc: '2.0', id: 'asked', ...question })
+  peer.receive = (message) => received.push(message)
+  peer.send({ jsonrpc: '2.0', id: 'asked', ...question })
   for (let left = 20; left > 0 && received.length === 0; left--)
     await new Promise((resolve) => setImmediate(resolve))
   const [answer] = received
@@ -77,12 +77,12 @@ async function isRefused(far: FarEnd, question: object): Promise<boolean> {
 /** Whether a call that is answered with questions ends before they are answered. */
 async function isCallRefused(
   client: Client,
-  far: FarEnd,
+  peer: SchemaPeer,
   round: object,
   right: Readonly<Record<string, object>>,
 ): Promise<boolean> {
   let rounds = 0
-  far.answer = (method) => ({ result: rounds++ === 0 ? round : right[method] })
+  peer.answer = (method) => ({ result: rounds++ === 0 ? round : right[method] })
   return client.call('other').then(
     () => false,
     () => true,

@@ -5,11 +5,11 @@ import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
-import { farEnd } from './schema-far-end.ts'
+import { schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
-// Changes every place of every notice that has no effect to be seen, in every revision, and prints where the official schema
-// of the revision and ours do not agree: such a notice is taken where nothing is said about it. What comes next is always
+// Mutates every place of every notification without a visible effect, in every revision, and prints where the official schema
+// of the revision and ours do not agree: such a notification is accepted without a warning. What comes next is always
 // served.
 
 const clientInfo = { name: 'n', version: '1' }
@@ -35,13 +35,13 @@ for (const revision of protocolVersions) {
     await each(revision, 'client', { method, params }, (changed) => saidByServer(revision, changed))
   }
   const right = results(revision)
-  const far = farEnd((method) => ({ result: right[method] }))
+  const peer = schemaPeer((method) => ({ result: right[method] }))
   let warnings = 0
-  const client = await connect(far.link, { revisions: [revision], onWarning: () => warnings++ })
+  const client = await connect(peer.link, { revisions: [revision], onWarning: () => warnings++ })
   for (const [method, params] of Object.entries(quiet)) {
     await each(revision, 'server', { method, params }, async (changed) => {
       warnings = 0
-      far.say(changed)
+      peer.send(changed)
       await client.call('other')
       return warnings > 0
     })
@@ -51,7 +51,7 @@ for (const revision of protocolVersions) {
 await print(differences)
 process.exit(0)
 
-/** Sends every change of a notice, and notes whether anything was said about it. */
+/** Sends every mutation of a notification, and records whether it caused a warning. */
 async function each(
   revision: ProtocolVersion,
   sender: Sender,
@@ -66,22 +66,22 @@ async function each(
   }
 }
 
-/** Whether a server says anything to a notice; what is asked afterwards it answers. */
+/** Whether a server answers a notification; it must answer the next request. */
 async function saidByServer(revision: ProtocolVersion, notice: object): Promise<boolean> {
-  const said: object[] = []
-  const connection = new DuplexConnection(server, (message) => said.push(message))
+  const messages: object[] = []
+  const connection = new DuplexConnection(server, (message) => messages.push(message))
   const params = { protocolVersion: revision, capabilities: { roots: { listChanged: true } }, clientInfo }
   connection.receive({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })
   await settled()
   connection.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
   await settled()
-  const before = said.length
+  const before = messages.length
   connection.receive(JSON.parse(JSON.stringify(notice)))
   await settled()
-  const after = said.length
+  const after = messages.length
   connection.receive({ jsonrpc: '2.0', id: 'next', method: 'ping' })
   await settled()
-  if (!said.some((message) => 'id' in message && message.id === 'next' && 'result' in message)) {
+  if (!messages.some((message) => 'id' in message && message.id === 'next' && 'result' in message)) {
     throw new Error(`No answer after ${JSON.stringify(notice)}`)
   }
   await connection.close()

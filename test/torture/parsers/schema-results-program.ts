@@ -5,7 +5,7 @@ import { McpError, RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
-import { type FarEnd, farEnd } from './schema-far-end.ts'
+import { type SchemaPeer, schemaPeer } from './schema-peer.ts'
 import { results } from './schema-results.ts'
 
 // Changes every place of every result that a server may answer with, in every revision, and prints where our client and the
@@ -37,51 +37,55 @@ const answered = new Differences('result')
 const failed = new Differences('error')
 for (const revision of protocolVersions) {
   const right = results(revision)
-  const meetAny = (): Promise<Met> =>
-    meet(
+  const meetAny = (): Promise<ConnectedPeer> =>
+    connectTo(
       revision,
-      farEnd((asked) => ({ result: right[asked] })),
+      schemaPeer((asked) => ({ result: right[asked] })),
     )
   for (const [method, result] of Object.entries(right)) {
     if (faults(revision, method, { result }).length > 0) continue
-    const met = greetings.has(method) ? undefined : await meetAny()
+    const connected = greetings.has(method) ? undefined : await meetAny()
     for (const change of changesOf(result)) {
       const answer = { result: change.changed }
       const wrong = faults(revision, method, answer).length > 0
       const refused =
-        met === undefined
+        connected === undefined
           ? await isGreetingRefused(revision, method, answer, right)
           : method === 'subscriptions/listen'
-            ? await isNoEnd(met, change.changed)
-            : await isRefused(met, method, answer)
+            ? await isNoEnd(connected, change.changed)
+            : await isRefused(connected, method, answer)
       answered.note(revision, method, change, { wrong, refused })
     }
-    await met?.client.close()
+    await connected?.client.close()
   }
   for (const error of errors) {
     if (faults(revision, 'tools/call', { error }).length > 0) continue
     for (const change of changesOf({ error })) {
       const wrong = faults(revision, 'tools/call', change.changed).length > 0
-      const met = await meetAny()
-      const refused = await isRefused(met, 'tools/call', change.changed)
-      await met.client.close()
+      const connected = await meetAny()
+      const refused = await isRefused(connected, 'tools/call', change.changed)
+      await connected.client.close()
       failed.note(revision, String(Reflect.get(error, 'code')), change, { wrong, refused })
     }
   }
 }
 await print(answered, failed)
 
-interface Met {
-  far: FarEnd
+interface ConnectedPeer {
+  peer: SchemaPeer
   client: Client
-  /** What happens when the client says that it left something out. */
+  /** Called for a warning of the client. */
   onWarning: () => void
 }
 
-async function meet(revision: ProtocolVersion, far: FarEnd, onWarning = (): void => {}): Promise<Met> {
+async function connectTo(
+  revision: ProtocolVersion,
+  peer: SchemaPeer,
+  onWarning = (): void => {},
+): Promise<ConnectedPeer> {
   const received = { onWarning }
-  const client = await connect(far.link, { revisions: [revision], onWarning: () => received.onWarning() })
-  return Object.assign(received, { far, client })
+  const client = await connect(peer.link, { revisions: [revision], onWarning: () => received.onWarning() })
+  return Object.assign(received, { peer, client })
 }
 
 async function isGreetingRefused(
@@ -91,21 +95,21 @@ async function isGreetingRefused(
   right: Readonly<Record<string, object>>,
 ): Promise<boolean> {
   let refused = false
-  const far = farEnd((asked) => (asked === method ? answer : { result: right[asked] }))
-  const met = await meet(revision, far, () => {
+  const peer = schemaPeer((asked) => (asked === method ? answer : { result: right[asked] }))
+  const connected = await connectTo(revision, peer, () => {
     refused = true
   }).catch(unlessMeant)
-  await met?.client.close()
-  return refused || met === undefined
+  await connected?.client.close()
+  return refused || connected === undefined
 }
 
-/** Whether the client says that an answer is none: that it is an error is what a right answer may say too. */
-async function isRefused(met: Met, method: string, answer: object): Promise<boolean> {
+/** Whether the client rejects a response as invalid; a valid response may be an error too. */
+async function isRefused(connected: ConnectedPeer, method: string, answer: object): Promise<boolean> {
   const stop = new AbortController()
-  met.onWarning = () => stop.abort()
-  met.far.answer = () => answer
+  connected.onWarning = () => stop.abort()
+  connected.peer.answer = () => answer
   try {
-    await met.client.request(method, { ...params[method] }, { signal: stop.signal })
+    await connected.client.request(method, { ...params[method] }, { signal: stop.signal })
     return stop.signal.aborted
   } catch (error) {
     if (!stop.signal.aborted) unlessMeant(error)
@@ -114,9 +118,9 @@ async function isRefused(met: Met, method: string, answer: object): Promise<bool
 }
 
 /** Whether a subscription that ends so counts as broken off, and not as ended by the server. */
-async function isNoEnd({ client, far }: Met, result: object): Promise<boolean> {
+async function isNoEnd({ client, peer }: ConnectedPeer, result: object): Promise<boolean> {
   let id: unknown
-  far.answer = (_method, message) => {
+  peer.answer = (_method, message) => {
     id = Reflect.get(message, 'id')
     return undefined
   }
@@ -124,14 +128,14 @@ async function isNoEnd({ client, far }: Met, result: object): Promise<boolean> {
   await settled()
   const meta = { 'io.modelcontextprotocol/subscriptionId': id }
   const params = { notifications: { toolsListChanged: true }, _meta: meta }
-  far.say({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
+  peer.send({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
   const watch = await watching
   let isOver = false
   watch.closed.then(() => {
     isOver = true
   })
   const named = JSON.parse(JSON.stringify({ result }).replace('"its own"', JSON.stringify(id)))
-  far.say({ jsonrpc: '2.0', id, ...named })
+  peer.send({ jsonrpc: '2.0', id, ...named })
   await settled()
   const isBroken = !isOver
   await watch.close()

@@ -41,7 +41,9 @@ export function results(revision: ProtocolVersion): Readonly<Record<string, obje
   const whole = isModern ? { resultType: 'complete' } : {}
   const cached = isModern ? { ttlMs: 1, cacheScope: 'private' } : {}
   const page = { ...whole, ...cached, nextCursor: 'more', _meta: { a: 1 } }
-  const known = blocks.filter((block) => definitionsOf(revision).some((name) => takes(revision, name, block)))
+  const known = blocks.filter((block) =>
+    definitionsOf(revision).some((name) => accepts(revision, name, block)),
+  )
   return {
     initialize: {
       protocolVersion: revision,
@@ -129,6 +131,6 @@ function definitionsOf(revision: ProtocolVersion): string[] {
   ]
 }
 
-function takes(revision: ProtocolVersion, name: string, block: object): boolean {
+function accepts(revision: ProtocolVersion, name: string, block: object): boolean {
   return checkDefinition(revision, name, block).length === 0
 }

@@ -14,7 +14,7 @@ campaign(
     trial: 'request of a revision with one member changed',
     trials: { change: 7_033, long: 7_033 },
   },
-  ({ made, measured }) => judge('schema-requests-program.ts', ['request'], made, measured),
+  ({ setTrials, measured }) => judge('schema-requests-program.ts', ['request'], setTrials, measured),
 )
 
 campaign(
@@ -26,7 +26,7 @@ campaign(
     trial: 'answer of a server of a revision with one member changed',
     trials: { change: 19_786, long: 19_786 },
   },
-  ({ made, measured }) => judge('schema-results-program.ts', ['result', 'error'], made, measured),
+  ({ setTrials, measured }) => judge('schema-results-program.ts', ['result', 'error'], setTrials, measured),
 )
 
 campaign(
@@ -38,7 +38,7 @@ campaign(
     trial: 'question of a revision with one member changed',
     trials: { change: 6_084, long: 6_084 },
   },
-  ({ made, measured }) => judge('schema-questions-program.ts', ['question'], made, measured),
+  ({ setTrials, measured }) => judge('schema-questions-program.ts', ['question'], setTrials, measured),
 )
 
 campaign(
@@ -50,7 +50,7 @@ campaign(
     trial: 'answer of a client of a revision with one member changed',
     trials: { change: 1_885, long: 1_885 },
   },
-  ({ made, measured }) => judge('schema-answers-program.ts', ['answer'], made, measured),
+  ({ setTrials, measured }) => judge('schema-answers-program.ts', ['answer'], setTrials, measured),
 )
 
 campaign(
@@ -62,7 +62,7 @@ campaign(
     trial: 'notice of a revision with one member changed',
     trials: { change: 2_652, long: 2_652 },
   },
-  ({ made, measured }) => judge('schema-notices-program.ts', ['notice'], made, measured),
+  ({ setTrials, measured }) => judge('schema-notices-program.ts', ['notice'], setTrials, measured),
 )
 
 campaign(
@@ -74,7 +74,7 @@ campaign(
     trial: 'notice without an effect, of a revision, with one member changed',
     trials: { change: 793, long: 793 },
   },
-  ({ made, measured }) => judge('schema-quiet-program.ts', ['quiet notice'], made, measured),
+  ({ setTrials, measured }) => judge('schema-quiet-program.ts', ['quiet notice'], setTrials, measured),
 )
 
 async function judge(

@@ -20,7 +20,7 @@ campaign(
     trial: 'value with names that JSON escapes, kept in a file and read again',
     trials: { test: 800, change: 2_500, long: 200_000 },
   },
-  (course) => {
+  (campaignRun) => {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-stored-'))
     const { activity, close } = openStore(join(folder, 'jackfield.db'))
     onTestFinished(() => {
@@ -28,29 +28,29 @@ campaign(
       rmSync(folder, { recursive: true })
     })
     let misread = 0
-    for (let trial = 0; trial < course.trials; trial++) {
-      const random = new Random(course.seed + trial * 7919)
-      const said = { server: named(random, 2), result: [named(random, 1)] }
-      const written = JSON.stringify(said)
-      const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail: said })
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
+      const random = new Random(campaignRun.seed + trial * 7919)
+      const entry = { server: named(random, 2), result: [named(random, 1)] }
+      const written = JSON.stringify(entry)
+      const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail: entry })
       const { detail } = activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })()
       if (JSON.stringify(JSON.parse(written)) !== written) misread++
       expect(JSON.stringify(detail), `trial ${trial} is read back`).toBe(written)
       expect(JSON.stringify(readJson(written)), `trial ${trial} is read`).toBe(written)
-      expect(JSON.stringify(frozenCopy(said)), `trial ${trial} is copied`).toBe(written)
+      expect(JSON.stringify(frozenCopy(entry)), `trial ${trial} is copied`).toBe(written)
     }
-    course.measured('texts that JSON.parse alone reads wrong', misread, '')
+    campaignRun.measured('texts that JSON.parse alone reads wrong', misread, '')
   },
 )
 
 it('is restored as it was given after another text had a similar name', () => {
   const { activity } = openStore(':memory:')
-  const kept = (detail: JsonRecord): unknown => {
+  const strip = (detail: JsonRecord): unknown => {
     const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail })
     return activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })().detail
   }
-  for (let i = 0; i < 3; i++) kept({ pay: 1, 'to\\': 'eve' })
-  const read = kept({ pay: 1, 'to\n': 'ann' })
+  for (let i = 0; i < 3; i++) strip({ pay: 1, 'to\\': 'eve' })
+  const read = strip({ pay: 1, 'to\n': 'ann' })
   expect(isRecord(read) && Object.keys(read)).toEqual(['pay', 'to\n'])
 })
 

@@ -15,7 +15,7 @@ const initialize = JSON.stringify({
 })
 const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-/** What came of one message: the tool that says it ran, the code of an error, or `nothing`. */
+/** The outcome of one message: the tool that ran, the code of an error, or `nothing`. */
 export type Seen = string | number
 
 /** A server in another process, reached in one way in one era. */
@@ -29,19 +29,19 @@ export interface Way {
 /** Starts the servers of the corpus on standard streams. */
 export async function overLines(era: Era): Promise<Way> {
   const child = start('stdio')
-  const far = new RemoteMessages()
+  const remote = new RemoteMessages()
   const answers: Record<string, unknown>[] = []
   let arrived: () => void = () => {}
   const lines = linesOf(child)
   lines.on('line', (line) => {
     const value: Record<string, unknown> = JSON.parse(line)
-    far.received(value)
+    remote.received(value)
     answers.push(value)
     arrived()
   })
   let probes = 0
   const write = (text: string | Buffer): void => {
-    far.sent(text.toString())
+    remote.sent(text.toString())
     child.stdin?.write(text)
     child.stdin?.write('\n')
   }
@@ -89,10 +89,10 @@ export async function overHttp(way: 'http' | 'gateway', era: Era): Promise<Way> 
     })
   const session: Record<string, string> = {}
   if (era === 'session') {
-    const hello = await post(initialize, {})
-    session['mcp-session-id'] = hello.headers.get('mcp-session-id') ?? ''
+    const handshake = await post(initialize, {})
+    session['mcp-session-id'] = handshake.headers.get('mcp-session-id') ?? ''
     session['mcp-protocol-version'] = '2025-11-25'
-    await hello.text()
+    await handshake.text()
     await (await post(initialized, session)).text()
   }
   return {
@@ -138,9 +138,9 @@ function seenIn(messages: unknown[]): Seen {
   const seen = messages.flat().map((message) => {
     const { result, error } = Object(message)
     if (error !== undefined) return Number(error.code)
-    const said = result?.content?.[0]?.text
+    const text = result?.content?.[0]?.text
     // A server may say in the result that the arguments do not fit.
-    return result?.isError === true ? `refused: ${said}` : (said ?? JSON.stringify(message))
+    return result?.isError === true ? `refused: ${text}` : (text ?? JSON.stringify(message))
   })
   return seen.length < 2 ? (seen[0] ?? 'nothing') : seen.join(' and ')
 }

@@ -10,11 +10,11 @@ const program = programFile(new URL('blocking-server.ts', import.meta.url))
 const blockMs = 5_000
 const patience = { timeout: 30_000 }
 
-/** One client, and what happens to it. */
-interface Seat {
+/** One client, and its events. */
+interface WatchingClient {
   client: Client
   watch: Watch
-  /** Greetings and subscriptions it sent. */
+  /** Requests of negotiation and subscription that it sent. */
   begun: string[]
   changes: number
   keepAlives: number
@@ -38,7 +38,7 @@ function counting(received: () => void): Fetch {
   }
 }
 
-async function sit(url: string, revision: '2025-11-25' | '2026-07-28'): Promise<Seat> {
+async function connectWatching(url: string, revision: '2025-11-25' | '2026-07-28'): Promise<WatchingClient> {
   const begun: string[] = []
   const found = { changes: 0, keepAlives: 0 }
   const lost: string[] = []
@@ -68,17 +68,17 @@ async function sit(url: string, revision: '2025-11-25' | '2026-07-28'): Promise<
 }
 
 /** All keep their state, are notified of changes, and see the stream alive. */
-async function assertUnharmed(seats: readonly Seat[], during: Promise<unknown>[]): Promise<void> {
+async function assertUnharmed(clients: readonly WatchingClient[], during: Promise<unknown>[]): Promise<void> {
   await expect(Promise.all(during)).resolves.toBeDefined()
-  const before = seats.map(({ changes, keepAlives }) => ({ changes, keepAlives }))
-  await seats[0]?.client.call('change')
+  const before = clients.map(({ changes, keepAlives }) => ({ changes, keepAlives }))
+  await clients[0]?.client.call('change')
   await expect
-    .poll(() => seats.every((seat, n) => seat.changes > (before[n]?.changes ?? 0)), patience)
+    .poll(() => clients.every((one, n) => one.changes > (before[n]?.changes ?? 0)), patience)
     .toBe(true)
   await expect
-    .poll(() => seats.every((seat, n) => seat.keepAlives >= (before[n]?.keepAlives ?? 0) + 2), patience)
+    .poll(() => clients.every((one, n) => one.keepAlives >= (before[n]?.keepAlives ?? 0) + 2), patience)
     .toBe(true)
-  for (const { lost, begun } of seats) {
+  for (const { lost, begun } of clients) {
     expect(lost).toEqual([])
     expect(new Set(begun).size).toBe(begun.length)
   }
@@ -93,33 +93,35 @@ campaign(
     trial: 'connection with a subscription and a call under way, held up at either end',
     trials: { change: 48, long: 400 },
   },
-  async ({ trials, measured, made }) => {
+  async ({ trials, measured, setTrials }) => {
     const perServer = 24
     const servers = Math.ceil(trials / (2 * perServer))
-    made(servers * 2 * perServer)
+    setTrials(servers * 2 * perServer)
     let keepAlives = 0
     await inParallel(servers, 1, async () => {
       const server = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => {
         server.kill('SIGKILL')
       })
-      const [said] = await once(server.stdout, 'data')
-      const url = String(said).trim()
-      const seats = await Promise.all(
-        Array.from({ length: perServer }, (_, n) => sit(url, n % 2 === 0 ? '2025-11-25' : '2026-07-28')),
+      const [ready] = await once(server.stdout, 'data')
+      const url = String(ready).trim()
+      const clients = await Promise.all(
+        Array.from({ length: perServer }, (_, n) =>
+          connectWatching(url, n % 2 === 0 ? '2025-11-25' : '2026-07-28'),
+        ),
       )
-      const underWay = (): Promise<unknown>[] => seats.map(({ client }) => client.call('slow'))
+      const underWay = (): Promise<unknown>[] => clients.map(({ client }) => client.call('slow'))
 
-      const held = underWay()
-      const blocking = seats.slice(0, 1).map(({ client }) => client.call('block', { ms: blockMs }))
-      await assertUnharmed(seats, [...held, ...blocking])
+      const calling = underWay()
+      const blocking = clients.slice(0, 1).map(({ client }) => client.call('block', { ms: blockMs }))
+      await assertUnharmed(clients, [...calling, ...blocking])
 
       const holding = underWay()
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs)
-      await assertUnharmed(seats, holding)
-      keepAlives += seats.reduce((sum, seat) => sum + seat.keepAlives, 0)
+      await assertUnharmed(clients, holding)
+      keepAlives += clients.reduce((sum, one) => sum + one.keepAlives, 0)
       server.kill('SIGKILL')
     })
-    measured('keep-alives heard', keepAlives, '')
+    measured('keep-alives received', keepAlives, '')
   },
 )

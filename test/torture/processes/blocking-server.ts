@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// Serves over HTTP, with keep-alives every second. One of its tools holds up the whole process.
+// Serves over HTTP, with keep-alives every second. One of its tools blocks the whole process.
 
 const standing = new Int32Array(new SharedArrayBuffer(4))
 const block = tool({

@@ -55,10 +55,10 @@ async function oursAnswers(bytes: number, perMessage: number, queueBytes: number
   })
   server.stdin.on('error', () => {})
   const over = once(server, 'close')
-  const far = new RemoteMessages()
+  const remote = new RemoteMessages()
   const clientInfo = { name: 'writer', version: '1' }
   const say = (message: object): boolean =>
-    server.stdin.write(far.sent(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
+    server.stdin.write(remote.sent(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
   say({
     id: 'hello',
     method: 'initialize',

@@ -1,20 +1,20 @@
 import { connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 
-// Connects to servers, calls the tool of each where it has one to call, and says on stdout when all are at it.
+// Connects to servers, calls the tool of each that has one, and prints a line when all calls are running.
 
 const commands: { command: string; args: string[]; calls: boolean }[] = JSON.parse(process.argv[2] ?? '[]')
 
 async function begin({ command, args, calls }: (typeof commands)[number]): Promise<number> {
-  let said = ''
+  let output = ''
   let atIt = (_pid: number): void => {}
   const running = new Promise<number>((resolve) => {
     atIt = resolve
   })
   const onStderr = (text: string): void => {
-    if (said.length > 4_096) return
-    said += text
-    const [, pid] = /running (\d+)\n/.exec(said) ?? []
+    if (output.length > 4_096) return
+    output += text
+    const [, pid] = /running (\d+)\n/.exec(output) ?? []
     if (pid !== undefined) atIt(Number(pid))
   }
   const client = await connect(stdio({ command, args, onStderr }))

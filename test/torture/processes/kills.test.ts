@@ -56,7 +56,7 @@ function askEverything(client: Client, random: Random, signal: AbortSignal): Pro
   ]
 }
 
-function assertTold(error: unknown, plan: Plan): void {
+function assertReported(error: unknown, plan: Plan): void {
   expect(error).toBeInstanceOf(McpError)
   if (!(error instanceof McpError)) return
   expect(['OUTCOME_UNKNOWN', 'CONNECTION_CLOSED', 'CONNECT_FAILED']).toContain(error.code)
@@ -67,22 +67,22 @@ function assertTold(error: unknown, plan: Plan): void {
 
 /** Returns how long after the kill the last promise settled. */
 async function killOnce(random: Random, plan: Plan, signal: AbortSignal): Promise<number> {
-  let stands = (_pid: number): void => {}
-  const standing = new Promise<number>((resolve) => {
-    stands = resolve
+  let onPid = (_pid: number): void => {}
+  const pidPrinted = new Promise<number>((resolve) => {
+    onPid = resolve
   })
-  let said = ''
+  let output = ''
   const link = shellServer(plan.version, plan.conduct, plan.words, (text) => {
-    said += text
-    const [, pid] = /^pid (\d+) .*\n/.exec(said) ?? []
-    if (pid !== undefined) stands(Number(pid))
+    output += text
+    const [, pid] = /^pid (\d+) .*\n/.exec(output) ?? []
+    if (pid !== undefined) onPid(Number(pid))
   })
-  const meeting = connect(link, { revisions: [plan.version], signal })
-  meeting.catch(() => {})
-  const pid = await untilSettled(standing, 4 * hungMs, 'the start')
-  const meets = plan.conduct !== 'dies' && plan.conduct !== 'deaf'
-  const client = meets ? await untilSettled(meeting, 4 * hungMs, 'connect()') : undefined
-  const pending = client === undefined ? [meeting] : askEverything(client, random, signal)
+  const connecting = connect(link, { revisions: [plan.version], signal })
+  connecting.catch(() => {})
+  const pid = await untilSettled(pidPrinted, 4 * hungMs, 'the start')
+  const connects = plan.conduct !== 'dies' && plan.conduct !== 'deaf'
+  const client = connects ? await untilSettled(connecting, 4 * hungMs, 'connect()') : undefined
+  const pending = client === undefined ? [connecting] : askEverything(client, random, signal)
   const settled = Promise.allSettled(pending)
   await sleep(plan.afterMs)
   const closing = plan.closes ? client?.close() : undefined
@@ -90,22 +90,22 @@ async function killOnce(random: Random, plan: Plan, signal: AbortSignal): Promis
   const killed = performance.now()
   if (plan.conduct !== 'dies') process.kill(pid, 'SIGKILL')
   const outcomes = await untilSettled(settled, hungMs, 'a request')
-  for (const one of outcomes) if (one.status === 'rejected') assertTold(one.reason, plan)
+  for (const one of outcomes) if (one.status === 'rejected') assertReported(one.reason, plan)
   if (client !== undefined) {
     const reason = await untilSettled(client.closed, hungMs, 'client.closed')
     if (plan.closes) expect(reason).toBeUndefined()
-    else assertTold(reason, plan)
+    else assertReported(reason, plan)
     await expect(untilSettled(client.call('later'), hungMs, 'a later call')).rejects.toMatchObject({
       code: 'CONNECTION_CLOSED',
     })
   }
-  const took = performance.now() - killed
+  const elapsedMs = performance.now() - killed
   await untilSettled(Promise.resolve(closing ?? client?.close()), 4 * hungMs, 'client.close()')
-  return plan.conduct === 'dies' ? 0 : took
+  return plan.conduct === 'dies' ? 0 : elapsedMs
 }
 
-/** What this process holds for its children and timers. */
-function held(): string[] {
+/** Handles of this process for children and timers. */
+function activeResources(): string[] {
   const kinds = ['ProcessWrap', 'PipeWrap', 'Timeout']
   return process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind))
 }
@@ -129,7 +129,7 @@ campaign(
       process.off('unhandledRejection', note)
     })
     const { signal } = new AbortController()
-    const before = held().length
+    const before = activeResources().length
     const exitListeners = process.listenerCount('exit')
     const times: number[] = []
     const kill = async (trial: number): Promise<number> => {
@@ -139,12 +139,12 @@ campaign(
     await inParallel(trials, 8, async (trial) => {
       times.push(await kill(trial))
     })
-    // Eight at once keep each other waiting; how long one takes shows where nothing else goes on.
+    // Eight concurrent trials delay each other, so the duration is measured with one alone.
     let longestAlone = 0
     for (let trial = 0; trial < trials / 10; trial++) {
       longestAlone = Math.max(longestAlone, await kill(trials + trial))
     }
-    await expect.poll(() => held().length, { timeout: 10_000 }).toBeLessThanOrEqual(before)
+    await expect.poll(() => activeResources().length, { timeout: 10_000 }).toBeLessThanOrEqual(before)
     expect(unhandled).toEqual([])
     expect(getEventListeners(signal, 'abort')).toEqual([])
     expect(process.listenerCount('exit')).toBe(exitListeners)

@@ -34,9 +34,9 @@ const kinds: readonly [(id: unknown) => string | Buffer, ...((id: unknown) => st
 ]
 
 function junk(id: unknown, lines: number): void {
-  const said: Buffer[] = []
-  for (let n = 0; n < lines; n++) said.push(Buffer.from(random.pick(kinds)(id)), Buffer.from('\n'))
-  const all = Buffer.concat(said)
+  const chunks: Buffer[] = []
+  for (let n = 0; n < lines; n++) chunks.push(Buffer.from(random.pick(kinds)(id)), Buffer.from('\n'))
+  const all = Buffer.concat(chunks)
   const cut = random.between(0, all.length)
   process.stdout.write(all.subarray(0, cut))
   process.stdout.write(all.subarray(cut))

@@ -51,8 +51,8 @@ async function endHost(random: Random, withSpinning: boolean): Promise<Left> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
-    const [said] = await once(host.stdout, 'data')
-    const pids: number[] = JSON.parse(String(said))
+    const [output] = await once(host.stdout, 'data')
+    const pids: number[] = JSON.parse(String(output))
     await sleep(random.between(0, 50))
     const tree = descendants(host.pid ?? 0)
     expect(tree.length).toBeGreaterThan(servers)

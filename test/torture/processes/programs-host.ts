@@ -1,6 +1,6 @@
 import { createHost } from '@jackfield/host'
 
-// A host with programs that never end by themselves, one of them at a call; says on stdout when that one is at it.
+// A host with programs that never end, one of them in a call; prints a line when that call is running.
 
 const [cpuMs = '1000', server = ''] = process.argv.slice(2)
 const host = createHost({

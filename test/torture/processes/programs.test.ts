@@ -55,7 +55,7 @@ if (!existsSync('/proc/self/stat')) {
       trials: { test: 10, change: 40, long: 4_000 },
       longMinutes: 60,
     },
-    async ({ seed, trials, made, measured }) => {
+    async ({ seed, trials, setTrials, measured }) => {
       const random = new Random(seed)
       const host = createHost({ servers: {}, models: [] })
       onTestFinished(() => host.close())
@@ -80,7 +80,7 @@ if (!existsSync('/proc/self/stat')) {
       expect(outcomes.cancelled).toBe(0)
       expect(outcomes.error).toBeGreaterThan(0)
       expect(await host.code.run('return 1')).toMatchObject({ outcome: 'ok', value: 1 })
-      made(outcomes.error)
+      setTrials(outcomes.error)
       measured('ended as they would have beside them', outcomes.ok + outcomes.limit, 'programs')
     },
   )
@@ -94,7 +94,7 @@ if (!existsSync('/proc/self/stat')) {
       trials: { test: 2, change: 8, long: 400 },
       longMinutes: 60,
     },
-    async ({ seed, trials, made, measured }) => {
+    async ({ seed, trials, setTrials, measured }) => {
       const random = new Random(seed)
       const server = programFile(new URL('server.ts', import.meta.url))
       const args = [fileURLToPath(new URL('programs-host.ts', import.meta.url)), `${cpuMs}`, server]
@@ -115,7 +115,7 @@ if (!existsSync('/proc/self/stat')) {
         }
         longest = Math.max(longest, performance.now() - killed)
       }
-      made(found)
+      setTrials(found)
       measured(`longest until all had ended, of ${cpuMs} ms they may compute`, longest, 'ms')
     },
   )

@@ -55,22 +55,27 @@ async function neverThere(): Promise<ServerConfig> {
   return { url: `http://127.0.0.1:${port}/mcp` }
 }
 
-interface Seat {
+interface ReconnectingHost {
   kind: keyof typeof most
   host: Host
-  /** When it was connected anew, on the virtual clock. */
+  /** When it reconnected, on the virtual clock. */
   attempts: number[]
   /** Until when nothing happens but on the virtual clock. */
   idleUntilMs: number
 }
 
-function seat(kind: Seat['kind'], config: ServerConfig): Seat {
+function reconnectingHost(kind: ReconnectingHost['kind'], config: ServerConfig): ReconnectingHost {
   const host = createHost({
     servers: { s: config },
     models: [],
     connect: { revisions: ['2025-11-25'], idlePingMs: 500 },
   })
-  const made: Seat = { kind, host, attempts: [], idleUntilMs: kind === 'url' ? Number.POSITIVE_INFINITY : 0 }
+  const made: ReconnectingHost = {
+    kind,
+    host,
+    attempts: [],
+    idleUntilMs: kind === 'url' ? Number.POSITIVE_INFINITY : 0,
+  }
   host.on((event) => {
     if (event.type !== 'connection') return
     const { state } = event
@@ -107,29 +112,32 @@ campaign(
     })
     const breathe = (): Promise<void> => new Promise((resolve) => setRealTimeout(resolve, 4))
     try {
-      const seats: Seat[] = []
+      const hosts: ReconnectingHost[] = []
       for (let n = 0; n < trials; n++) {
         const kind = n % 2 === 0 ? 'program' : 'url'
-        seats.push(
-          seat(kind, kind === 'program' ? shortLived(random.between(1, 5) / 100) : await neverThere()),
+        hosts.push(
+          reconnectingHost(
+            kind,
+            kind === 'program' ? shortLived(random.between(1, 5) / 100) : await neverThere(),
+          ),
         )
       }
-      const starting = Promise.all(seats.map(({ host }) => host.start()))
+      const starting = Promise.all(hosts.map(({ host }) => host.start()))
       const end = performance.now() + minutes * minuteMs
       while (performance.now() < end) {
         // A program takes its own time to start and to end.
-        const idle = seats.every(({ idleUntilMs }) => performance.now() < idleUntilMs)
+        const idle = hosts.every(({ idleUntilMs }) => performance.now() < idleUntilMs)
         await vi.advanceTimersByTimeAsync(idle ? stepMs : closeMs)
         await breathe()
       }
       await starting
-      for (const { kind, host, attempts } of seats) {
+      for (const { kind, host, attempts } of hosts) {
         expect(attempts.length, kind).toBeGreaterThan(0)
         expect(busiestMinute(attempts), kind).toBeLessThanOrEqual(most[kind])
         if (kind === 'program') expect(host.connections.get('s')?.state).toBe('failed')
       }
       for (const kind of ['program', 'url'] as const) {
-        const busiest = seats
+        const busiest = hosts
           .filter((one) => one.kind === kind)
           .map(({ attempts }) => busiestMinute(attempts))
         measured(`most in a minute, ${kind}`, Math.max(...busiest), '')

@@ -2,7 +2,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import type { ClientTransportFactory } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 
-/** What the server does once it was met, or instead of that. */
+/** What the server does after the client connected, or instead. */
 export type Conduct =
   /** Ends before it reads anything. */
   | 'dies'

@@ -36,17 +36,17 @@ function treeOf(random: Random): string {
 }
 
 async function closeOnce(random: Random): Promise<number> {
-  let said = ''
+  let output = ''
   const link = stdio({
     command: 'sh',
     args: ['-c', treeOf(random)],
     onStderr: (text) => {
-      said += text
+      output += text
     },
   })
   const client = await connect(link, { revisions: ['2025-11-25'] })
-  await expect.poll(() => said, { timeout: hungMs }).toMatch(/running \d+\n/)
-  const pid = Number(/running (\d+)/.exec(said)?.[1])
+  await expect.poll(() => output, { timeout: hungMs }).toMatch(/running \d+\n/)
+  const pid = Number(/running (\d+)/.exec(output)?.[1])
   const group = processOf(pid)?.group
   const tree = processes().filter((one) => one.group === group)
   expect(tree.length).toBeGreaterThan(0)
@@ -54,10 +54,10 @@ async function closeOnce(random: Random): Promise<number> {
   await sleep(random.fraction() * 5)
   const began = performance.now()
   await untilSettled(client.close(), hungMs, 'client.close()')
-  const took = performance.now() - began
+  const elapsedMs = performance.now() - began
   // Even what was killed needs a moment of a processor to end.
   await expect.poll(() => stillRunning(tree), { timeout: hungMs }).toEqual([])
-  return took
+  return elapsedMs
 }
 
 const claim = 'Closing a connection ends the server and all that it started, also what ignores SIGTERM'

@@ -11,7 +11,7 @@ import { Cutter } from './cutting.ts'
 
 const keys = ['a secret that two nodes of one service share']
 /** One question, because a round that was used and whose answer was lost cannot be taken up again. */
-const wish = {
+const request = {
   destination: 'Barcelona',
   departure: '2027-06-15',
   returnDate: '2027-06-22',
@@ -41,7 +41,7 @@ async function book(client: Client<TravelServer>, cutter: Cutter, before: number
       const onRound = (asked: Round): void => {
         round = asked
       }
-      const { structuredContent } = await client.call('bookVacation', wish, {
+      const { structuredContent } = await client.call('bookVacation', request, {
         onRound,
         ...(round === undefined ? {} : { resume: round }),
       })

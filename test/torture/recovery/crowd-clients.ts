@@ -1,9 +1,9 @@
 import { type Client, connect, http } from '@jackfield/sdk/client'
 
-// Many clients of one server, each with a session and its stream. It says when all are there; notified that the server will be
-// gone, it says when all are back, and how that went. Run with --expose-gc and a channel.
+// Many clients of one server, each with a session and its stream. It reports when all are connected; after a message that the
+// server will restart, it reports when all are reconnected, and the measurements. Run with --expose-gc and a channel.
 
-/** What it says when all are back. Times are milliseconds of the machine's clock. */
+/** The report when all are reconnected. Times are milliseconds of the machine's clock. */
 export interface Returned {
   /** When a client asked for its stream, until it was answered. */
   readonly attempts: readonly number[]

@@ -1,7 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// A server of very many sessions on a port that it is given: it says when it is there, and how much it holds each time it is
+// A server of very many sessions on a given port: it reports when it listens, and its memory each time it is
 // asked. Run with --expose-gc and a channel.
 
 const [, , port, room = '100'] = process.argv

@@ -24,9 +24,9 @@ function start(program: string, args: readonly (string | number)[]): ChildProces
 }
 
 async function nextMessage<T>(child: ChildProcess): Promise<T> {
-  const [said]: T[] = await once(child, 'message')
-  if (said === undefined) throw new Error('Nothing was said')
-  return said
+  const [message]: T[] = await once(child, 'message')
+  if (message === undefined) throw new Error('Nothing was said')
+  return message
 }
 
 async function heapOf(server: ChildProcess): Promise<number> {
@@ -85,7 +85,7 @@ campaign(
     const lastMs = 20_000
     const usual = attempts.filter((at) => at < thereAt && at >= thereAt - lastMs).length / (lastMs / 1_000)
     const worst = peak(returns) / usual
-    // Processes that share a busy machine bunch what was well spread; how even it is, a clock of the test says.
+    // On a busy machine processes bunch evenly spread retries; a test with a fake clock checks the spread.
     expect(worst).toBeLessThan(6)
     expect(attempts.filter((at) => at < lostAt + outageMs).length / trials).toBeLessThan(25)
     measured(

@@ -29,7 +29,7 @@ export class Cutter {
   /** Every connection goes to one of these ports, found by chance. */
   static async before(ports: readonly [number, ...number[]], random: Random): Promise<Cutter> {
     const cutter = new Cutter(ports, random)
-    const server = createServer((near) => cutter.#take(near))
+    const server = createServer((client) => cutter.#accept(client))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => {
       for (const socket of cutter.#sockets) socket.destroy()
@@ -40,7 +40,7 @@ export class Cutter {
     return cutter
   }
 
-  /** From now on connections are cut after some bytes, those that stand too. */
+  /** Cuts connections after some bytes from now on, open ones too. */
   begin(): void {
     this.#wild = true
     for (const way of this.#ways) Object.assign(way, this.#some())
@@ -56,13 +56,13 @@ export class Cutter {
     return { up: some(), down: some() }
   }
 
-  #take(near: Socket): void {
-    const far = dial(this.#random.pick(this.#ports), '127.0.0.1')
+  #accept(client: Socket): void {
+    const upstream = dial(this.#random.pick(this.#ports), '127.0.0.1')
     const way = this.#some()
     this.#ways.add(way)
     const end = (): void => {
-      near.destroy()
-      far.destroy()
+      client.destroy()
+      upstream.destroy()
       this.#ways.delete(way)
     }
     const pass = (from: Socket, to: Socket, side: 'up' | 'down'): void => {
@@ -85,7 +85,7 @@ export class Cutter {
         end()
       })
     }
-    pass(near, far, 'up')
-    pass(far, near, 'down')
+    pass(client, upstream, 'up')
+    pass(upstream, client, 'down')
   }
 }

@@ -26,7 +26,7 @@ interface Acknowledged {
   /** Activity rows of calls that were answered. */
   readonly calls: number[]
   readonly answers: { id: string; word: string }[]
-  /** What was said and answered, by conversation. */
+  /** Acknowledged messages, by conversation. */
   readonly said: { conversation: string; text: string }[]
 }
 
@@ -165,7 +165,7 @@ function use(client: HostClient, name: string, acknowledged: Acknowledged): { ov
       }
     },
   })
-  const talk = async (): Promise<void> => {
+  const converse = async (): Promise<void> => {
     const conversation = await client.call('conversations.open', {})
     for (;;) {
       const said = { text: text() }
@@ -173,7 +173,7 @@ function use(client: HostClient, name: string, acknowledged: Acknowledged): { ov
       if (turn !== null) acknowledged.said.push({ conversation, text: said.text })
     }
   }
-  return { over: Promise.allSettled([calls(), questions(), talk()]) }
+  return { over: Promise.allSettled([calls(), questions(), converse()]) }
 }
 
 /** Whether the store has everything that was acknowledged. */

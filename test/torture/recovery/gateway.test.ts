@@ -23,7 +23,7 @@ class Gateway {
     this.#random = random
   }
 
-  readonly take = async (_: URL, { method: verb, body }: RequestInit): Promise<Response> => {
+  readonly fetch = async (_: URL, { method: verb, body }: RequestInit): Promise<Response> => {
     if (verb !== 'POST') return new Response(null, { status: verb === 'GET' ? 405 : 200 })
     const { id, method, params } = JSON.parse(String(body))
     if (id === undefined) return new Response(null, { status: 202 })
@@ -42,11 +42,11 @@ class Gateway {
 
   #failure(outcome: 'stops' | 'loses'): Response {
     const text = this.#random.pick(['', '<h1>Bad gateway</h1>', '{"error":"upstream"}', '{'])
-    // Who says when to come again has passed nothing on.
-    const wishes = outcome === 'stops' && this.#random.fraction() < 0.5
+    // A gateway that sends Retry-After has forwarded nothing.
+    const cancels = outcome === 'stops' && this.#random.fraction() < 0.5
     return new Response(text, {
-      status: wishes ? 503 : this.#random.pick(failing),
-      headers: wishes ? { 'retry-after': String(this.#random.between(0, 3)) } : {},
+      status: cancels ? 503 : this.#random.pick(failing),
+      headers: cancels ? { 'retry-after': String(this.#random.between(0, 3)) } : {},
     })
   }
 }
@@ -114,7 +114,7 @@ campaign(
       const clients = await Promise.all(
         (['2025-11-25', '2026-07-28'] as const).flatMap((revision) =>
           Array.from({ length: clientsEach }, () =>
-            connect(http('http://127.0.0.1/mcp', { fetch: gateway.take }), { revisions: [revision] }),
+            connect(http('http://127.0.0.1/mcp', { fetch: gateway.fetch }), { revisions: [revision] }),
           ),
         ),
       )
@@ -140,6 +140,6 @@ campaign(
     measured('of them given up', givenUp, '')
     measured('other calls that were answered', ends.answered, '')
     measured('other calls that were refused and did not run', ends.refused, '')
-    measured('other calls whose outcome was said to be unknown', ends.unknown, '')
+    measured('other calls whose outcome was reported as unknown', ends.unknown, '')
   },
 )

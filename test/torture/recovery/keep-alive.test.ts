@@ -89,6 +89,6 @@ campaign(
       ).toEqual([])
       await client.close()
     }
-    measured('calls whose outcome was said to be unknown', unknown, '')
+    measured('calls whose outcome was reported as unknown', unknown, '')
   },
 )

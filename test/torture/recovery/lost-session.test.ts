@@ -27,7 +27,7 @@ class Forgetful {
     this.#failing = times
   }
 
-  take(one: Seen): void {
+  receive(one: Seen): void {
     const { message, method, headers, res } = one
     if (begun(one, `s${this.#session}`)) return
     if (method === 'GET') res.writeHead(405).end()
@@ -53,7 +53,7 @@ campaign(
   async ({ trials, seed }) => {
     const random = new Random(seed)
     const forgetful = new Forgetful(random)
-    const server = await scripted((one) => forgetful.take(one))
+    const server = await scripted((one) => forgetful.receive(one))
     const client = await connect(server.url, { revisions: ['2025-11-25'] })
     const begins = (): number => server.of('initialize').length
     await list(client)

@@ -3,7 +3,7 @@ import { defineServer, resource, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 
-// One node of a service: it says its port, and writes down what it was paid for in the file it is given.
+// One node of a service: it prints its port, and appends each payment to the file it is given.
 
 const [, , ledger = ''] = process.argv
 

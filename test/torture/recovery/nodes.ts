@@ -5,7 +5,7 @@ import { programFile } from '../../setup/program-file.ts'
 
 const program = programFile(new URL('node-program.ts', import.meta.url))
 
-/** One node of a service, a process that can be killed and started anew; it is gone when the test is over. */
+/** One node of a service, a process that can be killed and restarted; it ends with the test. */
 export class Node {
   readonly #ledger: string
   #child: ChildProcess | undefined
@@ -24,8 +24,8 @@ export class Node {
   async start(): Promise<void> {
     const child = spawn(process.execPath, [program, this.#ledger], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
-    const [said] = await once(child.stdout, 'data')
-    this.#port = Number(String(said))
+    const [portLine] = await once(child.stdout, 'data')
+    this.#port = Number(String(portLine))
   }
 
   async kill(): Promise<void> {

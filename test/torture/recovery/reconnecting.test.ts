@@ -36,11 +36,11 @@ const rude: Record<string, Answer> = {
   'brings a message and ends it': () => streamed(`retry: 0\n\ndata: ${news}\n\n`),
   'brings a message and breaks it off': () => {
     const bytes = new TextEncoder().encode(`retry: 0\n\ndata: ${news}\n\n`)
-    let told = false
+    let hasSentEvent = false
     const pull = (stream: ReadableStreamDefaultController<Uint8Array>): void => {
-      if (told) stream.error(new Error('broken'))
+      if (hasSentEvent) stream.error(new Error('broken'))
       else stream.enqueue(bytes)
-      told = true
+      hasSentEvent = true
     }
     return new Response(new ReadableStream({ pull }), { headers: { 'content-type': 'text/event-stream' } })
   },
@@ -107,7 +107,7 @@ const clients = 10_000
 const outageMs = 60_000
 
 /** When clients that lost their server at once come back, in milliseconds of the outage and after it. */
-function attempts(wish: (() => number | undefined) | undefined): { during: number[]; after: number[] } {
+function attempts(requested: (() => number | undefined) | undefined): { during: number[]; after: number[] } {
   const during: number[] = []
   const after: number[] = []
   for (let client = 0; client < clients; client++) {
@@ -117,7 +117,7 @@ function attempts(wish: (() => number | undefined) | undefined): { during: numbe
     while (at < outageMs) {
       during.push(at)
       vi.advanceTimersByTime(start + at - performance.now())
-      at += pace.afterFailure(wish?.())
+      at += pace.afterFailure(requested?.())
     }
     after.push(at - outageMs)
   }

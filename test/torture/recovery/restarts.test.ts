@@ -43,7 +43,7 @@ class Callers {
     }
   }
 
-  /** Waits until each client has finished a call, so that no call meets two restarts. */
+  /** Waits until each client has finished a call, so that no call spans two restarts. */
   async round(): Promise<void> {
     const before = [...this.#done]
     while (!this.over && this.#done.some((done, nth) => done === before[nth])) await pause(10)
@@ -133,7 +133,7 @@ campaign(
     expect(callers.paid.length, 'all but the unknown ones were paid').toBeGreaterThan(trials)
     measured('calls that may be repeated', callers.safe, '')
     measured('orders', orders.length, '')
-    measured('orders whose outcome was said to be unknown', callers.unknown, '')
+    measured('orders whose outcome was reported as unknown', callers.unknown, '')
     measured('sessions begun', begun, '')
   },
 )

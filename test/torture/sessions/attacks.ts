@@ -11,7 +11,7 @@ import { meta, until } from '../../../packages/sdk/test/serve/support.ts'
 import type { Random } from '../random.ts'
 import { words } from './callers.ts'
 
-/** Far longer than any of these waits takes, and short enough to hear which one has no end. */
+/** Longer than any of these waits, and short enough to report which one never ends. */
 const watchdogMs = 10_000
 
 /** Where requests are sent. */
@@ -19,14 +19,14 @@ export type Sending = Pick<Mounted, 'send'>
 
 export const as = (who: string): { authorization: string } => ({ authorization: `Bearer ${who}` })
 const able = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
-const speaks = (more: JsonObject): JsonObject => ({
+const stateless = (more: JsonObject): JsonObject => ({
   _meta: meta({ [MetaKey.clientCapabilities]: able }),
   ...more,
 })
 
 /**
  * What is waited for, unless it does not come in time.
- * @throws Error that says what did not come
+ * @throws Error that names what did not arrive
  */
 async function within<T>(what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
@@ -53,10 +53,10 @@ export async function prepare(mounted: Sending) {
   const asking = await mine.call(2, 'sure')
   await until(() => asking.messages().length === 1, watchdogMs)
   const ask = (method: string, params: JsonObject, headers: Ask['headers'] = {}): Promise<JsonObject> => {
-    const answer = mounted.send(modern(method, speaks(params), { ...as('alice'), ...headers }))
+    const answer = mounted.send(modern(method, stateless(params), { ...as('alice'), ...headers }))
     return within(
       `${method} of Alice's`,
-      answer.then((came) => came.json()),
+      answer.then((response) => response.json()),
     )
   }
   const begun = await ask('tools/call', { name: 'slow', task: {} })
@@ -75,10 +75,10 @@ export async function prepare(mounted: Sending) {
       expect(await ask('tools/call', { name: 'sure', requestState: state, inputResponses })).toMatchObject({
         result: { content: [{ text: 'accept albatross-7f3a9c' }] },
       })
-      const put = asking.messages()[0]
+      const elicitation = asking.messages()[0]
       await mine.post({
         jsonrpc: '2.0',
-        id: put?.['id'],
+        id: elicitation?.['id'],
         result: { action: 'accept', content: { ok: true } },
       })
       await until(() => asking.over(), watchdogMs)
@@ -111,21 +111,21 @@ export async function attackAll(
     const attack = random.pick(all)
     const event = nearby(alice.event, random)
     const foreign = attack.ask({ ...alice, event })
-    const nobodys = attack.ask(unknown)
+    const unknownName = attack.ask(unknown)
     const mine = attack.inOwnSession ? own[at] : {}
     const send = (ask: Ask): Promise<Answer> | undefined =>
       nodes[at]?.send({ ...ask, headers: { ...ask.headers, ...as('mallory'), ...mine } })
     const where = `${attack.name}, node ${at + 1}, trial ${trial}`
-    const toldBy = (answer: Answer | undefined): Promise<string | undefined> =>
+    const contentOf = (answer: Answer | undefined): Promise<string | undefined> =>
       attack.streams ? received(answer, 1, where) : within(where, Promise.resolve(answer?.text()))
     const theirs = await within(where, Promise.resolve(send(foreign)))
     // An answer that ought not to be may be a stream without an end, so its status is judged before it is read.
     expect(theirs?.status, where).toBe(attack.status)
-    const blank = await within(where, Promise.resolve(send(nobodys)))
-    const [told, toldBlank] = [await toldBy(theirs), await toldBy(blank)]
-    expect([theirs?.status, told], where).toEqual([blank?.status, toldBlank])
-    expect(told, where).not.toContain(alice.word)
-    for (const handle of handles) expect(told, where).not.toContain(handle)
+    const blank = await within(where, Promise.resolve(send(unknownName)))
+    const [content, contentOfBlank] = [await contentOf(theirs), await contentOf(blank)]
+    expect([theirs?.status, content], where).toEqual([blank?.status, contentOfBlank])
+    expect(content, where).not.toContain(alice.word)
+    for (const handle of handles) expect(content, where).not.toContain(handle)
   }
 }
 
@@ -156,7 +156,7 @@ function attacks(): readonly [Named, ...Named[]] {
   const taskOf =
     (method: string, params: object = {}): Attack =>
     ({ task }) =>
-      modern(method, speaks({ taskId: task, ...params }), { 'mcp-name': task })
+      modern(method, stateless({ taskId: task, ...params }), { 'mcp-name': task })
   return [
     { name: 'a call', status: 404, ask: posts(request('tools/call', { name: 'peek' })) },
     { name: 'a read', status: 404, ask: posts(request('resources/read', { uri: 'vault://safe' })) },
@@ -203,13 +203,13 @@ function attacks(): readonly [Named, ...Named[]] {
       name: 'a state',
       status: 200,
       ask: (of) =>
-        modern('tools/call', speaks({ name: 'sure', requestState: of.state, inputResponses: yes })),
+        modern('tools/call', stateless({ name: 'sure', requestState: of.state, inputResponses: yes })),
     },
     {
       name: 'a subscription to a task',
       status: 200,
       streams: true,
-      ask: ({ task }) => modern('subscriptions/listen', speaks({ notifications: { taskIds: [task] } })),
+      ask: ({ task }) => modern('subscriptions/listen', stateless({ notifications: { taskIds: [task] } })),
     },
   ]
 }

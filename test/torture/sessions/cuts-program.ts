@@ -5,7 +5,7 @@ import { type Tool, testServer } from '../../../packages/sdk/test/serve/support.
 import { input, numberIn, report } from '../limits/meter.ts'
 import { Random } from '../random.ts'
 
-// Cuts streams of a server in this process at one byte after another, takes each up again, and says how many there were.
+// Cuts streams of a server in this process at each byte, resumes each, and prints their number.
 
 const notices = 199
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
@@ -65,7 +65,7 @@ function send(url: string, { method, headers, body, cutAfter }: Asked): Promise<
 }
 
 /** What the messages among events say, in order. */
-function told(events: readonly ServerSentEvent[]): string[] {
+function messagesIn(events: readonly ServerSentEvent[]): string[] {
   return events
     .filter(({ data }) => data !== '')
     .map(({ data }) => {
@@ -97,7 +97,7 @@ async function cutOnce(url: string, revision: string, at: number, random: Random
   let last = events.at(-1)?.id
   if (last === undefined) withoutId++
   else {
-    for (let tries = 0; told(events).at(-1) !== 'answer' && tries < mostTries; tries++) {
+    for (let tries = 0; messagesIn(events).at(-1) !== 'answer' && tries < mostTries; tries++) {
       const from = { ...headers, 'last-event-id': last }
       const again = tries < cutsEach ? { cutAfter: random.between(0, wholeBytes / 8) } : {}
       const rest = await send(url, { method: 'GET', headers: from, ...again })
@@ -106,7 +106,7 @@ async function cutOnce(url: string, revision: string, at: number, random: Random
       events.push(...rest.events)
       last = events.at(-1)?.id ?? last
     }
-    same(told(events), expected, where)
+    same(messagesIn(events), expected, where)
     const from = random.between(0, events.length - 1)
     const replay = { ...headers, 'last-event-id': events[from]?.id ?? '' }
     const replayed = await send(url, { method: 'GET', headers: replay })

@@ -20,16 +20,16 @@ campaign(
     trial: 'call among many with its id',
     trials: { change: 40 * callsEach.change, long: 200 * callsEach.long },
   },
-  async (course) => {
-    const each = course.long ? callsEach.long : callsEach.change
-    const url = await served(course.seed)
-    const clients = Array.from({ length: course.trials / each }, (_, at) => client(url, at, each))
+  async (campaignRun) => {
+    const each = campaignRun.long ? callsEach.long : callsEach.change
+    const url = await served(campaignRun.seed)
+    const clients = Array.from({ length: campaignRun.trials / each }, (_, at) => client(url, at, each))
     const answered = await Promise.all(clients)
-    expect(answered.reduce((sum, one) => sum + one, 0)).toBe(course.trials)
+    expect(answered.reduce((sum, one) => sum + one, 0)).toBe(campaignRun.trials)
   },
 )
 
-/** A server that takes its time and says back who asked for what. */
+/** A server that answers late with the caller and the text. */
 async function served(seed: number): Promise<string> {
   const random = new Random(seed)
   const server = defineServer({
@@ -39,11 +39,11 @@ async function served(seed: number): Promise<string> {
       echo: tool({
         input: z.object({ text: z.string() }),
         async run({ text }, ctx) {
-          const told = `${ctx.peer.principal} said ${text}`
-          if (random.fraction() < 0.3) ctx.progress(1, 2, told)
+          const reply = `${ctx.peer.principal} said ${text}`
+          if (random.fraction() < 0.3) ctx.progress(1, 2, reply)
           const turns = random.between(0, 5)
           for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
-          return told
+          return reply
         },
       }),
     },
@@ -86,10 +86,10 @@ function expectOwn(body: unknown, name: string, id: number): void {
   const messages = text.startsWith('{')
     ? [JSON.parse(text)]
     : [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, data]) => JSON.parse(data ?? ''))
-  const said = `${name} said ${id}`
-  expect(messages.at(-1)).toMatchObject({ id, result: { content: [{ text: said }] } })
+  const expected = `${name} said ${id}`
+  expect(messages.at(-1)).toMatchObject({ id, result: { content: [{ text: expected }] } })
   for (const message of messages.slice(0, -1)) {
-    expect(message).toMatchObject({ params: { progressToken: id, message: said } })
+    expect(message).toMatchObject({ params: { progressToken: id, message: expected } })
   }
 }
 

@@ -1,7 +1,7 @@
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 
-// Begins sessions that are not ended, more than there is room for, and prints what came of them.
+// Begins more sessions than the limit without ending any, and prints what happened to them.
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const url = 'http://localhost/mcp'
@@ -83,14 +83,14 @@ for (let i = 0; ids.length < sessions; i++) {
 }
 
 // The sessions that are asked are used by that, so the ones that must be gone are asked first.
-const kept = room - 3
+const expectedCount = room - 3
 let wrong = 0
 for (let i = 0; i < 200; i++) {
-  const old = ids[Math.floor((i / 200) * (ids.length - kept))]
+  const old = ids[Math.floor((i / 200) * (ids.length - expectedCount))]
   if (old === undefined || (await isAlive(old))) wrong++
 }
 for (let i = 0; i < 200; i++) {
-  const young = ids[ids.length - 1 - Math.floor((i / 200) * kept)]
+  const young = ids[ids.length - 1 - Math.floor((i / 200) * expectedCount)]
   if (young === undefined || !(await isAlive(young))) wrong++
 }
 let busyEnded = 0

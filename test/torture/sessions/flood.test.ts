@@ -14,14 +14,14 @@ campaign(
     trial: 'session begun and left',
     trials: { change: 3000, long: 100_000 },
   },
-  async (course) => {
-    const room = course.long ? 10_000 : 1000
-    const found = await measuredBy(program, { sessions: course.trials, room }, 600_000)
-    expect(figure(found, 'begun')).toBe(course.trials)
+  async (campaignRun) => {
+    const room = campaignRun.long ? 10_000 : 1000
+    const found = await measuredBy(program, { sessions: campaignRun.trials, room }, 600_000)
+    expect(figure(found, 'begun')).toBe(campaignRun.trials)
     expect(figure(found, 'wrong')).toBe(0)
     expect(figure(found, 'busyEnded')).toBe(0)
     expect(figure(found, 'bytes')).toBeLessThan(20_000)
-    course.measured('heap', figure(found, 'bytes'), 'bytes/session')
+    campaignRun.measured('heap', figure(found, 'bytes'), 'bytes/session')
   },
 )
 
@@ -33,13 +33,13 @@ campaign(
     trial: 'session id',
     trials: { test: 3_200, change: 12_800, long: 1_000_000 },
   },
-  async (course) => {
-    const found = await measuredBy(program, { sessions: course.trials, room: 1000 }, 600_000)
-    expect(figure(found, 'begun')).toBe(course.trials)
+  async (campaignRun) => {
+    const found = await measuredBy(program, { sessions: campaignRun.trials, room: 1000 }, 600_000)
+    expect(figure(found, 'begun')).toBe(campaignRun.trials)
     expect(figure(found, 'duplicates')).toBe(0)
     expect(figure(found, 'unprintable')).toBe(0)
     expect(figure(found, 'characters')).toBe(32)
     expect(figure(found, 'farthest')).toBeLessThan(farthestChi)
-    course.measured('farthest from even chance', figure(found, 'farthest'), 'chi-square of 63')
+    campaignRun.measured('farthest from even chance', figure(found, 'farthest'), 'chi-square of 63')
   },
 )

@@ -30,10 +30,10 @@ campaign(
     trial: 'request, answer or cancellation at a random moment',
     trials: { test: 500, change: 1500, long: 60_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const ways = [inSession, stateless, overHttp]
-    for (let schedule = 0; schedule * stepsInSchedule < course.trials; schedule++) {
+    for (let schedule = 0; schedule * stepsInSchedule < campaignRun.trials; schedule++) {
       for (const way of ways.slice(schedule % 3, (schedule % 3) + 1)) await play(way, random, schedule)
     }
   },
@@ -45,8 +45,8 @@ async function play(
   random: Random,
   schedule: number,
 ): Promise<void> {
-  const held = new Map<string, () => void>()
-  const channel = await way(holding(held))
+  const pending = new Map<string, () => void>()
+  const channel = await way(holding(pending))
   const running = new Map<Id, string>()
   const expected: string[] = []
   for (let step = 0; step < stepsInSchedule; step++) {
@@ -58,44 +58,44 @@ async function play(
       channel.call(id, fresh)
       if (token === undefined) {
         running.set(id, fresh)
-        await until(() => held.has(fresh), watchdogMs)
+        await until(() => pending.has(fresh), watchdogMs)
       } else {
-        expected.push(said(id, 'refused'))
+        expected.push(textFor(id, 'refused'))
       }
     } else {
       running.delete(id)
       if (chance < 0.6) {
         await channel.cancel(id)
-        held.get(token)?.()
+        pending.get(token)?.()
       } else {
-        expected.push(said(id, token))
-        held.get(token)?.()
+        expected.push(textFor(id, token))
+        pending.get(token)?.()
       }
     }
     await until(() => channel.answers.length >= expected.length, watchdogMs)
   }
   for (const [id, token] of running) {
-    expected.push(said(id, token))
-    held.get(token)?.()
+    expected.push(textFor(id, token))
+    pending.get(token)?.()
   }
   await until(() => channel.answers.length >= expected.length, watchdogMs)
   await channel.close()
   const got = channel.answers.map((answer) => {
     const { error, result } = Object(answer)
-    return said(Object(answer)['id'], error?.code === -32600 ? 'refused' : result?.content?.[0]?.text)
+    return textFor(Object(answer)['id'], error?.code === -32600 ? 'refused' : result?.content?.[0]?.text)
   })
   expect(got.sort(), `schedule ${schedule}`).toEqual(expected.sort())
 }
 
-const said = (id: Id, what: string): string => `${typeof id} ${id}: ${what}`
+const textFor = (id: Id, what: string): string => `${typeof id} ${id}: ${what}`
 
-/** A server whose one tool gives back its token when it is let go. */
-function holding(held: Map<string, () => void>): Server {
-  const hold = tool({
+/** A server whose one tool returns its token when it is released. */
+function holding(pending: Map<string, () => void>): Server {
+  const waitForRelease = tool({
     input: z.object({ token: z.string() }),
-    run: ({ token }) => new Promise<string>((resolve) => held.set(token, () => resolve(token))),
+    run: ({ token }) => new Promise<string>((resolve) => pending.set(token, () => resolve(token))),
   })
-  return defineServer({ name: 'holding', version: '1.0.0', tools: { hold } })
+  return defineServer({ name: 'holding', version: '1.0.0', tools: { hold: waitForRelease } })
 }
 
 const request = (id: Id, token: string, more: JsonObject = {}): JsonObject => ({

@@ -60,7 +60,7 @@ const outside: readonly ((name: string) => Ask)[] = [
   (name) => ({ body: initialize(), headers: { 'mcp-protocol-version': name } }),
 ]
 
-interface Said {
+interface NamesReceived {
   status: number
   body: string
 }
@@ -74,19 +74,19 @@ campaign(
     trial: 'inherited name in a place of a request',
     trials: { change: 0, long: 0 },
   },
-  async (course) => {
+  async (campaignRun) => {
     faultyPeer('names that are not known, in place of methods, levels and more')
     const mounted = await nodeAdapter(server(), { keys: ['k'.repeat(32)] })
     onTestFinished(() => mounted.close())
     let trials = 0
     for (const [at, place] of outside.entries()) {
-      const blank = await said(mounted, place(unknown))
+      const blank = await namesFrom(mounted, place(unknown))
       for (const name of inherited) {
         trials++
-        expect(await said(mounted, place(name)), `${name} outside, ${at}`).toEqual(of(name, blank))
+        expect(await namesFrom(mounted, place(name)), `${name} outside, ${at}`).toEqual(of(name, blank))
       }
     }
-    for (const revision of course.long ? revisions.long : revisions.change) {
+    for (const revision of campaignRun.long ? revisions.long : revisions.change) {
       const send = await speaker(mounted, revision)
       for (const [at, place] of places.entries()) {
         const blank = await send(place, unknown)
@@ -96,7 +96,7 @@ campaign(
         }
       }
     }
-    course.made(trials)
+    campaignRun.setTrials(trials)
   },
 )
 
@@ -133,24 +133,27 @@ function server() {
 /** Sends requests of one revision, in a session where it has such. */
 async function speaker(mounted: Mounted, revision: string) {
   const own = revision === '2026-07-28' ? undefined : await session(mounted, revision)
-  return (place: NamedRequest, name: string): Promise<Said> => {
+  return (place: NamedRequest, name: string): Promise<NamesReceived> => {
     const { method, params = {} } = place(name)
     if (own === undefined) {
       const named = params['taskId']
-      return said(mounted, modern(method, params, typeof named === 'string' ? { 'mcp-name': named } : {}))
+      return namesFrom(
+        mounted,
+        modern(method, params, typeof named === 'string' ? { 'mcp-name': named } : {}),
+      )
     }
     const headers = { 'mcp-session-id': own.id, 'mcp-protocol-version': revision }
-    return said(mounted, { headers, body: { jsonrpc: '2.0', id: 1, method, params } })
+    return namesFrom(mounted, { headers, body: { jsonrpc: '2.0', id: 1, method, params } })
   }
 }
 
 /** The status and the body of an answer. */
-async function said(mounted: Mounted, ask: Ask): Promise<Said> {
+async function namesFrom(mounted: Mounted, ask: Ask): Promise<NamesReceived> {
   const answer = await mounted.send(ask)
   return { status: answer.status, body: await answer.text() }
 }
 
-/** What was said of an unknown name, as it would be said of another. */
-function of(name: string, { status, body }: Said): Said {
+/** The response to an unknown name, without the name. */
+function of(name: string, { status, body }: NamesReceived): NamesReceived {
   return { status, body: body.replaceAll(unknown, name) }
 }

@@ -17,7 +17,7 @@ campaign(
     trials: { test: 500, change: 1_500, long: 2_000_000 },
     longMinutes: 120,
   },
-  async (course) => {
+  async (campaignRun) => {
     const [backplane, store] = [memoryBackplane(), memoryTaskStore()]
     const nodes = await Promise.all(
       [1, 2, 3].map(async () => {
@@ -31,7 +31,7 @@ campaign(
     if (home === undefined) throw new Error('No node')
     const alice = await prepare(home.mounted)
     const adapters = nodes.map(({ mounted }) => mounted)
-    await attackAll(adapters, alice, new Random(course.seed), course.trials)
+    await attackAll(adapters, alice, new Random(campaignRun.seed), campaignRun.trials)
     expect(nodes.flatMap(({ accepted }) => accepted)).toEqual([])
     await alice.unharmed(home.open)
     expect(home.accepted).toEqual([principalOf('alice'), principalOf('alice')])

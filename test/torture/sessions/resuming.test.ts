@@ -18,22 +18,22 @@ campaign(
     changeMinutes: 4,
     longMinutes: 90,
   },
-  async (course) => {
-    const streams = Math.ceil(course.trials / cutsOfAStream)
+  async (campaignRun) => {
+    const streams = Math.ceil(campaignRun.trials / cutsOfAStream)
     const each = Math.ceil(streams / revisions)
     // The first cuts are spread over the stream, and in the long mode made at each of its bytes.
     const step = Math.max(1, Math.floor(wholeBytes / each))
-    const from = new Random(course.seed).between(0, step - 1)
+    const from = new Random(campaignRun.seed).between(0, step - 1)
     const found = await measuredBy(
       '../sessions/cuts-program.ts',
-      { trials: streams, wholeBytes, from, step, seed: course.seed },
-      course.long ? 85 * 60_000 : 200_000,
+      { trials: streams, wholeBytes, from, step, seed: campaignRun.seed },
+      campaignRun.long ? 85 * 60_000 : 200_000,
     )
     const cuts = figure(found, 'cuts')
-    course.made(cuts)
-    expect(cuts).toBeGreaterThan(course.trials * 0.7)
-    course.measured('streams that were cut', streams, '')
-    course.measured(
+    campaignRun.setTrials(cuts)
+    expect(cuts).toBeGreaterThan(campaignRun.trials * 0.7)
+    campaignRun.measured('streams that were cut', streams, '')
+    campaignRun.measured(
       'cut before the first id, so that the outcome is unknown',
       figure(found, 'withoutId'),
       'streams',

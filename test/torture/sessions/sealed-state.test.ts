@@ -33,8 +33,8 @@ campaign(
     trial: 'retry with a state that is not good',
     trials: { change: 0, long: 100_000 },
   },
-  async (course) => {
-    const random = new Random(course.seed)
+  async (campaignRun) => {
+    const random = new Random(campaignRun.seed)
     const effects: string[] = []
     const node = await mount(shop('shop', effects), [oldKey])
     let trials = 0
@@ -59,7 +59,7 @@ campaign(
     }
     const large = await ask(node, { name: 'large' })
     expect(large.state.length).toBeLessThan(1000)
-    const mutations = Math.max(leastMutations, course.trials - trials)
+    const mutations = Math.max(leastMutations, campaignRun.trials - trials)
     for (let i = 0; i < mutations; i++) {
       const from = random.pick([small, large])
       const state = mutated(from.state, random)
@@ -95,7 +95,7 @@ campaign(
     vi.setSystemTime(Date.now() + 30 * 60_000)
     await refused(node, late, 'after its time')
     expect(effects).toEqual([])
-    course.made(trials)
+    campaignRun.setTrials(trials)
   },
 )
 
@@ -155,7 +155,7 @@ type Begun = Pick<Retry, 'name' | 'method'>
 const naming = ({ name, method }: Begun, args: JsonObject): JsonObject =>
   method === 'resources/read' ? { uri: name } : { name, arguments: args }
 
-/** Begins a request and says yes to what it asks; the retry that would have its effect. */
+/** Begins a request and accepts its question; returns the retry, which would have an effect. */
 async function ask(node: Mounted, begun: Begun): Promise<Retry & { state: string }> {
   const { name, method = 'tools/call' } = begun
   const args = { order: '7' }

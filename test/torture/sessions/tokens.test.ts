@@ -54,13 +54,13 @@ campaign(
     trial: 'stream whose token expires, is revoked, or cannot be looked up',
     trials: { change: 60, long: 1000 },
   },
-  async (course) => {
+  async (campaignRun) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
-    const random = new Random(course.seed)
+    const random = new Random(campaignRun.seed)
     const tokens = new Map<string, Token>()
     const { server, mounted } = await served(tokens)
     const all: Open[] = []
-    for (let trial = 0; trial < course.trials; trial++) {
+    for (let trial = 0; trial < campaignRun.trials; trial++) {
       const name = `t${trial}`
       const fate = random.pick<Token['fate']>(['expires', 'expires', 'revoked', 'unknown', 'lasts'])
       const token: Token = { fate, at: Date.now() + minute + random.between(0, spanMs / second) * second }
@@ -103,7 +103,7 @@ campaign(
       expect(one.heardAt, where).toBeLessThanOrEqual(at + bound)
       if (one.standing) late[fate] = Math.max(late[fate], one.endedAt - at)
     }
-    course.measured('latest end after a token was revoked', late.revoked / second, 's')
+    campaignRun.measured('latest end after a token was revoked', late.revoked / second, 's')
     for (const { answer } of all) answer.drop()
   },
 )
@@ -139,8 +139,8 @@ async function served(tokens: ReadonlyMap<string, Token>) {
       follow: tool({
         run: (_args, ctx) =>
           new Promise<string>((resolve) => {
-            let told = 0
-            const timer = setInterval(() => ctx.progress(++told), stepMs)
+            let progress = 0
+            const timer = setInterval(() => ctx.progress(++progress), stepMs)
             ctx.signal.addEventListener('abort', () => {
               clearInterval(timer)
               resolve('stopped')

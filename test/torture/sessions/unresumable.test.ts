@@ -8,7 +8,7 @@ import { campaign } from '../campaign.ts'
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const watchdogMs = 60_000
 
-/** Why a stream cannot be gone on with: what the server keeps, and what the client says it has. */
+/** Why a stream cannot be resumed, by the last event id that the client sends. */
 const reasons: Readonly<
   Record<string, { limits?: ServeHttpOptions['limits']; say?: (id: string) => string }>
 > = {
@@ -28,10 +28,10 @@ campaign(
     trial: 'cut stream whose last event is not known any more',
     trials: { change: 0, long: 0 },
   },
-  async (course) => {
+  async (campaignRun) => {
     const cases = Object.keys(reasons).flatMap((why) => revisions.map((revision) => ({ why, revision })))
     await Promise.all(cases.map(({ why, revision }) => tryOne(why, revision)))
-    course.made(cases.length)
+    campaignRun.setTrials(cases.length)
   },
 )
 
@@ -40,11 +40,11 @@ async function tryOne(why: string, revision: (typeof revisions)[number]): Promis
   const where = `${why}, on ${revision}`
   const { promise: cut, resolve: wasCut } = Promise.withResolvers<void>()
   const count: Tool = async (_args, { notify }) => {
-    const tell = (progress: number): void =>
+    const progress = (progress: number): void =>
       notify({ method: 'notifications/progress', params: { progressToken: 1, progress } })
-    for (let at = 1; at <= 3; at++) tell(at)
+    for (let at = 1; at <= 3; at++) progress(at)
     await cut
-    for (let at = 4; at <= 10; at++) tell(at)
+    for (let at = 4; at <= 10; at++) progress(at)
     return 'answer'
   }
   const server = testServer({ count })
@@ -82,11 +82,11 @@ function cutAfter(response: Response, messages: number, onCut: () => void): Resp
       const events = text.split('\n\n')
       const whole = events.filter((event) => event.includes('"jsonrpc"')).length
       if (whole <= messages) return
-      const kept = events.slice(
+      const replayed = events.slice(
         0,
         events.findLastIndex((event) => event.includes('"jsonrpc"')),
       )
-      controller.enqueue(new TextEncoder().encode(`${kept.join('\n\n')}\n\n`))
+      controller.enqueue(new TextEncoder().encode(`${replayed.join('\n\n')}\n\n`))
       setImmediate(() => {
         controller.error(new TypeError('The connection broke'))
         onCut()

@@ -2,7 +2,7 @@ import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
 import { type TaskStore, tasks } from '@jackfield/sdk/extensions/tasks'
 import { z } from 'zod'
 
-/** A server whose every answer holds something that is its caller's alone, and what its handlers did. */
+/** A server whose every response contains a word of its caller, and a record of its handlers. */
 export interface Vault {
   readonly server: Server
   /** Questions that were accepted, by whom. */

@@ -1,4 +1,4 @@
-// A server that says hostile texts wherever it can say anything: `node hostile-server.ts <seed> <count>`.
+// A server that sends hostile texts in every field: `node hostile-server.ts <seed> <count>`.
 import { createInterface } from 'node:readline'
 import { Random } from '../random.ts'
 import { hostileText } from './hostile-text.ts'
@@ -8,7 +8,7 @@ const random = new Random(Number(seed))
 const texts = Array.from({ length: Number(count) }, (_, n) => `(${n} ${hostileText(random)} ${n})`)
 const all = texts.join('\n')
 
-/** Says nothing of itself that would put it disabled. */
+/** Definitions that do not get the server disabled. */
 const quiet = ['tell', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 const tools = texts.map((text, n) => ({
   name: n % 2 === 0 ? `t${n}` : `t${n}${text}`,
@@ -55,7 +55,7 @@ const answers: Record<string, object> = {
   'resources/read': { contents: [{ uri: 'memo://0', mimeType: 'text/plain', text: all }] },
   'logging/setLevel': {},
 }
-const said = (name: unknown): object =>
+const textResult = (name: unknown): object =>
   name === 'tell'
     ? {
         result: {
@@ -76,7 +76,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     for (const text of texts.slice(0, 50)) {
       send({ method: 'notifications/message', params: { level: 'error', logger: text, data: text } })
     }
-    send({ id, ...said(params?.name) })
+    send({ id, ...textResult(params?.name) })
   } else if (answers[method] !== undefined) send({ id, result: answers[method] })
   else send({ id, error: { code: -32601, message: all } })
 })

@@ -46,11 +46,11 @@ const line = (message: object): string => `${JSON.stringify({ jsonrpc: '2.0', ..
 
 async function say(text: string, answers: number): Promise<void> {
   wanted = answered + answers
-  const said = new Promise<void>((resolve) => {
+  const logged = new Promise<void>((resolve) => {
     enough = resolve
   })
   input.push(Buffer.from(text))
-  await said
+  await logged
 }
 
 if (era === 'session') {

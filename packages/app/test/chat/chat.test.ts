@@ -24,7 +24,7 @@ function config(more: Record<string, unknown> = {}, only?: 'travel' | 'demo'): s
   return jsonFile({ mcpServers, ...more })
 }
 
-function say(...lines: string[]): { stdin: string } {
+function input(...lines: string[]): { stdin: string } {
   return { stdin: `${lines.join('\n')}\n` }
 }
 
@@ -42,7 +42,7 @@ describe('a conversation from a pipe', () => {
     })
     const { code, stdout, stderr } = await run(
       ['chat', '--config', config(), '--answers', answers, '--root', folder],
-      say(
+      input(
         'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days, budget $3000',
         '/activity 40',
         '/quit',
@@ -70,7 +70,7 @@ describe('a conversation from a pipe', () => {
     })
     const { code, stdout, stderr } = await run(
       ['chat', '--config', config(), '--answers', answers, '--root', folder],
-      say('Book me the best flight to Barcelona next month', 'from New York for 7 days', '/quit'),
+      input('Book me the best flight to Barcelona next month', 'from New York for 7 days', '/quit'),
     )
     expect(code).toBe(0)
     expect(stdout).toContain('Please tell me where you leave from, and for how many days')
@@ -86,7 +86,7 @@ describe('a conversation from a pipe', () => {
   test('denies calls that need approval when no user is there, and the planner says so', async () => {
     const { stdout, stderr } = await run(
       ['chat', '--config', config({}, 'travel')],
-      say('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
+      input('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
     )
     expect(stderr).toContain('✗ denied searchFlights of travel was not called: no person can be asked here')
     expect(stdout).toContain('The flight search gave nothing')
@@ -96,7 +96,7 @@ describe('a conversation from a pipe', () => {
     const [command, ...args] = everything
     const { code, stdout, stderr } = await run(
       ['chat', '--config', config({ mcpServers: { travel: { url: shared.url }, demo: { command, args } } })],
-      say(
+      input(
         '/servers',
         '/tools flight',
         '/prompts',
@@ -124,7 +124,7 @@ describe('a conversation from a pipe', () => {
   test('calls a tool and uses a prompt, asking for missing arguments', async () => {
     const { stdout, stderr } = await run(
       ['chat', '--config', config({ jackfield: { defaultVerdict: 'allow' } }, 'demo')],
-      say(
+      input(
         '/call demo__get-sum a=2 b=3',
         '/call demo__get-sum a=x',
         '/demo.args-prompt',
@@ -172,7 +172,7 @@ describe('one message', () => {
     const alone = await run(['chat', '-p', ...args], { stdin: words })
     expect(alone).toEqual({ code: 0, stdout: 'Short.\n', stderr: '' })
     await using host = createHost({ servers: {}, models: [], store })
-    const said = host.conversations
+    const utterances = host.conversations
       .list({ limit: 2 })
       .map(({ id }) =>
         host.conversations
@@ -181,7 +181,7 @@ describe('one message', () => {
             entry.kind === 'message' && entry.by === 'person' ? [entry.message.content] : [],
           ),
       )
-    expect(said).toEqual([
+    expect(utterances).toEqual([
       [{ type: 'text', text: words }],
       [
         { type: 'text', text: 'Summarize this' },
@@ -235,7 +235,7 @@ describe('one message', () => {
 test('in a pipe, prints only the answers on stdout', async () => {
   const { code, stdout, stderr } = await run(
     ['chat', '--config', config(), '--model', script({ say: 'Hello.' })],
-    say('hi'),
+    input('hi'),
   )
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello.\n' })
   expect(stderr).toMatch(/^Jackfield {2}script[\s\S]*2 of 2 servers are connected[\s\S]*you › hi\n/)
@@ -254,7 +254,7 @@ describe('a model that requests too many calls', () => {
   test('is stopped with a notice, and a pipe ends with exit code 1', async () => {
     const { code, stderr } = await run(
       ['chat', '--config', config(rules, 'demo'), '--model', script(calls(60))],
-      say('Echo all'),
+      input('Echo all'),
     )
     expect(stderr.match(/→ \[\d+\] demo__echo/g)).toHaveLength(50)
     expect(stderr).toContain('10 tool calls were not run. Say "go on" to continue.')
@@ -270,7 +270,7 @@ describe('a model that requests too many calls', () => {
         '--model',
         script(calls(60), calls(10), { say: 'All done.' }),
       ],
-      say('Echo all', 'go on'),
+      input('Echo all', 'go on'),
     )
     expect(stderr.match(/→ \[\d+\] demo__echo/g)).toHaveLength(60)
     expect(stdout).toBe('All done.\n')
@@ -280,7 +280,7 @@ describe('a model that requests too many calls', () => {
   test('is stopped at --max-calls, also within programs', async () => {
     const { code, stdout } = await run(
       ['chat', '--json', '--max-calls', '3', '--config', config(rules, 'demo'), '--model', script(calls(4))],
-      say('Echo all'),
+      input('Echo all'),
     )
     const events = stdout
       .trim()
@@ -304,13 +304,13 @@ describe('a stored conversation', () => {
     ]
     const first = await run(
       args(script({ say: 'To Oslo, then.' }, { say: 'By ship.' })),
-      say('Where do I go?', 'And how?', '/title A trip by ship'),
+      input('Where do I go?', 'And how?', '/title A trip by ship'),
     )
     expect(first.stdout).toBe('To Oslo, then.\nBy ship.\nA trip by ship\n')
 
     const again = await run(
       args(script({ say: 'By train instead.' }), '--resume'),
-      say('/fork 1', 'How else?', '/resume', '/save trip.md', '/save trip.json', '/save trip.md'),
+      input('/fork 1', 'How else?', '/resume', '/save trip.md', '/save trip.json', '/save trip.md'),
     )
     expect(again.stderr).toContain('A trip by ship')
     expect(again.stdout).toContain('To Oslo, then.')
@@ -325,14 +325,14 @@ describe('a stored conversation', () => {
     const args = (...turns: object[]): string[] => [
       ...['chat', '--config', config({}, 'demo'), '--store', store, '--model', script(...turns)],
     ]
-    await run(args({ say: 'Yes.' }, { say: 'No.' }), say('Sail to Oslo', '/new', 'Fly to Rome'))
-    await run(args({ say: 'I echo.', call: [echo] }, { say: 'Done.' }), say('Echo to Oslo'))
-    const { stdout, stderr } = await run(args(), say('/resume', '/resume oslo', '/resume zzz'))
+    await run(args({ say: 'Yes.' }, { say: 'No.' }), input('Sail to Oslo', '/new', 'Fly to Rome'))
+    await run(args({ say: 'I echo.', call: [echo] }, { say: 'Done.' }), input('Echo to Oslo'))
+    const { stdout, stderr } = await run(args(), input('/resume', '/resume oslo', '/resume zzz'))
     const [all = '', oslo = ''] = stdout.split(/(?<=has the words\.\n)/)
     expect(all).toMatch(/Sail to Oslo[\s\S]*Fly to Rome[\s\S]*Echo to Oslo[\s\S]*3 conversations\./)
     expect(oslo).toMatch(/Sail to Oslo[\s\S]*Echo to Oslo[\s\S]*2 conversations\./)
     expect(stderr).toContain('No conversation has the id or the title "zzz"')
-    const resumed = await run([...args({ say: 'Hi.' }), '--resume'], say('hi'))
+    const resumed = await run([...args({ say: 'Hi.' }), '--resume'], input('hi'))
     expect(resumed.stderr).toContain('→ [1] demo__echo {"message":"x"}')
   })
 
@@ -341,7 +341,7 @@ describe('a stored conversation', () => {
     for (const id of [['--resume'], ['--resume', 'nope']]) {
       const { code, stderr } = await run(
         ['chat', '--config', config({}, 'demo'), '--store', store, ...id],
-        say('hi'),
+        input('hi'),
       )
       expect(code).toBe(2)
       expect(stderr).toMatch(/No conversation is stored yet|no conversation "nope"/)
@@ -352,7 +352,7 @@ describe('a stored conversation', () => {
 test('resources mentioned in a message are attached', async () => {
   const { stderr } = await run(
     ['chat', '--config', config({}, 'travel'), '--model', script({ say: 'I see.' })],
-    say('What is in @travel:calendar://events/2027, please?', 'and @travel:calendar://nowhere?'),
+    input('What is in @travel:calendar://events/2027, please?', 'and @travel:calendar://nowhere?'),
   )
   expect(stderr).toMatch(/\+ Calendar 2027 +calendar:\/\/events\/2027 +about \d+ tokens/)
   expect(stderr).toMatch(/! calendar:\/\/nowhere is not attached: /)
@@ -366,7 +366,7 @@ test('a program can run a conversation, with events as JSON lines', async () => 
       ...['chat', '--json', '--config', config({ jackfield: { defaultVerdict: 'allow' } }, 'demo')],
       ...['--model', script({ say: 'I add.', call: [add], usage }, { say: 'Five.', usage })],
     ],
-    say('What is 2 and 3?', '/nonsense'),
+    input('What is 2 and 3?', '/nonsense'),
   )
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const events = stdout
@@ -413,7 +413,7 @@ test('a lasting grant can be listed and revoked in a later conversation', async 
   const id = host.policy.grants()[0]?.id ?? ''
   const { stdout } = await run(
     ['chat', '--config', config({}, 'travel'), '--store', store],
-    say('/remembered', `/remembered forget ${id}`, '/remembered'),
+    input('/remembered', `/remembered forget ${id}`, '/remembered'),
   )
   expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
   expect(stdout).toContain('Forgotten.')
@@ -424,7 +424,7 @@ test('a lasting grant can be listed and revoked in a later conversation', async 
 test('an unavailable model is a usage error that names what is missing', async () => {
   const { code, stderr } = await run(
     ['chat', '--config', config({}, 'demo'), '--model', 'openai/x'],
-    say('hi'),
+    input('hi'),
   )
   expect(code).toBe(2)
   expect(stderr).toContain('needs OPENAI_API_KEY')

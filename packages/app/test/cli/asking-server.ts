@@ -13,23 +13,23 @@ const params = {
     required: ['seat'],
   },
 }
-const kept = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 let call: unknown
 
 const send = (message: object): void => {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 }
-const said = (value: unknown): object => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
+const textResult = (value: unknown): object => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params: given, result } = JSON.parse(line)
   const give = (more: object): void => send({ id, result: more })
-  if (id === 'q') send({ id: call, result: said(result) })
+  if (id === 'q') send({ id: call, result: textResult(result) })
   else if (method === 'initialize' && session) {
     give({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: info })
   } else if (method === 'server/discover' && !session) {
-    give({ ...kept, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } })
-  } else if (method === 'tools/list') give(session ? { tools } : { ...kept, tools })
+    give({ ...cached, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } })
+  } else if (method === 'tools/list') give(session ? { tools } : { ...cached, tools })
   else if (method === 'tools/call' && session) {
     call = id
     send({ id: 'q', method: 'elicitation/create', params })
@@ -37,6 +37,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     const inputRequests = { q: { method: 'elicitation/create', params } }
     give({ resultType: 'input_required', inputRequests, requestState: 'seat wanted' })
   } else if (method === 'tools/call') {
-    give({ resultType: 'complete', ...said({ ...given.inputResponses.q, state: given.requestState }) })
+    give({ resultType: 'complete', ...textResult({ ...given.inputResponses.q, state: given.requestState }) })
   } else if (id !== undefined) send({ id, error: { code: -32601, message: 'Method not found' } })
 })

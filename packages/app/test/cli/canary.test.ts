@@ -6,7 +6,7 @@ import { jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const canary = 'CANARY-terminal-5d0e1f7a'
 
-/** A program that says its secret wherever it can say anything. */
+/** A server that puts its secret into every text it sends. */
 const talkative = [
   '-e',
   `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -47,17 +47,17 @@ test('a secret repeated by a server appears in no output and no file of any comm
   const keys = tempFolder()
   const env = { XDG_DATA_HOME: data, JACKFIELD_KEY_FILE: join(keys, 'key') }
   const out = tempFolder()
-  const kept = await runProcess(['secret', 'set', 'talk'], { env, stdin: canary })
-  expect(kept.code).toBe(0)
+  const stored = await runProcess(['secret', 'set', 'talk'], { env, stdin: canary })
+  expect(stored.code).toBe(0)
   const named = ['--config', config]
-  const commands: { words: string[]; code: number; says?: string }[] = [
-    { words: ['tools', 'talk', ...named], code: 0, says: '[talk]' },
-    { words: ['call', 'talk', 'tell', '-v', ...named], code: 0, says: '[talk]' },
-    { words: ['call', 'talk', 'fail', ...named], code: 4, says: 'not with [talk]' },
-    { words: ['resources', 'talk', ...named], code: 0, says: 'talk://x?key=[talk]' },
-    { words: ['prompts', 'talk', ...named], code: 0, says: 'Asks [talk]' },
+  const commands: { words: string[]; code: number; output?: string }[] = [
+    { words: ['tools', 'talk', ...named], code: 0, output: '[talk]' },
+    { words: ['call', 'talk', 'tell', '-v', ...named], code: 0, output: '[talk]' },
+    { words: ['call', 'talk', 'fail', ...named], code: 4, output: 'not with [talk]' },
+    { words: ['resources', 'talk', ...named], code: 0, output: 'talk://x?key=[talk]' },
+    { words: ['prompts', 'talk', ...named], code: 0, output: 'Asks [talk]' },
     { words: ['trust', 'talk', ...named], code: 0 },
-    { words: ['config', 'explain', ...named], code: 0, says: '${secret:talk}' },
+    { words: ['config', 'explain', ...named], code: 0, output: '${secret:talk}' },
     { words: ['inbox', '--all'], code: 0 },
     { words: ['log', '--json'], code: 0 },
     { words: ['log', 'export', 'jsonl', '--output', join(out, 'log.jsonl')], code: 0 },
@@ -65,11 +65,11 @@ test('a secret repeated by a server appears in no output and no file of any comm
     { words: ['log', 'export', 'otlp', '--output', join(out, 'log.otlp')], code: 0 },
     { words: ['record', join(out, 'recording.json')], code: 0 },
   ]
-  for (const { words, code, says } of commands) {
+  for (const { words, code, output } of commands) {
     const { code: ended, stdout, stderr } = await runProcess(words, { env })
     const shown = words.filter((word) => !word.includes('/')).join(' ')
     expect([shown, ended, leaksIn(stdout + stderr)]).toEqual([shown, code, []])
-    if (says !== undefined) expect(stdout + stderr).toContain(says)
+    if (output !== undefined) expect(stdout + stderr).toContain(output)
   }
   for (const folder of [data, out]) {
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

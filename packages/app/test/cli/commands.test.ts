@@ -191,10 +191,10 @@ describe.concurrent('usage errors', () => {
     ['sampling nosuch', '"nosuch" is unknown. Usage: jackfield sampling [revoke|rank]'],
     ['run nowhere.ts', 'Cannot read nowhere.ts: there is no such file'],
     ['install nowhere.json', 'nowhere.json cannot be read: there is no such file'],
-  ])('%s is rejected with the alternatives', async (words, says) => {
+  ])('%s is rejected with the alternatives', async (words, message) => {
     const { code, stdout, stderr } = await run(words.split(' '), { cwd: tempFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain(says)
+    expect(stderr).toContain(message)
   })
 
   test('an unknown argument is sent, with a warning', async () => {
@@ -244,10 +244,10 @@ test('an HTTP server is used by its URL, and watched for changes', async () => {
     })
     expect((await run(['tools', url])).stdout).toContain('bookVacation')
     const watching = begin(['watch', url, 'calendar://events/2027', '--json'])
-    await watching.says('Watching')
+    await watching.waitForOutput('Watching')
     const made = await run(['call', url, 'createCalendarEvent', 'title=Trip', 'startDate=2027-06-15'])
     expect(made.code).toBe(0)
-    await watching.says('calendar://events/2027')
+    await watching.waitForOutput('calendar://events/2027')
     watching.child.kill('SIGINT')
     const { code, stdout } = await watching.ended
     expect(code).toBe(130)

@@ -16,7 +16,7 @@ const hostile = '$(touch executed)'
 let folder: string
 let env: NodeJS.ProcessEnv
 
-/** The candidates without the line that says what kind they are. */
+/** The candidates without the line that names their kind. */
 function words(...typed: string[]): string[] {
   const out = execFileSync(process.execPath, [bin, 'completion', 'words', 'zsh', '--', ...typed], {
     cwd: folder,

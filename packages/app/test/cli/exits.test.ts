@@ -68,8 +68,8 @@ describe.concurrent('exit codes', () => {
     ])
     expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 3, 0])
     for (const { stdout, stderr } of seen) {
-      const said = stdout + stderr
-      for (const way of ['start', 'install', 'config import']) expect(said).toContain(`jackfield ${way}`)
+      const output = stdout + stderr
+      for (const way of ['start', 'install', 'config import']) expect(output).toContain(`jackfield ${way}`)
     }
   })
 
@@ -133,7 +133,7 @@ describe.concurrent('exit codes', () => {
     const running = begin(
       onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
     )
-    await running.says('"tools/call"')
+    await running.waitForOutput('"tools/call"')
     const started = performance.now()
     running.child.kill('SIGINT')
     expect(await running.ended).toMatchObject({ code: 130, stdout: '' })
@@ -150,7 +150,7 @@ describe.concurrent('exit codes', () => {
     const calling = begin(
       onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
     )
-    await calling.says('"tools/call"')
+    await calling.waitForOutput('"tools/call"')
     calling.child.kill(signal)
     expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
     const { rows } = await recorded(store, tempFolder())
@@ -158,7 +158,7 @@ describe.concurrent('exit codes', () => {
     const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
       stdinStaysOpen: true,
     })
-    await reading.says('0 tools of 0 servers.')
+    await reading.waitForOutput('0 tools of 0 servers.')
     reading.child.kill(signal)
     expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
   })

@@ -8,7 +8,9 @@ import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { type Ended, everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
 import { serveEverything } from './served-everything.ts'
 
-const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(
+  new URL('../../../host/test/fixtures/definition-server.ts', import.meta.url),
+)
 const asking = programFile(new URL('./asking-server.ts', import.meta.url))
 
 /** A server that lists a tool, and answers neither calls nor requests for prompts. */
@@ -216,15 +218,15 @@ describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
 
   test('another server in place of an accepted one is 5, with advice', async () => {
     const cwd = folder({})
-    const says = join(cwd, 'says.json')
-    const env = { SAYS: says, LOG: join(cwd, 'log') }
+    const definitions = join(cwd, 'definitions.json')
+    const env = { DEFINITIONS: definitions, LOG: join(cwd, 'log') }
     const shop = { command: process.execPath, args: [definitionServer], env }
     writeFileSync(join(cwd, 'c.json'), JSON.stringify({ mcpServers: { shop } }))
     const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: 'object' } })
     const use = ['--config', 'c.json', '--store', join(cwd, 's.db')]
-    writeFileSync(says, JSON.stringify({ tools: [tool('buy')] }))
+    writeFileSync(definitions, JSON.stringify({ tools: [tool('buy')] }))
     expect((await run(['tools', 'shop', ...use], { cwd })).code).toBe(0)
-    writeFileSync(says, JSON.stringify({ tools: [tool('steal'), tool('lie')] }))
+    writeFileSync(definitions, JSON.stringify({ tools: [tool('steal'), tool('lie')] }))
     for (const words of [['tools', 'shop'], ['tools'], ['call', 'shop', 'steal'], ['tools', 'shop', 'lie']]) {
       const { code, stderr } = await run([...words, ...use], { cwd })
       expect({ words, code }).toEqual({ words, code: 5 })

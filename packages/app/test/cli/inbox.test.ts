@@ -20,10 +20,10 @@ function place(era: keyof typeof eras) {
     const { stdout } = await run(['inbox', '--json', '--store', store, ...more])
     return JSON.parse(stdout).questions
   }
-  /** A call that left its question in the inbox; `id` is what it says to type. */
+  /** A call whose question is in the inbox; `id` is the id that it prints. */
   const leftCall = async (...more: string[]) => {
     const call = begin(['call', 'booking', 'book', '--park', ...options, ...more])
-    await call.says('--cancel')
+    await call.waitForOutput('--cancel')
     const [item] = await questions()
     return { ...call, id: item?.id.slice(0, 8) ?? '' }
   }
@@ -67,7 +67,7 @@ describe('a deferred question of jackfield start', () => {
     }
     const words = ['call', 'travel', 'bookVacation', '--args', JSON.stringify(trip), '--park']
     const call = begin([...words, '--config', config, '--store', store])
-    await call.says('--cancel')
+    await call.waitForOutput('--cancel')
     call.child.kill('SIGKILL')
     await call.ended
     const { stdout: listed } = await run(['inbox', '--json', '--store', store])
@@ -126,7 +126,7 @@ describe('a call of a restarted server that rejects its earlier state', () => {
     const store = join(tempFolder(), 'store.db')
     const options = ['--config', config, '--store', store]
     const call = begin(['call', 'shop', tool, '--park', ...options])
-    await call.says('--cancel')
+    await call.waitForOutput('--cancel')
     call.child.kill('SIGKILL')
     await call.ended
     const { stdout } = await run(['inbox', '--json', '--store', store])
@@ -157,7 +157,7 @@ describe('a call of a restarted server that rejects its earlier state', () => {
     const command = `jackfield call shop refund ${options.join(' ')}`
     expect(stderr).toContain(`\n  ${command}\n`)
     const again = begin([...command.split(' ').slice(1), '--park'])
-    await again.says('--cancel')
+    await again.waitForOutput('--cancel')
     const { stdout } = await run(['inbox', '--json', '--store', options[3] ?? ''])
     const [item] = JSON.parse(stdout).questions
     expect(item.question.remembered).toEqual({ ok: true })

@@ -68,14 +68,14 @@ export interface ProcessOptions extends RunOptions {
   fileBytes?: number
 }
 
-/** A run that is still under way. */
+/** A run that has not ended. */
 export interface Running {
   child: ChildProcess
   ended: Promise<Ended>
-  /** What stdout and stderr hold by now. */
+  /** The output on stdout and stderr so far. */
   output(): string
-  /** Resolves when stdout or stderr holds the text. */
-  says(text: string): Promise<void>
+  /** Resolves when stdout or stderr contains the text. */
+  waitForOutput(text: string): Promise<void>
 }
 
 const stores = new Map<string, string>()
@@ -120,16 +120,16 @@ export function begin(args: string[], options: ProcessOptions = {}): Running {
   let stdout = ''
   let stderr = ''
   const waiting = new Set<() => void>()
-  const heard = (): void => {
+  const onOutput = (): void => {
     for (const look of waiting) look()
   }
   child.stdout.on('data', (chunk) => {
     stdout += chunk
-    heard()
+    onOutput()
   })
   child.stderr.on('data', (chunk) => {
     stderr += chunk
-    heard()
+    onOutput()
   })
   if (options.stdinStaysOpen !== true) child.stdin.end(options.stdin ?? '')
   const ended = new Promise<Ended>((resolve, reject) => {
@@ -140,7 +140,7 @@ export function begin(args: string[], options: ProcessOptions = {}): Running {
     child,
     ended,
     output: () => stdout + stderr,
-    says: (text) =>
+    waitForOutput: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           if (!stdout.includes(text) && !stderr.includes(text)) return
@@ -189,7 +189,7 @@ function collect(written: Buffer[]): Writable {
   })
 }
 
-/** What `jackfield activity` tells, as JSON. */
+/** The output of `jackfield activity`, as JSON. */
 export async function recorded(options: string[], cwd: string): Promise<{ store: string; rows: Activity[] }> {
   const { stdout } = await run(['activity', '--json', ...options], { cwd })
   const { store, activity } = JSON.parse(stdout)

@@ -67,12 +67,12 @@ onLinux('without a keychain a server that answers 401 leaves the others reachabl
     }),
   ]
   const env = { ...without, XDG_DATA_HOME: tempFolder() }
-  for (const said of [1, 0]) {
+  for (const exitCode of [1, 0]) {
     const { stdout, stderr } = await runProcess(['servers', ...config], { env })
     expect(stdout).toMatch(/shop +▲ needs sign-in/)
     expect(stdout).toMatch(/open +● ready/)
     expect(stdout).not.toMatch(/keychain|keyring/i)
-    expect(stderr.split(keptInFile)).toHaveLength(said + 1)
+    expect(stderr.split(keptInFile)).toHaveLength(exitCode + 1)
   }
   const called = await runProcess(['tools', 'open', ...config], { env })
   expect(called).toMatchObject({ code: 0 })

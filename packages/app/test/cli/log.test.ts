@@ -74,7 +74,7 @@ test('events are shown under their causes, side by side, whole, and counted', {
 test('the log is followed while other programs write it', async () => {
   const following = begin(['log', '--store', store, '--follow', '--json', 'kind:read'])
   await run(['read', ...use, 'travel', 'travel://bookings'])
-  await following.says('"kind":"read"')
+  await following.waitForOutput('"kind":"read"')
   following.child.kill('SIGINT')
   const { stdout } = await following.ended
   expect(JSON.parse(stdout.trim().split('\n')[0] ?? '')).toMatchObject({ kind: 'read', server: 'travel' })

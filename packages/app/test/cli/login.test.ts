@@ -5,7 +5,7 @@ import { protectedServer } from '../../../sdk/test/client-auth/support/protected
 import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
 
 /** Goes to a page as a person does who agrees to everything. */
-async function visit(page: string): Promise<void> {
+async function openPage(page: string): Promise<void> {
   const { headers } = await fetch(page, { redirect: 'manual' })
   await fetch(new URL(headers.get('location') ?? '', page))
 }
@@ -45,8 +45,8 @@ test('a user logs in once, every later command uses it, and a logout ends it', {
   login.child.stderr?.on('data', (chunk) => {
     output += chunk
   })
-  await login.says('code_challenge_method=S256')
-  await visit(/http:\S+\/authorize\S+/.exec(output)?.[0] ?? '')
+  await login.waitForOutput('code_challenge_method=S256')
+  await openPage(/http:\S+\/authorize\S+/.exec(output)?.[0] ?? '')
   expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
 
   const looked = await run(['doctor', 'shop', ...config], { env })

@@ -91,7 +91,7 @@ test('a login uses the proxy, which resolves the names of the authorization serv
   const config = ['--config', jsonFile({ mcpServers: { shop: { url: 'https://shop.example/private' } } })]
   const env = { ...proxy.env, XDG_DATA_HOME: tempFolder(), JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
   const login = begin(['login', 'shop', '--no-browser', ...config], { env })
-  await login.says('code_challenge_method=S256')
+  await login.waitForOutput('code_challenge_method=S256')
   const page = new URL(/https:\S+\/authorize\S+/.exec(login.output())?.[0] ?? '')
   const there = new URL(`${proxy.url}/`)
   const seen = await fetch(new URL(`${page.pathname}${page.search}`, there), {

@@ -13,7 +13,7 @@ it('sends a password for a form only with the explicit option', async () => {
   })
   const options = ['--config', config, '--store', join(tempFolder(), 'store.db')]
   const call = begin(['call', 'prying', 'ask', '--park', ...options])
-  await call.says('--cancel')
+  await call.waitForOutput('--cancel')
   const id = /jackfield respond (\w+)/.exec(call.output())?.[1] ?? ''
   const values = ['--accept', 'user=ann', 'password=hunter-22']
 

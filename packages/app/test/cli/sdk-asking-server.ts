@@ -1,5 +1,5 @@
 // A server of the SDK over stdio with default options, whose tools ask for a word before they do anything: `refund`, and
-// `quote`, which says that calling it again does no harm.
+// `quote`, which is annotated as idempotent.
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { z } from 'zod'

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { type Ended, jsonFile, recorded, run, runProcess, tempFolder } from './jackfield.ts'
 
-const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(
+  new URL('../../../host/test/fixtures/definition-server.ts', import.meta.url),
+)
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
 const changed = { ...buy, description: 'Buys everything in the shop.' }
 
@@ -19,17 +21,21 @@ async function shop(): Promise<{
   limited(words: string[], fileBytes: number): Promise<Ended>
 }> {
   const cwd = tempFolder()
-  const [says, log, config, store] = ['says.json', 'ran.log', 'config.json', 'store.db'].map((name) =>
-    join(cwd, name),
+  const [definitions, log, config, store] = ['definitions.json', 'ran.log', 'config.json', 'store.db'].map(
+    (name) => join(cwd, name),
   ) as [string, string, string, string]
-  const server = { command: process.execPath, args: [definitionServer], env: { SAYS: says, LOG: log } }
+  const server = {
+    command: process.execPath,
+    args: [definitionServer],
+    env: { DEFINITIONS: definitions, LOG: log },
+  }
   writeFileSync(config, JSON.stringify({ mcpServers: { shop: server } }))
   const jackfield = (words: string[]) => run([...words, '--config', config], { cwd })
   const limited = (words: string[], fileBytes: number) =>
     runProcess([...words, '--config', config], { cwd, fileBytes })
-  writeFileSync(says, JSON.stringify({ tools: [buy] }))
+  writeFileSync(definitions, JSON.stringify({ tools: [buy] }))
   expect(await jackfield(['tools', 'shop', '--store', store])).toMatchObject({ code: 0 })
-  writeFileSync(says, JSON.stringify({ tools: [changed] }))
+  writeFileSync(definitions, JSON.stringify({ tools: [changed] }))
   const refused = await jackfield(['call', 'shop', 'buy', '--store', store])
   expect(refused.stderr).toContain('tool buy of shop is disabled')
   return { cwd, store, jackfield, limited, effects: () => (existsSync(log) ? readFileSync(log, 'utf8') : '') }
@@ -135,7 +141,7 @@ describe('a store that becomes read-only', () => {
     expect(stderr).toContain('Stopped before "buy of shop", because it cannot be recorded')
     const { rows } = await recorded(['--store', store], cwd)
     expect(rows.filter(({ kind, outcome }) => kind === 'call' && outcome !== 'denied')).toEqual([])
-    // The same call goes through where there is room.
+    // The same call succeeds where there is space.
     expect(await jackfield(call)).toMatchObject({ code: 0, stdout: 'done\n' })
     expect(effects()).toBe('buy\n')
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { run } from './jackfield.ts'
 
-/** A server whose tool sends the same warning three times, and one notice as often. */
+/** A server whose tool sends the same warning three times, and one notification as often. */
 const grumbling = [
   process.execPath,
   '-e',

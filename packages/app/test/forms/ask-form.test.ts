@@ -49,7 +49,7 @@ describe('a form', () => {
       action: 'accept',
       content: { confirm: true, seat: 'window', extras: ['b', 'm'], nights: 7 },
     })
-    expect(person.said).toEqual([
+    expect(person.printed).toEqual([
       'travel asks you for input',
       'Confirm your booking',
       'Enter only what you trust this server with.',
@@ -66,7 +66,7 @@ describe('a form', () => {
     const person = scripted('cancel')
     const cause = { server: 'travel', tool: 'book', caller: 'chat' as const }
     await asked(booking, person, { cause, origin: 'node travel.js' })
-    expect(person.said.slice(0, 3)).toEqual([
+    expect(person.printed.slice(0, 3)).toEqual([
       'travel asks you for input',
       '  travel is node travel.js',
       '  asked because the model called its tool book',
@@ -129,7 +129,7 @@ describe('a form', () => {
     }
     const person = scripted('answer', '', 'send')
     expect(await asked(params, person)).toEqual({ action: 'accept', content: { city: 'Oslo' } })
-    expect(person.said).toContain('  city: Oslo')
+    expect(person.printed).toContain('  city: Oslo')
   })
 
   test('with deselected choices sends none of the defaults', async () => {
@@ -156,7 +156,7 @@ describe('a form', () => {
     }
     const person = scripted('answer', ['b'], ['a', 'b'], 'send')
     expect(await asked(params, person)).toMatchObject({ content: { tags: ['a', 'b'] } })
-    expect(person.said).toContain('This needs at least 2 choices.')
+    expect(person.printed).toContain('This needs at least 2 choices.')
     expect(person.initials[2]).toEqual(['2'])
   })
 

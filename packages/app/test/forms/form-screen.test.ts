@@ -4,7 +4,7 @@ import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'
-import { anyForm, wishFor } from '../../../host/test/forms/arbitrary.ts'
+import { anyForm, arbitraryFor } from '../../../host/test/forms/arbitrary.ts'
 import { askForm } from '../../src/forms/ask-form.ts'
 import { FormModel } from '../../src/forms/form-model.ts'
 import { drawForm } from '../../src/forms/form-view.ts'
@@ -123,7 +123,7 @@ describe('a form on one screen', () => {
       action: 'accept',
       content: { name: 'Ada', seat: 'a', extras: ['bag', 'meal'], insured: true, nights: 3 },
     })
-    expect(person.said.slice(-5)).toEqual([
+    expect(person.printed.slice(-5)).toEqual([
       '  Name: Ada',
       '  seat: Aisle (a)',
       '  extras: bag, meal',
@@ -279,18 +279,18 @@ describe('any form', () => {
   test('reports the same errors as the wire: it can be reviewed exactly if it can be sent', () => {
     const filled = anyForm.chain((form) =>
       fc
-        .tuple(...Object.values(form.properties).map((field) => wishFor(field)))
-        .map((wishes) => ({ form, wishes })),
+        .tuple(...Object.values(form.properties).map((field) => arbitraryFor(field)))
+        .map((values) => ({ form, values })),
     )
     fc.assert(
-      fc.property(filled, ({ form, wishes }) => {
+      fc.property(filled, ({ form, values }) => {
         const plan = planForm(form)
         if ('fault' in plan) return
         const model = new FormModel(plan.fields, new Map())
-        for (const wish of wishes) {
-          if (model.line(model.focus) !== undefined && wish !== undefined) {
-            for (const key of [...keys('ctrl+u'), { typed: String(wish) }]) model.press(key)
-          } else if (wish === true || wish === false) model.press({ typed: wish ? 'y' : 'n' })
+        for (const value of values) {
+          if (model.line(model.focus) !== undefined && value !== undefined) {
+            for (const key of [...keys('ctrl+u'), { typed: String(value) }]) model.press(key)
+          } else if (value === true || value === false) model.press({ typed: value ? 'y' : 'n' })
           model.press({ name: 'down' })
         }
         const given = Object.fromEntries(model.values())

@@ -7,7 +7,7 @@ export const esc: unique symbol = Symbol('esc')
 export type Scripted = string | string[] | Cancelled | typeof esc
 
 export interface ScriptedPrompter extends Prompter {
-  said: string[]
+  printed: string[]
   asked: string[]
   /** Values offered by each select, in order. */
   offered: string[][]
@@ -20,7 +20,7 @@ export interface ScriptedPrompter extends Prompter {
 /** A person who gives these answers in turn; typed texts are checked as a terminal would. */
 export function scripted(...answers: Scripted[]): ScriptedPrompter {
   const left = [...answers]
-  const said: string[] = []
+  const printed: string[] = []
   const asked: string[] = []
   const offered: string[][] = []
   const initials: (string | string[] | undefined)[] = []
@@ -33,14 +33,14 @@ export function scripted(...answers: Scripted[]): ScriptedPrompter {
     return answer === esc ? cancelled : answer
   }
   return {
-    said,
+    printed,
     asked,
     offered,
     initials,
     copied,
     left,
     say: (lines) => {
-      said.push(...lines)
+      printed.push(...lines)
     },
     async text({ message, initial, validate }) {
       const answer = next(message, initial)

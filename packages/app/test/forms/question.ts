@@ -1,7 +1,7 @@
 import type { ElicitParams } from '@jackfield/sdk'
 import type { ElicitationQuestion } from '../../src/forms/heading.ts'
 
-/** A question of the server `travel`, as the host would put it. */
+/** A question of the server `travel`, as the host shows it. */
 export function questionOf<P extends ElicitParams>(
   params: P,
   more: Partial<ElicitationQuestion> = {},

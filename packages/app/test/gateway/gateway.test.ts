@@ -50,7 +50,7 @@ it('serves available servers at once, while one waits for consent, and ends on i
 
   const running = begin(['gateway'], { cwd: folder, env, stdinStaysOpen: true })
   onTestFinished(() => void running.child.kill('SIGKILL'))
-  await running.says('gone asks')
+  await running.waitForOutput('gone asks')
   running.child.kill('SIGINT')
   expect((await running.ended).code).toBe(130)
 })
@@ -58,7 +58,7 @@ it('serves available servers at once, while one waits for consent, and ends on i
 it('accepts only the users of a file over HTTP', async () => {
   const users = jsonFile({ ann: 'ann-has-a-long-token' })
   const running = begin(['gateway', '--http', '127.0.0.1:0', '--users', users, '--config', config()])
-  await running.says('Users: ann')
+  await running.waitForOutput('Users: ann')
   onTestFinished(() => void running.child.kill())
   const [url = ''] = /http:\S+\/mcp/.exec(running.output()) ?? []
   const authorization = 'Bearer ann-has-a-long-token'

@@ -45,7 +45,7 @@ async function nodes(backplane: string): Promise<[GatewayNode, GatewayNode]> {
       env: { JACKFIELD_BACKPLANE: backplane },
     })
     onTestFinished(() => void running.child.kill('SIGKILL'))
-    await running.says('Users: ann')
+    await running.waitForOutput('Users: ann')
     return { port: Number(/:(\d+)\/mcp/.exec(running.output())?.[1]), running }
   }
   return Promise.all([start(), start()])

@@ -235,12 +235,12 @@ describe('install', () => {
 
   it('removes nothing outside its folder, whatever path it claims', async () => {
     const at = home()
-    const kept = join(at.cwd, 'kept')
+    const bundleFolder = join(at.cwd, 'kept')
     const bundles = join(at.cwd, 'data', 'jackfield', 'bundles')
     const cwd = `${bundles}/../../../kept`
-    for (const folder of [kept, bundles, dirname(at.config)]) mkdirSync(folder, { recursive: true })
+    for (const folder of [bundleFolder, bundles, dirname(at.config)]) mkdirSync(folder, { recursive: true })
     writeFileSync(at.config, JSON.stringify({ mcpServers: { odd: { command: 'odd', cwd } } }))
     expect(await at.jackfield(['uninstall', 'odd'])).toMatchObject({ code: 0 })
-    expect(existsSync(kept)).toBe(true)
+    expect(existsSync(bundleFolder)).toBe(true)
   })
 })

@@ -190,6 +190,6 @@ test.each([
   ['a deep list', Array.from({ length: 300 }, (_, n) => `${' '.repeat(2 * n)}- a`).join('\n')],
 ])('%s that would overload a parser are still shown', (_, text) => {
   const shown = rendered([text]).written
-  const kept = (given: string): number => given.replaceAll(/[\s│>]/g, '').length
-  expect(kept(shown)).toBe(kept(text))
+  const visibleChars = (given: string): number => given.replaceAll(/[\s│>]/g, '').length
+  expect(visibleChars(shown)).toBe(visibleChars(text))
 })

@@ -79,8 +79,8 @@ describe('an answers file', () => {
 
   test('accepts a URL elicitation without content', async () => {
     const surface = answersSurface({ elicitation: [{ action: 'accept', content: { n: 1 } }] }, () => {})
-    const visit = elicitation({ mode: 'url', message: 'Sign in', url: 'https://a.example' })
-    expect(await surface.show.elicitation?.(visit, never)).toEqual({ action: 'accept' })
+    const urlQuestion = elicitation({ mode: 'url', message: 'Sign in', url: 'https://a.example' })
+    expect(await surface.show.elicitation?.(urlQuestion, never)).toEqual({ action: 'accept' })
   })
 
   test('answers a sampling request with its text, or lets a model answer', async () => {

@@ -46,7 +46,7 @@ function approval(args: Record<string, unknown>, more: Partial<Question> = {}): 
 async function asked(question: Question, ...answers: Scripted[]) {
   const person = scripted(...answers)
   const answer = await askApproval(question, person, palette, {})
-  return { person, answer, text: person.said.join('\n') }
+  return { person, answer, text: person.printed.join('\n') }
 }
 
 describe('all read-only tools of the server', () => {
@@ -384,7 +384,7 @@ test('of a megabyte can be read in full, and the shown bytes are sent', async ()
     expect(result.isError).not.toBe(true)
     const sent = /"arguments":(\{.*\}),"_meta"|"arguments":(\{.*\})\}/.exec(readFileSync(wire, 'utf8'))
     const bytes = sent?.[1] ?? sent?.[2] ?? ''
-    const shown = person.said.slice(person.said.indexOf('{')).join('\n')
+    const shown = person.printed.slice(person.printed.indexOf('{')).join('\n')
     expect(JSON.stringify(JSON.parse(shown)) === bytes).toBe(true)
     expect(
       shown.replaceAll('\\u200b', '\u200b').replaceAll(/\n */g, '').replaceAll('": ', '":') === bytes,
@@ -418,8 +418,8 @@ describe('releasing a result', () => {
   ])('%s', async (_name, answers, answer) => {
     const person = scripted(...answers)
     expect(await askResult(question, person, palette, {})).toEqual(answer)
-    expect(person.said.join('\n')).toContain('buy of shop was called for chat and returned:')
-    expect(person.said.join('\n')).toContain('card 4111')
+    expect(person.printed.join('\n')).toContain('buy of shop was called for chat and returned:')
+    expect(person.printed.join('\n')).toContain('card 4111')
     expect(person.initials[0]).toBe('deny')
   })
 })

@@ -74,7 +74,7 @@ describe('the question', () => {
   ])('starts at no, and accepts only an explicit yes (%s)', async (answer, verdict) => {
     const person = scripted(answer)
     expect(await askInstallation({ ...question, starts: true }, person, palette)).toEqual({ verdict })
-    expect(person.said).toEqual(installationLines(plan, file, palette))
+    expect(person.printed).toEqual(installationLines(plan, file, palette))
     expect(person.initials).toEqual(['no'])
     expect(person.asked).toEqual(['Install it and start it?'])
   })

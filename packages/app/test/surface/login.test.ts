@@ -22,7 +22,7 @@ test('a login shows the full URL, its site and the requested scopes before the p
   expect(await askLogin(question(url, ['read', 'write\u202e']), person, palette)).toEqual({
     verdict: 'allow',
   })
-  expect(person.said).toEqual([
+  expect(person.printed).toEqual([
     'shop⟦U+200B⟧ requires you to sign in. Your browser would open:',
     url,
     'for read, write⟦U+202E⟧',
@@ -35,7 +35,7 @@ test('a site that imitates another is reported, and one that cannot be opened is
   expect(await askLogin(question('https://xn--pypal-4ve.com/login'), likeness, palette)).toEqual({
     verdict: 'deny',
   })
-  expect(likeness.said.join('\n')).toContain('mixes letters of different alphabets')
+  expect(likeness.printed.join('\n')).toContain('mixes letters of different alphabets')
   const file = scripted('later')
   expect(await askLogin(question('file:///etc/passwd'), file, palette)).toBeUndefined()
   expect(file.offered).toEqual([['later', 'deny']])

@@ -36,7 +36,7 @@ describe('the review of a sampling request', () => {
   test('shows model, reason, price, redactions, and the whole request, and starts at deny', async () => {
     const person = scripted('allow')
     expect(await reviewRequest(request, person, palette, {})).toEqual({ verdict: 'allow' })
-    const text = person.said.join('\n')
+    const text = person.printed.join('\n')
     for (const part of [
       'shop wants to use your model',
       'during buy',
@@ -59,7 +59,7 @@ describe('the review of a sampling request', () => {
     const person = scripted('deny')
     const params = { ...request.params, tools: [tool], toolChoice: { mode: 'required' as const } }
     await reviewRequest({ ...request, params }, person, palette, {})
-    const text = person.said.join('\n')
+    const text = person.printed.join('\n')
     expect(text).toContain('1 tools (required)')
     expect(text).toContain(`tool: ${JSON.stringify(tool)}`)
   })
@@ -77,7 +77,7 @@ describe('the review of a sampling request', () => {
       verdict: 'allow',
       params: { ...changed, modelPreferences: { hints: [{ name: 'x' }] } },
     })
-    expect(person.said.join('\n')).toContain('user: Nobody wins?')
+    expect(person.printed.join('\n')).toContain('user: Nobody wins?')
   })
 
   test.each<[string, string, object]>([
@@ -118,7 +118,7 @@ describe('the review of a sampling request', () => {
   ])('rejects a change of %s', async (text, words) => {
     const person = scripted('edit', 'all', text, 'leave', 'deny')
     expect(await reviewRequest(request, person, palette, {})).toEqual({ verdict: 'deny' })
-    expect(person.said.join('\n')).toContain(words)
+    expect(person.printed.join('\n')).toContain(words)
   })
 
   test('can select another model', async () => {
@@ -136,11 +136,11 @@ describe('the review of a sampling request', () => {
     const question = { ...request, context: { wanted: 'thisServer' as const, texts } }
     const silent = scripted('allow')
     expect(await reviewRequest(question, silent, palette, {})).toEqual({ verdict: 'allow' })
-    expect(silent.said.join('\n')).toContain('1 texts, 31 characters, not added unless you say so')
-    expect(silent.said.join('\n')).not.toContain('three teas')
+    expect(silent.printed.join('\n')).toContain('1 texts, 31 characters, not added unless you say so')
+    expect(silent.printed.join('\n')).not.toContain('three teas')
     const willing = scripted('context', 'allow')
     expect(await reviewRequest(question, willing, palette, {})).toEqual({ verdict: 'allow', context: true })
-    expect(willing.said.join('\n')).toContain('three teas')
+    expect(willing.printed.join('\n')).toContain('three teas')
     const wavering = scripted('context', 'context', 'allow')
     expect(await reviewRequest(question, wavering, palette, {})).toEqual({ verdict: 'allow' })
   })
@@ -148,7 +148,7 @@ describe('the review of a sampling request', () => {
   test('says that nothing can be added if the conversation is unknown', async () => {
     const person = scripted('deny')
     await reviewRequest({ ...request, context: { wanted: 'allServers', texts: [] } }, person, palette, {})
-    expect(person.said.join('\n')).toContain('nothing can be added')
+    expect(person.printed.join('\n')).toContain('nothing can be added')
     expect(person.offered[0]).not.toContain('context')
   })
 
@@ -164,7 +164,7 @@ describe('the review of a sampling request', () => {
   test('says why it asks again', async () => {
     const person = scripted('deny')
     await reviewRequest({ ...request, problem: 'there is no model "x"' }, person, palette, {})
-    expect(person.said.join('\n')).toContain('✗ this could not be sent: there is no model "x"')
+    expect(person.printed.join('\n')).toContain('✗ this could not be sent: there is no model "x"')
   })
 })
 
@@ -190,8 +190,8 @@ describe('the review of a sampling result', () => {
       verdict: 'allow',
       result: { ...result.result, content: { type: 'text', text: 'You win.' } },
     })
-    expect(person.said.join('\n')).toContain('I win.\nstopped: maxTokens')
-    expect(person.said.join('\n')).toContain('12 input tokens, 50 output tokens, about 0.5 USD')
+    expect(person.printed.join('\n')).toContain('I win.\nstopped: maxTokens')
+    expect(person.printed.join('\n')).toContain('12 input tokens, 50 output tokens, about 0.5 USD')
   })
 
   test('edits a result with other blocks than text as JSON', async () => {
@@ -210,7 +210,7 @@ describe('the review of a sampling result', () => {
     const question = { ...result, earlier: [{ model: 'ollama/llama', result: first, usage }] }
     const person = scripted('earlier', '0', 'allow')
     expect(await reviewResult(question, person, palette, {})).toEqual({ verdict: 'allow', chosen: 0 })
-    expect(person.said.join('\n')).toMatch(/Answer 1.*You win\..*Answer 2.*I win\./s)
+    expect(person.printed.join('\n')).toMatch(/Answer 1.*You win\..*Answer 2.*I win\./s)
     expect(
       await reviewResult(question, scripted('earlier', '0', 'edit', 'Both.', 'allow'), palette, {}),
     ).toEqual({

@@ -44,7 +44,7 @@ describe('changes of a server', () => {
   test('are shown item by item, word by word, with every hidden character', async () => {
     const person = scripted('accept')
     expect(await askDefinitionChanges(drift, person, palette)).toEqual({ verdict: 'accept' })
-    expect(person.said).toEqual([
+    expect(person.printed).toEqual([
       'shop now has other definitions than you accepted.',
       '✗ danger  tools.buy.description  It tells nobody.',
       '! warning  tools.buy.description  It holds 2 characters.',
@@ -81,8 +81,8 @@ describe('changes of a server', () => {
     const person = scripted('show', 'block')
     await askDefinitionChanges(long, person, palette)
     expect(person.offered.map((values) => values.includes('show'))).toEqual([true, false])
-    expect(person.said.join('\n')).toContain('word end')
-    expect(person.said[0]).toBe('shop has definitions that you should review before a model sees them.')
+    expect(person.printed.join('\n')).toContain('word end')
+    expect(person.printed[0]).toBe('shop has definitions that you should review before a model sees them.')
   })
 
   test('keep a removed text and its line feeds readable', () => {
@@ -122,7 +122,7 @@ describe('the first start of a server', () => {
   test('shows the exact command, the file that runs, variable values and warnings, and starts at no', async () => {
     const person = scripted('allow')
     expect(await askStart(start, person, palette)).toEqual({ verdict: 'allow' })
-    expect(person.said).toEqual([
+    expect(person.printed).toEqual([
       'shop, configured in /work/.mcp.json, would run on this machine, as you:',
       '  npx -y sh⟦U+200B⟧op',
       'the program is /work/node_modules/.bin/npx → /work/evil.js',
@@ -138,7 +138,7 @@ describe('the first start of a server', () => {
   test('shows the previous command, and Esc does not start it', async () => {
     const person = scripted(cancelled)
     expect(await askStart({ ...start, before: 'npx -y other' }, person, palette)).toBeUndefined()
-    expect(person.said).toContain('  npx -y other')
+    expect(person.printed).toContain('  npx -y other')
     expect(person.asked).toEqual(['Start it for the first time since it changed?'])
   })
 
@@ -147,7 +147,7 @@ describe('the first start of a server', () => {
     const config = { url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer x' } }
     const { program: _program, given: _given, ...rest } = start
     await askStart({ ...rest, config, command: config.url }, person, palette)
-    expect(person.said.slice(0, 4)).toEqual([
+    expect(person.printed.slice(0, 4)).toEqual([
       'shop, configured in /work/.mcp.json, would be contacted at',
       '  https://shop.example/mcp',
       'with the headers',

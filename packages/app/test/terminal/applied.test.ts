@@ -9,7 +9,9 @@ import { run, tempFolder } from '../cli/jackfield.ts'
 import { type InProcess, inProcess } from './in-process.ts'
 import { missing, type Person, person, prompt } from './person.ts'
 
-const definitionServer = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const definitionServer = programFile(
+  new URL('../../../host/test/fixtures/definition-server.ts', import.meta.url),
+)
 
 const definition = (description: string) => ({
   instructions: description,
@@ -84,7 +86,7 @@ function write(folder: string, name: string, content: unknown): string {
 }
 
 /** Lets a command that does not end by itself end. */
-function leave(name: string, terminal: InProcess): void {
+function detach(name: string, terminal: InProcess): void {
   if (name === 'chat') terminal.type('/quit\r')
   if (name === 'watch') terminal.interrupt()
 }
@@ -95,7 +97,7 @@ const leaving: Readonly<Record<string, string | RegExp>> = { chat: prompt, watch
 async function end(name: string, terminal: InProcess): Promise<void> {
   const last = leaving[name]
   if (last !== undefined) await terminal.until(last)
-  leave(name, terminal)
+  detach(name, terminal)
   await terminal.ended
 }
 
@@ -107,17 +109,17 @@ describe('an answer given in a command is applied before the command ends', { ti
     expect(new Set(names.map(([, name]) => name))).toEqual(new Set(Object.keys(commands)))
   })
 
-  /** A person who agreed to what a shop said, after which it says something else. */
+  /** A user who accepted the definitions of a shop, which then change. */
   async function withChange() {
     const ann = person()
-    const says = (description: string): string => ann.write('says.json', definition(description))
-    const env = { SAYS: says('Buys one item.'), LOG: ann.write('calls.log', '') }
+    const define = (description: string): string => ann.write('definitions.json', definition(description))
+    const env = { DEFINITIONS: define('Buys one item.'), LOG: ann.write('calls.log', '') }
     const shop = { command: process.execPath, args: [definitionServer], env }
     ann.write('.config/jackfield/config.json', { mcpServers: { shop } })
     write(ann.home, 'program.js', program)
     write(ann.home, 'saved.json', saved)
     expect((await ann.quietly('servers')).code).toBe(0)
-    says('Buys every item.')
+    define('Buys every item.')
     return ann
   }
 
@@ -153,7 +155,10 @@ describe('an answer given in a command is applied before the command ends', { ti
 
   test.each(connecting)('%s: the start of a server of this folder', async (name, words) => {
     const home = tempFolder()
-    const env = { SAYS: write(home, 'says.json', definition('Buys one item.')), LOG: join(home, 'calls.log') }
+    const env = {
+      DEFINITIONS: write(home, 'definitions.json', definition('Buys one item.')),
+      LOG: join(home, 'calls.log'),
+    }
     write(home, '.mcp.json', {
       mcpServers: { shop: { command: process.execPath, args: [definitionServer], env } },
     })

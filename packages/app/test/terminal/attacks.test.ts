@@ -31,16 +31,16 @@ function screen() {
   let written = ''
   let isLive = false
   const palette = picocolors.createColors(false)
-  const put = (text: string): void => {
+  const write = (text: string): void => {
     written += text
   }
-  const face: ChatSurface = {
+  const surface: ChatSurface = {
     palette,
     columns: () => columns,
-    markdown: () => new MarkdownFlow({ palette, columns: () => columns, write: put, live: () => {} }),
-    write: put,
+    markdown: () => new MarkdownFlow({ palette, columns: () => columns, write: write, live: () => {} }),
+    write: write,
     live(line, over) {
-      put(`${isLive ? own : ''}${line}${over ? '\n' : ''}`)
+      write(`${isLive ? own : ''}${line}${over ? '\n' : ''}`)
       isLive = !over
     },
     readLine: async () => undefined,
@@ -53,13 +53,13 @@ function screen() {
       (_, n) => terminal.buffer.active.getLine(n)?.translateToString(true) ?? '',
     )
   }
-  return { face, written: () => written, lines }
+  return { surface, written: () => written, lines }
 }
 
 test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', async ({ hostile }) => {
-  const { face, written, lines } = screen()
-  face.write('you › Hello\n')
-  const view = turnView(face, 'test', () => 0, new AbortController().signal)
+  const { surface, written, lines } = screen()
+  surface.write('you › Hello\n')
+  const view = turnView(surface, 'test', () => 0, new AbortController().signal)
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })
@@ -74,12 +74,12 @@ test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', 
       result: { content, isError: n % 2 === 0 },
       denied: n % 3 === 0,
     })
-    const said = [
+    const output = [
       notice({ type: 'log', server: 'hostile', level: 'error', data: text }),
       notice({ type: 'progress', name: text, progress: 1, message: text }),
       notice({ type: 'resource-updated', server: 'hostile', uri: text }),
     ]
-    for (const one of said) if (one !== undefined) face.write(`${flowed(one, columns, 0, 2)}\n`)
+    for (const one of output) if (one !== undefined) surface.write(`${flowed(one, columns, 0, 2)}\n`)
   }
   view.end(undefined)
   // Emoji may be joined by an invisible character.

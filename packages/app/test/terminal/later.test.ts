@@ -33,7 +33,7 @@ function home(era: 'session' | 'stateless', where: 'home' | 'folder' = 'home', j
   return { folder, open, write }
 }
 
-/** The id of the question that was left last, as the terminal says it. */
+/** The id of the last deferred question, as the terminal prints it. */
 async function left(terminal: Terminal): Promise<string> {
   await terminal.until(/jackfield respond [0-9a-f]{8}/)
   return /.*jackfield respond ([0-9a-f]{8})/s.exec(terminal.history())?.[1] ?? ''
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     ['session', /booking still waits: Which seat\? The question and its call end with this conversation/],
   ] as const)(
     'is reported on exit: where to answer it, or that it ends with the conversation (%s)',
-    async (era, told) => {
+    async (era, notice) => {
       const { open, write } = home(era, 'home', { defaultVerdict: 'allow' })
       const turns = [{ say: 'I book.', call: [{ name: 'booking__book' }] }, { say: 'Later, then.' }]
       const terminal = open('chat', '--model', `script:${write('script.json', { turns })}`)
@@ -127,9 +127,9 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
       terminal.type('\u000c')
       await terminal.until(/Later, then\.[\s\S]*you › *$/m)
       terminal.press('ctrl+d')
-      await terminal.until(told)
+      await terminal.until(notice)
       expect(await terminal.exited).toBe(0)
-      const id = told.exec(terminal.history())?.[1]
+      const id = notice.exec(terminal.history())?.[1]
       if (id === undefined) return
       const second = open('respond', id, '--accept', 'seat=9F')
       await second.until(/"seat":"9F"/)
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)('a deferred question', () => {
     const shop = ['--config', write('shop.json', { mcpServers })]
     const store = join(mkdtempSync(join(tmpdir(), 'jackfield-later-')), 'store.db')
     const first = begin(['call', 'shop', 'refund', '--park', '--store', store, ...shop], { cwd: folder })
-    await first.says('--cancel')
+    await first.waitForOutput('--cancel')
     first.child.kill('SIGKILL')
     await first.ended
     const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.output()) ?? []

@@ -4,7 +4,7 @@ import { protectedServer } from '../../../sdk/test/client-auth/support/protected
 import { missing, person } from './person.ts'
 
 /** Goes to a page as a person does who agrees to everything. */
-async function visit(page: string): Promise<void> {
+async function openPage(page: string): Promise<void> {
   const { headers } = await fetch(page, { redirect: 'manual' })
   await fetch(new URL(headers.get('location') ?? '', page))
 }
@@ -31,7 +31,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       expect(page.origin).toBe(shop.as.issuer)
       expect(page.searchParams.get('code_challenge_method')).toBe('S256')
       expect(terminal.history().replaceAll(/\s/g, '')).toContain(page.href)
-      await visit(page.href)
+      await openPage(page.href)
       await terminal.until('Signed in. shop is ready, with 1 tool.')
       expect(await terminal.exited).toBe(0)
       expect(terminal.history()).not.toMatch(/(access|refresh)-\d+-secret/)
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       expect(ann.noted()).toBe('')
       await choose(terminal, 'Open it and sign in')
       await expect.poll(ann.noted).toContain(`${shop.as.issuer}/authorize?`)
-      await visit(ann.noted())
+      await openPage(ann.noted())
       await terminal.until(/you › *$/m)
       await expect.poll(() => shop.as.at('/token').length).toBe(1)
       await terminal.until('Signed in to shop.')
@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       const other = ann.terminal(['login', 'shop', ...use])
       await other.until('Sign in at the page that opens')
       await expect.poll(ann.noted, { timeout: 20_000 }).toContain('/authorize?')
-      await visit(ann.noted())
+      await openPage(ann.noted())
       await other.until('Signed in. shop is ready')
       await terminal.until(
         /Answered by a sign-in in another window\.[\s\S]*The address above is no longer needed\./,

@@ -22,7 +22,7 @@ export interface Person {
   program(name: string, then?: string): void
   /** What the programs were started with, a line each; empty where none was. */
   noted(): string
-  /** Runs `jackfield` in a terminal of 100 columns, or as many as `cols` says. */
+  /** Runs `jackfield` in a terminal of `cols` columns, 100 by default. */
   terminal(words: readonly string[], env?: Record<string, string>, cols?: number): Terminal
   /** Runs `jackfield` without a terminal. */
   quietly(...words: string[]): Promise<Ended>

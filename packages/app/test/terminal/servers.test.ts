@@ -6,14 +6,14 @@ describe.skipIf(missing !== undefined)('server states on a terminal', { timeout:
   test('are a table, with full reasons if there is room', async () => {
     const ann = person()
     ann.write('.config/jackfield/config.json', { mcpServers: { gone: { command: 'no-such-program' } } })
-    const said = async (cols: number): Promise<string> => {
+    const screenAt = async (cols: number): Promise<string> => {
       const terminal = ann.terminal(['servers'], {}, cols)
       expect(await terminal.exited).toBe(3)
       return terminal.history()
     }
-    const wide = await said(120)
+    const wide = await screenAt(120)
     expect(wide).toMatch(/PROMPTS +REASON/)
-    const narrow = await said(80)
+    const narrow = await screenAt(80)
     expect(narrow).not.toContain('REASON')
     expect(narrow).toMatch(/\ngone\n {2}Could not start "no-such-program": no such program\./)
   })

@@ -17,7 +17,7 @@ const steps: readonly [shown: RegExp, act: (terminal: Terminal) => void][] = [
   [/› Traveller\b/, (terminal) => terminal.press('tab', 'tab', 'tab', 'tab', 'tab', 'tab')],
   [/└ {2}←→ move · enter/, (terminal) => terminal.press('enter')],
 ]
-const wish = 'Plan and book a week in Barcelona on 2027-06-15 from New York'
+const request = 'Plan and book a week in Barcelona on 2027-06-15 from New York'
 
 describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
   test('plans and books a trip with at most five answers, the booking among them', async () => {
@@ -31,16 +31,16 @@ describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
       const before = shown()
       const step = steps.find(([sign]) => sign.test(before))
       if (step === undefined && isAsked) break
-      if (step === undefined) terminal.type(`${wish}\r`)
+      if (step === undefined) terminal.type(`${request}\r`)
       isAsked ||= step === undefined
       step?.[1](terminal)
       await expect.poll(shown, { timeout: 30_000 }).not.toBe(before)
     }
     await terminal.until(/Your trip to Barcelona is planned[\s\S]*you › *$/m, { withinMs: 30_000 })
     const { stdout } = await quietly('inbox', '--all', '--json', '--store', join(home, '.jackfield/host.db'))
-    const put: { kind: string; question: { tool?: { tool: { name: string } } } }[] =
+    const questions: { kind: string; question: { tool?: { tool: { name: string } } } }[] =
       JSON.parse(stdout).questions
-    const names = put.map(({ kind, question }) => question.tool?.tool.name ?? kind).toSorted()
+    const names = questions.map(({ kind, question }) => question.tool?.tool.name ?? kind).toSorted()
     expect(names).toEqual(['bookVacation', 'createCalendarEvent', 'elicitation', 'elicitation', 'roots'])
     expect(terminal.history().replace(/\s+/g, ' ')).toContain('the built-in planner (offline) gave it')
     const sample = join(home, '.jackfield/sample')

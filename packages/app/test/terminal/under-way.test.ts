@@ -63,14 +63,14 @@ describe.skipIf(missing !== undefined)('work in progress in a conversation', { t
   test.each([
     ['ctrl+c', 'cancelled'],
     ['escape', 'left for later'],
-  ] as const)('an approval ended with %s prints "%s", not an answer', async (key, said) => {
+  ] as const)('an approval ended with %s prints "%s", not an answer', async (key, notice) => {
     const { provider, terminal } = await chatting('ask')
     terminal.type('add\r')
     const first = await provider.next()
     first.call('demo__get-sum', { a: 2, b: 3 })
     await terminal.until(/Allow this call\?[\s\S]*● No \[n\]/)
     terminal.press(key)
-    await terminal.until(new RegExp(String.raw`Allow this call\?\n│ +${said}$`, 'm'))
+    await terminal.until(new RegExp(String.raw`Allow this call\?\n│ +${notice}$`, 'm'))
     if (key === 'ctrl+c') await terminal.until(/✗ \[1\] demo__get-sum.* cancelled[\s\S]*Stopped\./)
     expect(terminal.history()).not.toMatch(/✗.*failed/)
   })

@@ -60,7 +60,7 @@ describe('jackfield web for several people', () => {
       ...['--config', config, '--store', join(folder, 'activity.db')],
     ])
     onTestFinished(() => void running.child.kill('SIGKILL'))
-    await running.says('It listens at')
+    await running.waitForOutput('It listens at')
     const printed: unknown = JSON.parse(running.output().split('\n')[0] ?? '')
     expect(printed).toEqual({ url: origin, listen: expect.any(Number) })
     const port = Number(/127\.0\.0\.1:(\d+)/.exec(running.output())?.[1])

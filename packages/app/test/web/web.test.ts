@@ -93,7 +93,7 @@ function travelRow(client: HostClient): Promise<ServerRow> {
 
 /** The link that a command printed as its only line on stdout. */
 async function linkOf(running: Running, last: RegExp | string = 'Ctrl+C ends'): Promise<string> {
-  await running.says(String(last))
+  await running.waitForOutput(String(last))
   const [line = ''] = running.output().split('\n')
   const printed: { url: string } = JSON.parse(line)
   expect(Object.keys(printed)).toEqual(['url'])
@@ -172,7 +172,7 @@ describe('several jackfield web of one folder', () => {
     const calls = await client.call('activity.list', { kind: 'call' })
     expect(calls).toMatchObject([{ server: 'travel', outcome: 'ok' }])
     process.kill(await pid(), 'SIGKILL')
-    await running.says('The host process was lost')
+    await running.waitForOutput('The host process was lost')
     await client.ready()
     await travelRow(client)
     expect(await client.call('activity.list', { kind: 'call' })).toEqual(calls)

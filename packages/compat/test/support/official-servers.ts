@@ -185,7 +185,7 @@ const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
 /** What every server inherits: its compiled code is kept for the next start. */
 const common = { PATH, NODE_COMPILE_CACHE }
 
-/** Prepares an empty folder and says how to start a server in it. */
+/** Prepares an empty folder, and returns how to start a server in it. */
 export function launch(server: OfficialServer, sdk: 'official' | 'compat', folder: string): Launch {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

@@ -1,7 +1,7 @@
 import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { createConversation, promptMessages, type ToolCallEvent } from '../../src/models/agent/index.ts'
-import { fakeHost, says, scriptedModel, text, uses } from './host.ts'
+import { fakeHost, scriptedModel, text, textReply, uses } from './host.ts'
 
 function results(message: SamplingMessage | undefined): ToolResultContent[] {
   const content =
@@ -24,18 +24,18 @@ function resultText(message: SamplingMessage | undefined): string {
 
 describe('a turn', () => {
   test('without tools is one request and one reply', async () => {
-    const model = scriptedModel(says('Hello.'))
-    const heard: string[] = []
-    const talk = createConversation({ host: fakeHost({}), model })
-    const turn = await talk.say('Hi', { onText: (delta) => heard.push(delta) })
+    const model = scriptedModel(textReply('Hello.'))
+    const received: string[] = []
+    const conversation = createConversation({ host: fakeHost({}), model })
+    const turn = await conversation.say('Hi', { onText: (delta) => received.push(delta) })
     expect(turn).toEqual({
       text: 'Hello.',
       stopReason: 'endTurn',
       rounds: 1,
       usage: { inputTokens: 10, outputTokens: 5 },
     })
-    expect(heard).toEqual(['Hello.'])
-    expect(talk.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
+    expect(received).toEqual(['Hello.'])
+    expect(conversation.messages.map((message) => message.role)).toEqual(['user', 'assistant'])
   })
 
   test('runs the tools a model calls, in order, and returns their results', async () => {
@@ -51,10 +51,10 @@ describe('a turn', () => {
         return text('fast')
       },
     })
-    const model = scriptedModel(uses('On it.', ['shop__slow', { n: 1 }], ['shop__fast']), says('Done.'))
+    const model = scriptedModel(uses('On it.', ['shop__slow', { n: 1 }], ['shop__fast']), textReply('Done.'))
     const events: ToolCallEvent[] = []
-    const talk = createConversation({ host, model })
-    const turn = await talk.say('Go', { onToolCall: (event) => events.push(event) })
+    const conversation = createConversation({ host, model })
+    const turn = await conversation.say('Go', { onToolCall: (event) => events.push(event) })
     expect(order).toEqual(['slow', 'fast'])
     expect(turn).toMatchObject({ text: 'Done.', rounds: 2, usage: { inputTokens: 20, outputTokens: 10 } })
     expect(resultText(model.requests[1]?.messages.at(-1))).toBe('slow 1\nfast')
@@ -73,7 +73,7 @@ describe('a turn', () => {
   test('passes a denial to the model, with its reason', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     host.denied.add('shop__buy')
-    const model = scriptedModel(uses('', ['shop__buy']), says('Understood.'))
+    const model = scriptedModel(uses('', ['shop__buy']), textReply('Understood.'))
     const events: ToolCallEvent[] = []
     await createConversation({ host, model }).say('Buy', { onToolCall: (event) => events.push(event) })
     expect(results(model.requests[1]?.messages.at(-1))).toMatchObject([{ isError: true }])
@@ -83,7 +83,7 @@ describe('a turn', () => {
 
   test('answers a call of an unknown tool without stopping', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
-    const model = scriptedModel(uses('', ['shop__sell']), says('Sorry.'))
+    const model = scriptedModel(uses('', ['shop__sell']), textReply('Sorry.'))
     const turn = await createConversation({ host, model }).say('Sell')
     expect(turn.text).toBe('Sorry.')
     expect(host.calls).toEqual([])
@@ -94,10 +94,10 @@ describe('a turn', () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'], ['shop__buy', { n: 2 }])
     const [first] = toolUsesOf(broken)
-    const model = scriptedModel({ ...broken, unreadable: { [first ?? '']: '{"n": 1' } }, says('Two.'))
+    const model = scriptedModel({ ...broken, unreadable: { [first ?? '']: '{"n": 1' } }, textReply('Two.'))
     const events: ToolCallEvent[] = []
-    const talk = createConversation({ host, model })
-    const turn = await talk.say('Buy', { onToolCall: (event) => events.push(event) })
+    const conversation = createConversation({ host, model })
+    const turn = await conversation.say('Buy', { onToolCall: (event) => events.push(event) })
     expect(turn).toMatchObject({ text: 'Two.', rounds: 2 })
     expect(host.calls.map(({ args }) => args)).toEqual([{ n: 2 }])
     expect(results(model.requests[1]?.messages.at(-1))).toMatchObject([{ isError: true }, {}])
@@ -109,87 +109,105 @@ describe('a turn', () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const broken = uses('', ['shop__buy'])
     const unreadable = Object.fromEntries(toolUsesOf(broken).map((id) => [id, '[1]']))
-    const talk = createConversation({ host, model: scriptedModel({ ...broken, unreadable }), maxTurns: 3 })
-    expect(await talk.say('Buy')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
+    const conversation = createConversation({
+      host,
+      model: scriptedModel({ ...broken, unreadable }),
+      maxTurns: 3,
+    })
+    expect(await conversation.say('Buy')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
     expect(host.calls).toEqual([])
   })
 
   test('suggests the tools that a wrong name may refer to', async () => {
     const host = fakeHost({ shop__buy: () => text('bought'), shop__look: () => text('more') })
-    const model = scriptedModel(uses('', ['buy'], ['shop__by']), says('Sorry.'))
+    const model = scriptedModel(uses('', ['buy'], ['shop__by']), textReply('Sorry.'))
     await createConversation({ host, model }).say('Buy')
-    const said = resultText(model.requests[1]?.messages.at(-1))
-    expect(said).toContain('There is no tool "buy" at present. Did you mean shop__buy')
-    expect(said).toContain('There is no tool "shop__by" at present. Did you mean shop__buy')
+    const toolResult = resultText(model.requests[1]?.messages.at(-1))
+    expect(toolResult).toContain('There is no tool "buy" at present. Did you mean shop__buy')
+    expect(toolResult).toContain('There is no tool "shop__by" at present. Did you mean shop__buy')
   })
 
   test('ends at the limit of rounds, with every call answered', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const model = scriptedModel(uses('', ['shop__look']))
-    const talk = createConversation({ host, model, maxTurns: 3 })
-    expect(await talk.say('Look')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
+    const conversation = createConversation({ host, model, maxTurns: 3 })
+    expect(await conversation.say('Look')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
     expect(host.calls).toHaveLength(3)
-    expect(results(talk.messages.at(-1))).toHaveLength(1)
+    expect(results(conversation.messages.at(-1))).toHaveLength(1)
   })
 
   test('runs at most 50 calls of one reply, answers the others with an error, and stops', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const wanted = Array.from({ length: 1_203 }, (_, n): [string, { n: number }] => ['shop__buy', { n }])
-    const model = scriptedModel(uses('Buying.', ...wanted), says('Bought.'))
-    const talk = createConversation({ host, model })
-    const turn = await talk.say('Buy')
+    const model = scriptedModel(uses('Buying.', ...wanted), textReply('Bought.'))
+    const conversation = createConversation({ host, model })
+    const turn = await conversation.say('Buy')
     expect(turn).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 1_153, rounds: 1 })
     expect(host.calls.map(({ args }) => args['n'])).toEqual(Array.from({ length: 50 }, (_, n) => n))
-    const given = results(talk.messages.at(-1))
+    const given = results(conversation.messages.at(-1))
     expect(given).toHaveLength(1_203)
     expect(given.filter(({ isError }) => isError === true)).toHaveLength(1_153)
-    expect(resultText(talk.messages.at(-1))).toContain('was not run: one reply may make 50 tool calls')
-    expect(await talk.say('go on')).toMatchObject({ stopReason: 'endTurn', text: 'Bought.' })
+    expect(resultText(conversation.messages.at(-1))).toContain(
+      'was not run: one reply may make 50 tool calls',
+    )
+    expect(await conversation.say('go on')).toMatchObject({ stopReason: 'endTurn', text: 'Bought.' })
   })
 
   test('makes at most 200 calls for one message, across all replies', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const forty = Array.from({ length: 40 }, (): [string] => ['shop__look'])
     const model = scriptedModel(uses('', ...forty))
-    const talk = createConversation({ host, model })
-    expect(await talk.say('Look')).toMatchObject({ stopReason: 'maxCalls', callsNotRun: 40, rounds: 6 })
+    const conversation = createConversation({ host, model })
+    expect(await conversation.say('Look')).toMatchObject({
+      stopReason: 'maxCalls',
+      callsNotRun: 40,
+      rounds: 6,
+    })
     expect(host.calls).toHaveLength(200)
-    expect(resultText(talk.messages.at(-1))).toContain('was not run: one turn may make 200 tool calls')
-    expect(await talk.say('go on')).toMatchObject({ stopReason: 'maxCalls' })
+    expect(resultText(conversation.messages.at(-1))).toContain(
+      'was not run: one turn may make 200 tool calls',
+    )
+    expect(await conversation.say('go on')).toMatchObject({ stopReason: 'maxCalls' })
     expect(host.calls).toHaveLength(400)
   })
 
   test('has configurable limits, and does not stop exactly at one', async () => {
     const host = fakeHost({ shop__look: () => text('more') })
     const two = uses('', ['shop__look'], ['shop__look'])
-    const talk = (more: { maxCalls: number; maxCallsPerReply: number }) =>
-      createConversation({ host, model: scriptedModel(two, two, says('Done.')), ...more }).say('Look')
-    expect(await talk({ maxCalls: 4, maxCallsPerReply: 2 })).toMatchObject({ stopReason: 'endTurn' })
-    expect(await talk({ maxCalls: 3, maxCallsPerReply: 2 })).toMatchObject({ callsNotRun: 1, rounds: 2 })
-    expect(await talk({ maxCalls: 4, maxCallsPerReply: 1 })).toMatchObject({ callsNotRun: 1, rounds: 1 })
+    const conversation = (more: { maxCalls: number; maxCallsPerReply: number }) =>
+      createConversation({ host, model: scriptedModel(two, two, textReply('Done.')), ...more }).say('Look')
+    expect(await conversation({ maxCalls: 4, maxCallsPerReply: 2 })).toMatchObject({ stopReason: 'endTurn' })
+    expect(await conversation({ maxCalls: 3, maxCallsPerReply: 2 })).toMatchObject({
+      callsNotRun: 1,
+      rounds: 2,
+    })
+    expect(await conversation({ maxCalls: 4, maxCallsPerReply: 1 })).toMatchObject({
+      callsNotRun: 1,
+      rounds: 1,
+    })
   })
 
   test('does not run calls of a reply that was cut off', async () => {
     const host = fakeHost({ shop__buy: () => text('bought') })
     const model = scriptedModel(
       { ...uses('', ['shop__buy', { amount: 1 }]), stopReason: 'maxTokens' },
-      says('ok'),
+      textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    expect(await talk.say('Buy 12')).toMatchObject({ stopReason: 'maxTokens' })
+    const conversation = createConversation({ host, model })
+    expect(await conversation.say('Buy 12')).toMatchObject({ stopReason: 'maxTokens' })
     expect(host.calls).toEqual([])
-    expect(resultText(talk.messages.at(-1))).toContain('not run')
+    expect(resultText(conversation.messages.at(-1))).toContain('not run')
   })
 
   test('cannot start while another is running', async () => {
     const gate = Promise.withResolvers<void>()
     const model = scriptedModel(async () => {
       await gate.promise
-      return says('ok')
+      return textReply('ok')
     })
-    const talk = createConversation({ host: fakeHost({}), model })
-    const going = talk.say('one')
-    await expect(talk.say('two')).rejects.toThrow('still answering')
+    const conversation = createConversation({ host: fakeHost({}), model })
+    const going = conversation.say('one')
+    await expect(conversation.say('two')).rejects.toThrow('still answering')
     gate.resolve()
     expect(await going).toMatchObject({ text: 'ok' })
   })
@@ -197,12 +215,12 @@ describe('a turn', () => {
   test('rejects when the model fails, and the conversation can continue', async () => {
     const model = scriptedModel(() => {
       throw new Error('no credit')
-    }, says('back'))
+    }, textReply('back'))
     const host = fakeHost({})
-    const talk = createConversation({ host, model })
-    await expect(talk.say('Hi')).rejects.toThrow('no credit')
+    const conversation = createConversation({ host, model })
+    await expect(conversation.say('Hi')).rejects.toThrow('no credit')
     expect(host.rows).toMatchObject([{ kind: 'model', outcome: 'error', detail: { error: 'no credit' } }])
-    expect(await talk.say('Again')).toMatchObject({ text: 'back' })
+    expect(await conversation.say('Again')).toMatchObject({ text: 'back' })
   })
 })
 
@@ -217,26 +235,26 @@ describe('stopping a turn', () => {
         }),
       shop__next: () => text('next'),
     })
-    const model = scriptedModel(uses('', ['shop__wait'], ['shop__next']), says('What now?'))
-    const talk = createConversation({ host, model })
-    expect(await talk.say('Go', { signal: stop.signal })).toMatchObject({
+    const model = scriptedModel(uses('', ['shop__wait'], ['shop__next']), textReply('What now?'))
+    const conversation = createConversation({ host, model })
+    expect(await conversation.say('Go', { signal: stop.signal })).toMatchObject({
       stopReason: 'cancelled',
       rounds: 1,
     })
     expect(host.calls.map((call) => call.name)).toEqual(['shop__wait'])
-    expect(results(talk.messages.at(-1)).map((result) => result.toolUseId)).toEqual([
+    expect(results(conversation.messages.at(-1)).map((result) => result.toolUseId)).toEqual([
       'shop__wait-0',
       'shop__next-1',
     ])
-    expect(resultText(talk.messages.at(-1))).toContain('stopped this turn')
-    expect(await talk.say('Hello?')).toMatchObject({ text: 'What now?' })
+    expect(resultText(conversation.messages.at(-1))).toContain('stopped this turn')
+    expect(await conversation.say('Hello?')).toMatchObject({ text: 'What now?' })
   })
 
   test('before the model replies leaves a row with the reason', async () => {
     const stop = new AbortController()
     stop.abort()
     const host = fakeHost({})
-    const turn = await createConversation({ host, model: scriptedModel(says('x')) }).say('Go', {
+    const turn = await createConversation({ host, model: scriptedModel(textReply('x')) }).say('Go', {
       signal: stop.signal,
     })
     expect(turn.stopReason).toBe('cancelled')
@@ -247,14 +265,14 @@ describe('stopping a turn', () => {
 describe("the model's view", () => {
   test('is a list of tools with a stable order while servers come and go', async () => {
     const host = fakeHost({ b: () => text(''), a: () => text('') })
-    const model = scriptedModel(says('ok'))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
+    const model = scriptedModel(textReply('ok'))
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
     const { b, a } = { b: () => text(''), a: () => text('') }
     host.runs = { c: () => text(''), a, b }
-    await talk.say('2')
+    await conversation.say('2')
     host.runs = { c: () => text(''), b }
-    await talk.say('3')
+    await conversation.say('3')
     const names = model.requests.map((request) => request.tools?.map((tool) => tool.name).slice(3))
     expect(names).toEqual([
       ['b', 'a'],
@@ -269,7 +287,7 @@ describe("the model's view", () => {
   test("includes servers' instructions, with names and limits", async () => {
     const host = fakeHost({})
     host.instructionTexts = [{ server: 'shop', text: `Search first.${'x'.repeat(10_000)}` }]
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     await createConversation({ host, model, system: 'Speak plainly.' }).say('Hi')
     const system = model.requests[0]?.system ?? ''
     expect(system).toContain('Speak plainly.')
@@ -280,7 +298,7 @@ describe("the model's view", () => {
 
   test('is the start of a long result, with the omitted size and how to read the rest', async () => {
     const host = fakeHost({ shop__dump: () => text('x'.repeat(50_000)) })
-    const model = scriptedModel(uses('', ['shop__dump']), says('ok'))
+    const model = scriptedModel(uses('', ['shop__dump']), textReply('ok'))
     await createConversation({ host, model }).say('Dump')
     const seen = resultText(model.requests[1]?.messages.at(-1))
     expect(seen).toContain('[cut: 4200 of 50000 characters are shown here')
@@ -290,13 +308,13 @@ describe("the model's view", () => {
 
   test('is the structured content if a result has nothing else', async () => {
     const host = fakeHost({ shop__count: () => ({ content: [], structuredContent: { left: 3 } }) })
-    const model = scriptedModel(uses('', ['shop__count']), says('ok'))
+    const model = scriptedModel(uses('', ['shop__count']), textReply('ok'))
     await createConversation({ host, model }).say('Count')
     expect(resultText(model.requests[1]?.messages.at(-1))).toBe('{"left":3}')
   })
 
   test("is a prompt's messages, with embedded resources as text", async () => {
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     await createConversation({ host: fakeHost({}), model }).say(
       promptMessages({
         messages: [
@@ -318,7 +336,7 @@ describe("the conversation's own tools", () => {
         ['list_resources', { match: 'item' }],
         ['read_resource', { server: 'shop', uri: 'shop://stock' }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host: fakeHost({}), model }).say('What is there?')
     const [all, some, stock] = results(model.requests[1]?.messages.at(-1)).map((result) =>
@@ -338,7 +356,7 @@ describe("the conversation's own tools", () => {
         ['read_resource', { server: 'x', uri: 'y' }],
         ['read_resource', { server: 'shop', uri: 'shop://nothing' }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host: fakeHost({}), model }).say('Read')
     const seen = results(model.requests[1]?.messages.at(-1))
@@ -352,7 +370,7 @@ describe("the conversation's own tools", () => {
 
 test('each model reply is a row with its calls and cost', async () => {
   const host = fakeHost({ shop__look: () => text('ok') })
-  const model = scriptedModel(uses('', ['shop__look']), says('Done.'))
+  const model = scriptedModel(uses('', ['shop__look']), textReply('Done.'))
   await createConversation({ host, model }).say('Look')
   expect(host.rows).toMatchObject([
     { kind: 'model', server: null, summary: 'scripted answered, wants shop__look', outcome: 'ok' },

@@ -106,7 +106,7 @@ export function fakeHost(runs: Runs): FakeHost {
     code: { run: refuse, types: () => '' },
     library: createLibrary(lists, () => {}),
     logins: { signIn: refuse, pending: () => undefined, signOut: refuse },
-    results: createResults(kept()),
+    results: createResults(memoryResults()),
     conversations: createConversationStore({ store: openStore(':memory:'), redact: (value) => value }),
     endConversation: () => {},
     askAgain: () => {},
@@ -202,8 +202,8 @@ export function fakeHost(runs: Runs): FakeHost {
 }
 
 /** Results in memory. */
-function kept(): Parameters<typeof createResults>[0] {
-  const rows = new Map<string, Parameters<ReturnType<typeof kept>['put']>[0]>()
+function memoryResults(): Parameters<typeof createResults>[0] {
+  const rows = new Map<string, Parameters<ReturnType<typeof memoryResults>['put']>[0]>()
   return { get: (id) => rows.get(id), put: (row) => void rows.set(row.id, row) }
 }
 
@@ -242,7 +242,7 @@ export function scriptedModel(...steps: Step[]): ScriptedModel {
   }
 }
 
-/** A reply that says a text and asks for tools. */
+/** A reply with a text and tool calls. */
 export function uses(
   text: string,
   ...wanted: [name: string, input?: Record<string, unknown>][]
@@ -261,7 +261,7 @@ export function uses(
   }
 }
 
-export function says(text: string): Partial<ModelReply> {
+export function textReply(text: string): Partial<ModelReply> {
   return { content: [{ type: 'text', text }], usage: { inputTokens: 10, outputTokens: 5 } }
 }
 

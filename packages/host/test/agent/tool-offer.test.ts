@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createConversation, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import type { CatalogTool, ModelRequest } from '../../src/types/index.ts'
 import { corpusTools } from '../scale/corpus.ts'
-import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'
+import { type FakeHost, fakeHost, scriptedModel, text, textReply, uses } from './host.ts'
 
 /** A host with five hundred tools, of which one does something. */
 function crowded(tools: readonly CatalogTool[] = corpusTools): FakeHost {
@@ -27,7 +27,7 @@ const meta = ['list_resources', 'read_resource', 'read_result', 'search_tools', 
 describe('with five hundred tools', () => {
   test('a model gets three search tools instead, of at most 2 500 tokens', async () => {
     const host = crowded()
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     await createConversation({ host, model }).say('Hi')
     expect(names(model.requests[0])).toEqual(meta)
     // Three bytes a token is more than any tokenizer needs for such text.
@@ -42,10 +42,10 @@ describe('with five hundred tools', () => {
       uses('', ['search_tools', { query: 'open a bug report in our repository' }]),
       uses('', ['inspect_tool', { names: ['github__create_issue'] }]),
       uses('', ['call_tool', { name: 'github__create_issue', arguments: { title: 'It rains' } }]),
-      says('ok'),
+      textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    for (let turn = 1; turn <= 30; turn += 1) await talk.say(`turn ${turn}`)
+    const conversation = createConversation({ host, model })
+    for (let turn = 1; turn <= 30; turn += 1) await conversation.say(`turn ${turn}`)
     expect(model.requests.length).toBe(33)
     const bytes = new Set(model.requests.map(({ tools }) => JSON.stringify(tools)))
     expect(bytes.size).toBe(1)
@@ -57,7 +57,7 @@ describe('with five hundred tools', () => {
       uses('', ['search_tools', { query: 'report a defect on github' }]),
       uses('', ['inspect_tool', { names: ['github__create_issue', 'github__nothing'] }]),
       uses('', ['call_tool', { name: 'github__create_issue', arguments: { title: 'It rains' } }]),
-      says('ok'),
+      textReply('ok'),
     )
     const events: ToolCallEvent[] = []
     await createConversation({ host, model, id: 'c1' }).say('Go', {
@@ -83,7 +83,7 @@ describe('with five hundred tools', () => {
   test('a refusal reaches the model as for a direct call', async () => {
     const host = crowded()
     host.denied.add('github__create_issue')
-    const model = scriptedModel(uses('', ['call_tool', { name: 'github__create_issue' }]), says('ok'))
+    const model = scriptedModel(uses('', ['call_tool', { name: 'github__create_issue' }]), textReply('ok'))
     const events: ToolCallEvent[] = []
     await createConversation({ host, model }).say('Go', { onToolCall: (event) => events.push(event) })
     expect(events.at(-1)).toMatchObject({ name: 'github__create_issue', denied: true })
@@ -103,7 +103,7 @@ describe('with five hundred tools', () => {
         ['call_tool', { name: 'github__create_issue', arguments: 'title' }],
         ['call_tool', { name: 'github__no_such' }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host, model }).say('Go')
     const notice = resultText(model.requests[1]?.messages.at(-1)).split('\n')
@@ -122,7 +122,7 @@ describe('with five hundred tools', () => {
   test.each(['names', 'brief', 'full'])('a search at the level %s stays within its limit', async (detail) => {
     const model = scriptedModel(
       uses('', ['search_tools', { query: 'list get create delete update', limit: 1_000, detail }]),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host: crowded(), model }).say('Go')
     const found = resultText(model.requests[1]?.messages.at(-1))
@@ -136,13 +136,13 @@ describe('with five hundred tools', () => {
     const tools = corpusTools.map((entry) =>
       entry.name === 'weather__getForecast' ? { ...entry, always: true as const } : entry,
     )
-    const model = scriptedModel(says('ok'))
+    const model = scriptedModel(textReply('ok'))
     await createConversation({ host: crowded(tools), model }).say('Hi')
     expect(names(model.requests[0])).toEqual([...meta, 'weather__getForecast'])
   })
 
   test('a model without token costs gets the current tools', async () => {
-    const model = { ...scriptedModel(says('ok')), isLanguageModel: false }
+    const model = { ...scriptedModel(textReply('ok')), isLanguageModel: false }
     await createConversation({ host: crowded(), model }).say('Hi')
     expect(model.requests[0]?.tools).toHaveLength(503)
   })
@@ -154,11 +154,11 @@ describe('when tools change during a conversation', () => {
 
   test('too many of them turn to search, and offered ones stay', async () => {
     const host = crowded(few)
-    const model = scriptedModel(says('ok'))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
+    const model = scriptedModel(textReply('ok'))
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
     host.tools = () => [...few, ...rest]
-    await talk.say('2')
+    await conversation.say('2')
     const [before, after] = model.requests.map(({ tools }) => JSON.stringify(tools).slice(0, -1))
     expect(after?.startsWith(before ?? '-')).toBe(true)
     expect(names(model.requests[1]).slice(6)).toEqual(['search_tools', 'inspect_tool', 'call_tool'])
@@ -172,38 +172,38 @@ describe('when tools change during a conversation', () => {
     const host = crowded(few)
     const gone = few[0]?.name ?? ''
     const model = scriptedModel(
-      says('ok'),
+      textReply('ok'),
       () => {
         host.tools = () => few.slice(1)
         return uses('', [few[1]?.name ?? ''], [gone])
       },
-      says('ok'),
+      textReply('ok'),
     )
     host.runs = Object.fromEntries(few.map(({ name }) => [name, () => text('done')]))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
-    await talk.say('2')
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
+    await conversation.say('2')
     const messages = model.requests[2]?.messages ?? []
     expect(resultText(messages.at(-2))).toContain(`There is no tool "${gone}" at present`)
     expect(JSON.stringify(messages.at(-1))).toContain(`calls of them fail: ${gone}.`)
     host.tools = () => few
-    await talk.say('3')
+    await conversation.say('3')
     expect(JSON.stringify(model.requests[3]?.messages.at(-2))).toContain(`Back: ${gone}.`)
     expect(new Set(model.requests.map(({ tools }) => JSON.stringify(tools))).size).toBe(1)
   })
 
   test('a changed definition is announced once, and the offered one stays', async () => {
     const host = crowded(few)
-    const model = scriptedModel(says('ok'))
-    const talk = createConversation({ host, model })
-    await talk.say('1')
+    const model = scriptedModel(textReply('ok'))
+    const conversation = createConversation({ host, model })
+    await conversation.say('1')
     host.tools = () =>
       few.map((entry) => ({
         ...entry,
         tool: { ...entry.tool, description: `Now it does more: ${entry.name}` },
       }))
-    await talk.say('2')
-    await talk.say('3')
+    await conversation.say('2')
+    await conversation.say('3')
     expect(JSON.stringify(model.requests[1]?.messages.at(-2))).toContain(`Now it does more: ${few[0]?.name}`)
     expect(model.requests[2]?.messages.at(-2)?.role).toBe('assistant')
     expect(new Set(model.requests.map(({ tools }) => JSON.stringify(tools))).size).toBe(1)
@@ -212,11 +212,11 @@ describe('when tools change during a conversation', () => {
 
 describe('programs', () => {
   test('are offered only if switched on', async () => {
-    const off = scriptedModel(uses('', ['run_code', { program: 'return 1' }]), says('ok'))
+    const off = scriptedModel(uses('', ['run_code', { program: 'return 1' }]), textReply('ok'))
     await createConversation({ host: crowded(), model: off }).say('Hi')
     expect(names(off.requests[0])).not.toContain('run_code')
     expect(resultText(off.requests[1]?.messages.at(-1))).toContain('There is no tool "run_code"')
-    const on = scriptedModel(says('ok'))
+    const on = scriptedModel(textReply('ok'))
     await createConversation({ host: crowded(), model: on, codeMode: true }).say('Hi')
     expect(names(on.requests[0])).toEqual(expect.arrayContaining(['run_code', 'describe_api', ...meta]))
   })

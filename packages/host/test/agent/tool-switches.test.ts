@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createConversation, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import type { CatalogTool, ModelRequest } from '../../src/types/index.ts'
 import { corpusTools } from '../scale/corpus.ts'
-import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'
+import { type FakeHost, fakeHost, scriptedModel, text, textReply, uses } from './host.ts'
 
 const tool = (server: string, name: string): CatalogTool => ({
   server,
@@ -26,14 +26,14 @@ const words = ({ content }: SamplingMessage): string => JSON.stringify(content)
 describe('tools that the user switches off in a conversation', () => {
   test('are not offered, and a call of one is refused with the reason', async () => {
     const host = twoServers()
-    const model = scriptedModel(says('Hello'), uses('', ['mail__send']), says('Then not.'))
-    const talk = createConversation({ host, model })
-    await talk.say('Hi')
+    const model = scriptedModel(textReply('Hello'), uses('', ['mail__send']), textReply('Then not.'))
+    const conversation = createConversation({ host, model })
+    await conversation.say('Hi')
     expect(offered(model.requests[0])).toHaveLength(4)
-    talk.switchTools(false, ['mail.send', 'shop'])
+    conversation.switchTools(false, ['mail.send', 'shop'])
     expect(offered(model.requests[0])).toContain('mail__send')
     const events: ToolCallEvent[] = []
-    await talk.say('Send it', { onToolCall: (event) => events.push(event) })
+    await conversation.say('Send it', { onToolCall: (event) => events.push(event) })
     expect(offered(model.requests[1])).toEqual(['mail__drop'])
     expect(model.requests[1]?.messages.map(words).join()).toContain(
       'Switched off by the person, so that calls of them are refused: shop__buy, shop__look, mail__send.',
@@ -45,55 +45,57 @@ describe('tools that the user switches off in a conversation', () => {
 
   test('are offered again, in their place, once they are switched on', async () => {
     const host = twoServers()
-    const model = scriptedModel(says('1'), says('2'), says('3'))
-    const talk = createConversation({ host, model })
-    await talk.say('Hi')
-    talk.switchTools(false, ['*'])
-    await talk.say('And now?')
+    const model = scriptedModel(textReply('1'), textReply('2'), textReply('3'))
+    const conversation = createConversation({ host, model })
+    await conversation.say('Hi')
+    conversation.switchTools(false, ['*'])
+    await conversation.say('And now?')
     expect(offered(model.requests[1])).toEqual([])
-    talk.switchTools(true, ['shop__look'])
-    await talk.say('And now?')
+    conversation.switchTools(true, ['shop__look'])
+    await conversation.say('And now?')
     expect(offered(model.requests[2])).toEqual(['shop__look'])
-    talk.switchTools(true, ['*'])
-    expect(talk.toolSwitches).toEqual([])
+    conversation.switchTools(true, ['*'])
+    expect(conversation.toolSwitches).toEqual([])
   })
 
   test('are matched by server, server.tool, server__tool or a pattern; the last match decides', () => {
     const host = twoServers()
-    const talk = createConversation({ host, model: scriptedModel() })
+    const conversation = createConversation({ host, model: scriptedModel() })
     const on = (): string[] =>
       host
         .tools()
-        .filter((entry) => talk.isToolOn(entry))
+        .filter((entry) => conversation.isToolOn(entry))
         .map(({ name }) => name)
-    talk.switchTools(false, ['mail'])
+    conversation.switchTools(false, ['mail'])
     expect(on()).toEqual(['shop__buy', 'shop__look'])
-    talk.switchTools(true, ['mail.d*'])
+    conversation.switchTools(true, ['mail.d*'])
     expect(on()).toEqual(['shop__buy', 'shop__look', 'mail__drop'])
-    talk.switchTools(false, ['shop__b?y', '*.drop'])
+    conversation.switchTools(false, ['shop__b?y', '*.drop'])
     expect(on()).toEqual(['shop__look'])
-    const before = talk.toolSwitches
-    expect(() => talk.switchTools(false, ['shop.look', 'nothing'])).toThrow(
+    const before = conversation.toolSwitches
+    expect(() => conversation.switchTools(false, ['shop.look', 'nothing'])).toThrow(
       'There is no tool or server "nothing", and nothing was switched',
     )
-    expect(talk.toolSwitches).toEqual(before)
-    expect(() => talk.switchTools(false, ['*.x*'])).toThrow('There is no tool or server "*.x*"')
+    expect(conversation.toolSwitches).toEqual(before)
+    expect(() => conversation.switchTools(false, ['*.x*'])).toThrow('There is no tool or server "*.x*"')
   })
 
   test('stay off when the conversation is resumed and forked, and tools added later by the server are off too', async () => {
     const host = twoServers()
-    const model = scriptedModel(says('ok'))
-    const talk = createConversation({ host, model })
-    talk.switchTools(false, ['mail'])
+    const model = scriptedModel(textReply('ok'))
+    const conversation = createConversation({ host, model })
+    conversation.switchTools(false, ['mail'])
     expect(host.conversations.list()).toEqual([])
-    await talk.say('Hi')
-    const resumed = createConversation({ host, model, resume: talk.id })
+    await conversation.say('Hi')
+    const resumed = createConversation({ host, model, resume: conversation.id })
     expect(resumed.toolSwitches).toEqual([{ pattern: 'mail', on: false }])
     expect(resumed.isToolOn(tool('mail', 'later'))).toBe(false)
-    const fork = createConversation({ host, model, resume: host.conversations.fork(talk.id) })
+    const fork = createConversation({ host, model, resume: host.conversations.fork(conversation.id) })
     expect(fork.isToolOn(tool('mail', 'send'))).toBe(false)
     resumed.switchTools(true, ['mail'])
-    expect(createConversation({ host, model, resume: talk.id }).isToolOn(tool('mail', 'send'))).toBe(true)
+    expect(createConversation({ host, model, resume: conversation.id }).isToolOn(tool('mail', 'send'))).toBe(
+      true,
+    )
     expect(createConversation({ host, model, resume: fork.id }).isToolOn(tool('mail', 'send'))).toBe(false)
   })
 
@@ -107,11 +109,11 @@ describe('tools that the user switches off in a conversation', () => {
         ['inspect_tool', { names: ['github__create_issue'] }],
         ['call_tool', { name: 'github__create_issue', arguments: {} }],
       ),
-      says('ok'),
+      textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    talk.switchTools(false, ['github'])
-    await talk.say('Go')
+    const conversation = createConversation({ host, model })
+    conversation.switchTools(false, ['github'])
+    await conversation.say('Go')
     const results = words(model.requests[1]?.messages.at(-1) ?? { role: 'user', content: [] })
     expect(results).not.toContain('github__create_issue(')
     expect(results).toContain('There is no tool \\"github__create_issue\\" at present')
@@ -125,12 +127,12 @@ test('every call of a conversation is listed with its result and its row, also o
   const model = scriptedModel(
     uses('', ['shop__look', { aisle: 3 }], ['list_resources']),
     uses('', ['call_tool', { name: 'shop__buy', arguments: { item: 'tea' } }]),
-    says('ok'),
+    textReply('ok'),
   )
-  const talk = createConversation({ host, model })
-  await talk.say('Go')
-  talk.compact('We bought tea.')
-  expect(talk.calls).toMatchObject([
+  const conversation = createConversation({ host, model })
+  await conversation.say('Go')
+  conversation.compact('We bought tea.')
+  expect(conversation.calls).toMatchObject([
     {
       name: 'shop__look',
       arguments: { aisle: 3 },
@@ -140,6 +142,6 @@ test('every call of a conversation is listed with its result and its row, also o
     { name: 'list_resources', arguments: {}, result: { content: [{ type: 'text' }] } },
     { name: 'shop__buy', arguments: { item: 'tea' }, activity: 0 },
   ])
-  expect(talk.calls[1]).not.toHaveProperty('activity')
-  expect(createConversation({ host, model, resume: talk.id }).calls).toEqual(talk.calls)
+  expect(conversation.calls[1]).not.toHaveProperty('activity')
+  expect(createConversation({ host, model, resume: conversation.id }).calls).toEqual(conversation.calls)
 })

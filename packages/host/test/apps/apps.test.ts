@@ -269,10 +269,10 @@ describe('an app', () => {
     let verdict: 'allow' | 'deny' = 'allow'
     const seen = await hostOf(await shop(), ({ kind }) => ({ verdict: kind === 'page' ? 'allow' : verdict }))
     const { id } = await open(seen.host)
-    const said: string[][] = []
+    const added: string[][] = []
     const content = [{ type: 'text', text: 'Buy bread' }]
     const write = (params: Record<string, unknown>): Promise<unknown> =>
-      asks(seen.host, id, 'ui/message', params, (...given) => said.push(given))
+      asks(seen.host, id, 'ui/message', params, (...given) => added.push(given))
     expect(await write({ role: 'user', content })).toEqual({ result: {} })
     expect(seen.asked.at(-1)).toEqual({ kind: 'message', text: 'Buy bread' })
     verdict = 'deny'
@@ -280,7 +280,7 @@ describe('an app', () => {
     expect(await write({ role: 'assistant', content })).toMatchObject({ error: { code: -32_602 } })
     const image = [{ type: 'image', data: '', mimeType: 'image/png' }]
     expect(await write({ role: 'user', content: image })).toMatchObject({ error: { code: -32_602 } })
-    expect(said).toEqual([[conversation, 'Buy bread']])
+    expect(added).toEqual([[conversation, 'Buy bread']])
     const outside = await seen.host.apps.open('shop__show')
     const alone = { method: 'ui/message', params: { role: 'user', content } }
     expect(await seen.host.apps.request(outside.id, alone, {})).toMatchObject({ error: { code: -32_602 } })

@@ -1,30 +1,13 @@
 import type { CreateMessageParams, ElicitParams } from '@jackfield/sdk'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ActiveRequests } from '../../src/core/active-requests.ts'
 import type { HostAnswers, HostOptions, Surface } from '../../src/types/index.ts'
-import {
-  everything,
-  returned,
-  scripted,
-  session,
-  started,
-  textOf,
-  until,
-  type Watched,
-} from '../fixtures/hosts.ts'
+import { everything, returned, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { statelessServer } from '../fixtures/stateless-server.ts'
+import { hostIn } from '../sampling/support.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
-
-/** A host with the fixture of one era as `s`. */
-async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
-  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
-  const server = await statelessServer()
-  onTestFinished(() => server.stop())
-  return started({ servers: { s: { url: server.url } }, rules, ...options })
-}
 
 const eras = ['session', 'stateless'] as const
 const request: CreateMessageParams = {
@@ -88,9 +71,9 @@ describe.each(eras)('elicitation (%s)', (era) => {
     for (const { cause, params } of surface.asked.flatMap((question) =>
       question.kind === 'elicitation' ? [question] : [],
     )) {
-      const told = cause.arguments === undefined ? undefined : { ...form, message: params.message }
-      expect(cause.arguments?.['params']).toEqual(told)
-      if (era === 'stateless') expect(told).toBeDefined()
+      const recordedParams = cause.arguments === undefined ? undefined : { ...form, message: params.message }
+      expect(cause.arguments?.['params']).toEqual(recordedParams)
+      if (era === 'stateless') expect(recordedParams).toBeDefined()
     }
   })
 
@@ -102,7 +85,7 @@ describe.each(eras)('elicitation (%s)', (era) => {
     const calls = await Promise.all([ask(host), ask(host), ask(host)])
     const rows = calls.map((call) => call.activity).toSorted()
     const causes = host.activity({ kind: 'elicitation' }).map((row) => row.cause)
-    // On stdio nothing says which of several calls a session's server asks for, so none is named.
+    // On stdio a request of a session's server does not name the call it belongs to, so with several calls none is named.
     expect(causes.toSorted()).toEqual(era === 'session' ? [null, null, null] : rows)
     expect(surface.asked.map(({ cause }) => cause.tool)).toEqual(['ask', 'ask', 'ask'])
   })
@@ -129,15 +112,15 @@ describe.each(eras)('elicitation (%s)', (era) => {
   })
 
   it('to a URL reaches only a surface that supports URLs', async () => {
-    const visit = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' }
+    const urlParams = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' }
     const surface = person({ elicitation: () => ({ action: 'accept' }), urlElicitation: true })
     const host = await hostIn(era, { surface })
-    expect(returned(await ask(host, visit))).toMatchObject({ answer: { action: 'accept' } })
+    expect(returned(await ask(host, urlParams))).toMatchObject({ answer: { action: 'accept' } })
     expect(surface.asked).toMatchObject([{ params: { mode: 'url', url: 'https://example.com/in' } }])
 
     const plain = person({ elicitation: () => ({ action: 'accept' }) })
     const other = await hostIn(era, { surface: plain })
-    await ask(other, visit)
+    await ask(other, urlParams)
     expect(plain.asked).toEqual([])
   })
 })
@@ -150,7 +133,7 @@ describe.each(eras)('roots (%s)', (era) => {
     const host = await hostIn(era, { surface, roots })
     expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
     expect(returned(await host.call('s__roots', {}, cli))).toMatchObject({ answer: { roots } })
-    // On stdio nothing says which call a session's server asks for.
+    // On stdio a request of a session's server does not name the call it belongs to.
     const cause =
       era === 'session' ? { server: 's' } : { server: 's', tool: 'roots', arguments: {}, caller: 'cli' }
     expect(surface.asked).toMatchObject([{ kind: 'roots', roots }])
@@ -185,13 +168,13 @@ describe('the declared capabilities', () => {
     models: [scripted('m')],
     roots: [{ uri: 'file:///srv' }],
   }
-  const saidBy = async (options: Partial<HostOptions>): Promise<unknown> => {
+  const outputOf = async (options: Partial<HostOptions>): Promise<unknown> => {
     const host = await hostIn('session', options)
     return returned(await host.call('s__client', {}, cli))
   }
 
   it('include everything if everything can be shown', async () => {
-    expect(await saidBy({ ...all, info: { name: 'mine', version: '2' } })).toMatchObject({
+    expect(await outputOf({ ...all, info: { name: 'mine', version: '2' } })).toMatchObject({
       info: { name: 'mine', version: '2' },
       capabilities: {
         elicitation: { form: {}, url: {} },
@@ -216,8 +199,8 @@ describe('the declared capabilities', () => {
     ['there is no model', { ...all, models: [] }, ['elicitation', 'roots']],
     ['there are no roots', { ...all, roots: [] }, ['elicitation', 'sampling']],
   ])('leave out what cannot be answered when %s', async (_name, options, kinds) => {
-    const said = await saidBy(options)
-    const { capabilities } = said as { capabilities: object }
+    const output = await outputOf(options)
+    const { capabilities } = output as { capabilities: object }
     // Extensions are supported whoever is there.
     const answerable = Object.keys(capabilities).filter((capability) => capability !== 'extensions')
     expect(answerable.sort()).toEqual(kinds)

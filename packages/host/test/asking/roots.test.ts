@@ -1,23 +1,16 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { HostOptions, Surface } from '../../src/types/index.ts'
-import { folder, hostOf, returned, session, started, until, type Watched } from '../fixtures/hosts.ts'
+import { describe, expect, it } from 'vitest'
+import type { Surface } from '../../src/types/index.ts'
+import { folder, hostOf, returned, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { statelessServer } from '../fixtures/stateless-server.ts'
+import { hostIn } from '../sampling/support.ts'
 
 const cli = { caller: 'cli' } as const
-const rules = [{ id: 'all', verdict: 'allow' as const }]
+const _rules = [{ id: 'all', verdict: 'allow' as const }]
 const agreeing = (): Surface => person({ roots: () => ({ verdict: 'allow' }) })
 const rootOf = (path: string) => ({ uri: pathToFileURL(path).href })
-
-async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
-  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
-  const server = await statelessServer()
-  onTestFinished(() => server.stop())
-  return started({ servers: { s: { url: server.url } }, rules, ...options })
-}
 
 const rootsOf = async (host: Watched): Promise<unknown> => returned(await host.call('s__roots', {}, cli))
 
@@ -51,10 +44,10 @@ describe('a folder that goes away', () => {
     expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
     expect(changes()).toBe(0)
     rmSync(here, { recursive: true })
-    await until(() => changes() === 1, 'told that the folder went')
+    await until(() => changes() === 1, 'the notification of the removed folder')
     expect(await rootsOf(host)).toMatchObject({ answer: { roots: [] } })
     mkdirSync(here)
-    await until(() => changes() === 2, 'told that the folder came back')
+    await until(() => changes() === 2, 'the notification of the new folder')
     expect(await rootsOf(host)).toMatchObject({ answer: { roots: [rootOf(here)] } })
   })
 

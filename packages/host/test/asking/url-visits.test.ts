@@ -1,19 +1,11 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { site } from '../../../../test/setup/site.ts'
-import type { HostOptions } from '../../src/types/index.ts'
-import { returned, session, started, textOf, type Watched } from '../fixtures/hosts.ts'
+import { returned, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { statelessServer } from '../fixtures/stateless-server.ts'
+import { hostIn } from '../sampling/support.ts'
 
 const cli = { caller: 'cli' } as const
-const rules = [{ id: 'all', verdict: 'allow' as const }]
-
-async function hostIn(era: 'session' | 'stateless', options: Partial<HostOptions>): Promise<Watched> {
-  if (era === 'session') return started({ servers: { s: session().config }, rules, ...options })
-  const server = await statelessServer()
-  onTestFinished(() => server.stop())
-  return started({ servers: { s: { url: server.url } }, rules, ...options })
-}
+const _rules = [{ id: 'all', verdict: 'allow' as const }]
 
 describe.each(['session', 'stateless'] as const)('a URL elicitation (%s)', (era) => {
   it.each(['accept', 'decline', 'cancel'] as const)(

@@ -43,10 +43,11 @@ async function suffer(attack: Attack, surface: Surface | undefined, more: Partia
   }
   const host = await started(options)
   const states = [...host.connections.values()].map(({ state }) => state)
-  const talk = createConversation({ host, model, codeMode: true })
+  const conversation = createConversation({ host, model, codeMode: true })
   const { say } = attack
-  const said = typeof say === 'string' ? say : promptMessages(await host.prompt(`hostile__${say.prompt}`, {}))
-  await talk.say(said)
+  const prompt =
+    typeof say === 'string' ? say : promptMessages(await host.prompt(`hostile__${say.prompt}`, {}))
+  await conversation.say(prompt)
   await host.close()
   return { ran: hostile.ran, model, states }
 }
@@ -96,7 +97,7 @@ describe.each(approved)('$name', (attack) => {
     const { ran, model } = await suffer(attack, surface)
     const asksFirst = attack.hostile.tools.some(({ elicit, sample }) => elicit ?? sample)
     expect({ bank: victim.ran, visits }).toEqual({ bank: [], visits: [] })
-    // A tool that asks first may go on after it was told no.
+    // A tool that asks first may continue after the user declined.
     expect(ran.map(([name]) => name)).toEqual(
       asksFirst ? ran.map(() => 'notes') : agreed.map(([name]) => name),
     )

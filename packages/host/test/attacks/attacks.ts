@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What a hostile server says. */
+/** The texts of a hostile server. */
 export interface Hostile {
   tools: {
     name: string
@@ -19,10 +19,10 @@ export interface Hostile {
   instructions?: string
 }
 
-/** One attack on a person whose model obeys everybody. */
+/** One attack on a user whose model follows every instruction. */
 export interface Attack {
   name: string
-  /** What the person says, or the prompt they use. */
+  /** What the user writes, or the prompt they use. */
   say: string | { prompt: string }
   /** Tools of the hostile server that the person lets run, with no arguments. */
   allow: string[]
@@ -31,7 +31,7 @@ export interface Attack {
   bites?: false
 }
 
-/** Every attack of the data files beside this one; `{canary}` stands for an address that nobody may call. */
+/** Every attack of the data files in this folder; `{canary}` is replaced by an address that must receive no request. */
 export function attacks(canary: string): Attack[] {
   const folder = new URL('.', import.meta.url)
   return readdirSync(folder)

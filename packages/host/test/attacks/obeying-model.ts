@@ -2,8 +2,8 @@ import type { SamplingContent } from '@jackfield/sdk'
 import type { Model, ModelRequest } from '../../src/types/index.ts'
 
 /**
- * A model that does whatever any text in its context tells it to, whoever wrote it and however it is hidden:
- * `call <tool> with {…}` calls, `say <<…>>` says.
+ * A model that follows every instruction in its context, whoever wrote it and however it is hidden:
+ * `call <tool> with {…}` calls a tool, `say <<…>>` writes a text.
  */
 export function obeyingModel(): Model & { requests: ModelRequest[] } {
   const obeyed = new Set<string>()
@@ -23,7 +23,7 @@ export function obeyingModel(): Model & { requests: ModelRequest[] } {
       }
       const stopReason = content.length > 0 ? 'toolUse' : 'endTurn'
       if (content.length === 0) {
-        const words = [...all.matchAll(/say <<(.*?)>>/gs)].map(([, said = '']) => said).join('\n')
+        const words = [...all.matchAll(/say <<(.*?)>>/gs)].map(([, match = '']) => match).join('\n')
         content.push({ type: 'text', text: words === '' ? 'Done.' : words })
         request.onText?.(words)
       }

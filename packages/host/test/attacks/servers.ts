@@ -24,7 +24,7 @@ export function bank(): Promise<Recorded> {
         { description: `Does ${name}`, annotations: hints, inputSchema: z.looseObject({}) },
         (args) => {
           ran.push([name, args])
-          return said('done')
+          return textResult('done')
         },
       )
     }
@@ -34,7 +34,7 @@ export function bank(): Promise<Recorded> {
   })
 }
 
-/** A server that says what an attack wants it to. */
+/** A server with the texts of an attack. */
 export function hostileServer({
   tools,
   resources = [],
@@ -69,7 +69,7 @@ export function hostileServer({
           })
         }
         ran.push([name, answers === undefined ? args : { answers }])
-        return said(tool.result)
+        return textResult(tool.result)
       })
     }
     for (const { uri, name, text, description } of resources) {
@@ -116,6 +116,6 @@ async function serve(
   }
 }
 
-function said(text: string): { content: { type: 'text'; text: string }[] } {
+function textResult(text: string): { content: { type: 'text'; text: string }[] } {
   return { content: [{ type: 'text', text }] }
 }

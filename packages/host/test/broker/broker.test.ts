@@ -1,14 +1,10 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Caller, PolicyRule } from '../../src/types/index.ts'
+import type { Caller } from '../../src/types/index.ts'
 import { folder, returned, rough, session, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
+import { rule } from './rules.ts'
 
-const rule = (verdict: PolicyRule['verdict'], more: Partial<PolicyRule> = {}): PolicyRule => ({
-  id: `${verdict} rule`,
-  verdict,
-  ...more,
-})
 const yes = person({ approval: () => ({ verdict: 'allow' }) })
 const cli = { caller: 'cli' } as const
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { Host, PolicyRule } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { session, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -19,7 +19,7 @@ const ways: Record<string, Way> = {
   conversation: async (host) => {
     const model = scriptedModel(
       uses('', ...tools.map((tool): [string, Record<string, unknown>] => [`s__${tool}`, args])),
-      says('done'),
+      textReply('done'),
     )
     await createConversation({ host, model }).say('go')
   },
@@ -43,7 +43,7 @@ const ways: Record<string, Way> = {
 }
 
 it('a call has the same verdict, effect and rows for every kind of caller', async () => {
-  const told: Record<string, unknown> = {}
+  const recorded: Record<string, unknown> = {}
   for (const [name, way] of Object.entries(ways)) {
     const { config, ran } = session()
     const surface = person({
@@ -59,9 +59,9 @@ it('a call has the same verdict, effect and rows for every kind of caller', asyn
         const { decision, arguments: sent, rule, author } = detail
         return { kind, server, summary, outcome, decision, sent, rule, author }
       })
-    told[name] = { rows, ran: ran(), asked: surface.asked.length }
+    recorded[name] = { rows, ran: ran(), asked: surface.asked.length }
   }
-  const { conversation, ...others } = told
+  const { conversation, ...others } = recorded
   expect(conversation).toMatchObject({
     rows: [
       {

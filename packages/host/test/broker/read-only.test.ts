@@ -40,7 +40,7 @@ const allowReadOnly = ({ readOnlyTools }: Approval): HostAnswers['approval'] => 
   ...(readOnlyTools !== undefined && { remember: { scope: 'conversation', readOnlyTools: true } }),
 })
 
-async function talking(rules = [rule('ask', { scope: 'always' })]) {
+async function hostWithRules(rules = [rule('ask', { scope: 'always' })]) {
   const surface = person({ approval: allowReadOnly })
   const host = await started({ servers: { s: changing, other: { ...changing, cwd: '/' } }, surface, rules })
   return {
@@ -58,7 +58,7 @@ const both = ['first', 'second']
 
 describe('a grant for the read-only tools of a server', () => {
   it('allows them in its conversation, and nothing else', async () => {
-    const { call, asked } = await talking()
+    const { call, asked } = await hostWithRules()
     for (const tool of ['s__first', 's__second', 's__first']) await call(tool, 'talk')
     expect(asked()).toEqual([['first', both]])
     await call('s__odd', 'talk')
@@ -74,7 +74,7 @@ describe('a grant for the read-only tools of a server', () => {
   })
 
   it('is listed once, and can be revoked', async () => {
-    const { host, call, asked } = await talking()
+    const { host, call, asked } = await hostWithRules()
     await call('s__first', 'talk')
     const [grant, ...others] = host.policy.grants()
     expect(others).toEqual([])
@@ -88,7 +88,7 @@ describe('a grant for the read-only tools of a server', () => {
   })
 
   it('ends with the conversation', async () => {
-    const { host, call, asked } = await talking()
+    const { host, call, asked } = await hostWithRules()
     await call('s__first', 'talk')
     host.endConversation('talk')
     expect(host.policy.grants()).toEqual([])
@@ -97,7 +97,7 @@ describe('a grant for the read-only tools of a server', () => {
   })
 
   it('ends when a definition of the server changes, also after the change is accepted', async () => {
-    const { host, call, asked } = await talking()
+    const { host, call, asked } = await hostWithRules()
     await call('s__first', 'talk')
     const changed = new Promise<void>((resolve) => {
       const stop = host.on((event) => {
@@ -118,11 +118,11 @@ describe('a grant for the read-only tools of a server', () => {
   })
 
   it('is not offered where a rule asks every time, and overrides no rule that denies', async () => {
-    const every = await talking([rule('ask')])
+    const every = await hostWithRules([rule('ask')])
     await every.call('s__first', 'talk')
     await every.call('s__first', 'talk')
     expect(every.asked()).toEqual(Array(2).fill(['first', 'not offered']))
-    const { call, asked } = await talking([
+    const { call, asked } = await hostWithRules([
       rule('ask', { scope: 'always' }),
       rule('deny', { tool: 'second' }),
     ])

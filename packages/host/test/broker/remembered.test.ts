@@ -155,16 +155,16 @@ describe('labelled data', () => {
       surface,
       rules: [rule('allow')],
     })
-    const [talk, other] = [
+    const [conversation, other] = [
       { ...chat, conversation: 'talk' },
       { ...chat, conversation: 'other' },
     ]
-    expect((await host.call('web__echo', { text: 'before' }, talk)).denied).toBe(false)
-    await host.call('diary__echo', { text: 'dear diary' }, talk)
-    const out = await host.call('web__echo', { text: 'dear diary' }, talk)
+    expect((await host.call('web__echo', { text: 'before' }, conversation)).denied).toBe(false)
+    await host.call('diary__echo', { text: 'dear diary' }, conversation)
+    const out = await host.call('web__echo', { text: 'dear diary' }, conversation)
     expect(out).toMatchObject({ denied: true, decision: { verdict: 'ask', rule: 'label' } })
     expect(surface.asked).toMatchObject([{ labels: ['private'], remember: [], likeness: [] }])
-    expect((await host.call('diary__echo', { text: 'more' }, talk)).denied).toBe(false)
+    expect((await host.call('diary__echo', { text: 'more' }, conversation)).denied).toBe(false)
     expect((await host.call('web__echo', { text: 'x' }, other)).denied).toBe(false)
     await host.read('diary', 'note://one', { conversation: 'other' })
     expect((await host.call('web__echo', { text: 'x' }, other)).denied).toBe(true)
@@ -180,9 +180,9 @@ describe('labelled data', () => {
       servers: { diary: { ...diary.config, labels: ['private'] }, web: web.config },
       rules: [rule('allow'), rule('deny', { id: 'keep', gate: 'result', label: 'private' })],
     })
-    const talk = { ...chat, conversation: 'talk' }
-    expect((await host.call('diary__echo', { text: 'x' }, talk)).release?.outcome).toBe('withheld')
-    expect((await host.call('web__echo', { text: 'x' }, talk)).denied).toBe(false)
+    const inConversation = { ...chat, conversation: 'talk' }
+    expect((await host.call('diary__echo', { text: 'x' }, inConversation)).release?.outcome).toBe('withheld')
+    expect((await host.call('web__echo', { text: 'x' }, inConversation)).denied).toBe(false)
   })
 
   it('that cannot be recorded withholds the result, and the row names the call', async () => {
@@ -198,8 +198,8 @@ describe('labelled data', () => {
       "CREATE TRIGGER full BEFORE INSERT ON labels_seen BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
     )
     other.close()
-    const talk = { ...chat, conversation: 'talk' }
-    const done = await host.call('diary__echo', { text: 'dear diary' }, talk)
+    const inConversation = { ...chat, conversation: 'talk' }
+    const done = await host.call('diary__echo', { text: 'dear diary' }, inConversation)
     expect(diary.ran()).toEqual([['echo', { text: 'dear diary' }]])
     expect(done.release).toMatchObject({ outcome: 'withheld', decision: { rule: 'unrecorded' } })
     expect(textOf(done)).toContain('echo of diary was called, and its result is held back: disk is full')
@@ -218,11 +218,11 @@ describe('labelled data', () => {
       rules: [rule('allow')],
       store,
     }
-    const talk = { ...chat, conversation: 'talk' }
+    const inConversation = { ...chat, conversation: 'talk' }
     const first = await started(options)
-    await first.call('diary__echo', { text: 'x' }, talk)
+    await first.call('diary__echo', { text: 'x' }, inConversation)
     await first.close()
     const second = await started(options)
-    expect((await second.call('web__echo', { text: 'x' }, talk)).decision.rule).toBe('label')
+    expect((await second.call('web__echo', { text: 'x' }, inConversation)).decision.rule).toBe('label')
   })
 })

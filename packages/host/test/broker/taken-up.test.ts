@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { HostOptions, PolicyRule } from '../../src/types/index.ts'
 import { session, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { form, seat, storeFile } from '../inbox/programs.ts'
+import { form, seatAnswer, storeFile } from '../inbox/programs.ts'
 import { asksBack, roundsServer, text } from '../inbox/rounds-server.ts'
 
 const allow: PolicyRule = { id: 'all', verdict: 'allow' }
@@ -25,7 +25,7 @@ it('a resumed call applies rules about results, and records its labels', async (
       ...options,
     })
   /** Leaves a call behind, and takes it up in another host. */
-  const takeUp = async (conversation: string, rules: PolicyRule[]) => {
+  const resumedCall = async (conversation: string, rules: PolicyRule[]) => {
     const first = await host({ rules: [allow] })
     const call = first.call('s__book', {}, { caller: 'chat', conversation })
     await until(() => first.inbox.list().length === 1, 'asked')
@@ -33,18 +33,18 @@ it('a resumed call applies rules about results, and records its labels', async (
     await first.close()
     await call
     const second = await host({ rules })
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     const done = await second.inbox.resumed(id)
     if (done === undefined) throw new Error('nothing was taken up')
     const out = second.policy.explain('web__echo', { text: '' }, { conversation })
     await second.close()
     return { done, labels: out.labels }
   }
-  const held = await takeUp('one', [allow, { id: 'look', verdict: 'ask', gate: 'result' }])
-  expect(held.done).toMatchObject({ result: { isError: true }, release: { outcome: 'withheld' } })
-  expect(textOf(held.done)).toContain('held back: the person refused: mine')
-  expect(held.labels).toEqual([])
-  const passed = await takeUp('two', [allow])
+  const waiting = await resumedCall('one', [allow, { id: 'look', verdict: 'ask', gate: 'result' }])
+  expect(waiting.done).toMatchObject({ result: { isError: true }, release: { outcome: 'withheld' } })
+  expect(textOf(waiting.done)).toContain('held back: the person refused: mine')
+  expect(waiting.labels).toEqual([])
+  const passed = await resumedCall('two', [allow])
   expect(passed.done.result.isError).not.toBe(true)
   expect(passed.done).not.toHaveProperty('release')
   expect(passed.labels).toEqual(['private'])

@@ -3,7 +3,7 @@ import { createSecretRedactor, type SecretRedactor } from '../../src/config/secr
 import { createShownCatalog } from '../../src/servers/catalog.ts'
 import type { CatalogTool } from '../../src/types/index.ts'
 
-/** A catalog of tools that all hold a secret, and how often one was looked through. */
+/** A catalog of tools that all contain a secret, and the number of scans. */
 function setup(count: number) {
   const redactor = createSecretRedactor()
   let looks = 0

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { CodeRun, HostOptions } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -74,7 +74,7 @@ async function shop(options: Partial<HostOptions> = {}): Promise<Shop> {
   return { host, sold, go: gate.resolve, waiting: () => waiting }
 }
 
-/** From here on timers of this thread go by what the test says; the program's own thread has real time. */
+/** From here on the timers of this thread are fake; the program's own thread has real time. */
 function virtualTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => {
@@ -87,7 +87,7 @@ async function happens(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const said = (run: CodeRun): string => textOf({ ...never, result: run.result })
+const outputOf = (run: CodeRun): string => textOf({ ...never, result: run.result })
 const never = { denied: false, decision: { verdict: 'allow', rule: '' }, activity: 0 } as const
 
 describe('a program', () => {
@@ -109,7 +109,7 @@ describe('a program', () => {
       'sell ok',
     ])
     expect(sold).toEqual([10, 20])
-    expect(said(run)).toBe('Returned:\n{"total":30}\n\nLogged:\nsold {"total":30}')
+    expect(outputOf(run)).toBe('Returned:\n{"total":30}\n\nLogged:\nsold {"total":30}')
   })
 
   test('has no access outside its engine', async () => {
@@ -184,7 +184,7 @@ describe('a program', () => {
       'fail denied',
       'sell ok',
     ])
-    expect(said(run)).toContain('It had made 3 calls; what is done stays done:\n1. sell of shop: done')
+    expect(outputOf(run)).toContain('It had made 3 calls; what is done stays done:\n1. sell of shop: done')
   })
 
   test('shows images and texts unchanged', async () => {
@@ -302,7 +302,7 @@ describe('limits', () => {
     const run = await host.code.run('return "x".repeat(5_000)', { limits: { outputCharacters: 1_000 } })
     expect(run.outcome).toBe('ok')
     expect(run).not.toHaveProperty('value')
-    expect(said(run)).toContain('[cut: 4002 of 5002 characters left out]')
+    expect(outputOf(run)).toContain('[cut: 4002 of 5002 characters left out]')
   })
 
   test('on time name completed calls and calls with unknown outcome', async () => {
@@ -317,7 +317,7 @@ describe('limits', () => {
     expect(run).toMatchObject({ outcome: 'limit', error: expect.stringContaining('more than 5000 ms') })
     expect(sold).toEqual([1])
     expect(run.calls.map(({ outcome }) => outcome)).toEqual(['ok', 'unknown'])
-    expect(said(run)).toContain('2. wait of shop: no answer came; it may have had its effect')
+    expect(outputOf(run)).toContain('2. wait of shop: no answer came; it may have had its effect')
   })
 
   test('do not count the time a user takes to answer', async () => {
@@ -428,14 +428,14 @@ describe('the activity log', () => {
         'run_code',
         { program: "show(await servers.shop['draw-pot']()); await servers.shop.sell({ count: 2 })" },
       ]),
-      says('ok'),
+      textReply('ok'),
     )
     await createConversation({ host, model, codeMode: true, id: 'c1' }).say('Go')
-    const told = JSON.stringify(model.requests[1]?.messages.at(-1))
-    expect(told).toContain(
+    const lastMessage = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(lastMessage).toContain(
       'sell(args: {\\n      /** how many */\\n      count: number\\n      gift?: boolean\\n    })',
     )
-    expect(told).not.toContain('draw-pot')
+    expect(lastMessage).not.toContain('draw-pot')
     expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain(
       `"data":"${dot}","mimeType":"image/png"`,
     )

@@ -18,8 +18,8 @@ const stateOf = (host: Watched) => host.connections.get('s')?.state
 function child(
   mode: string,
   more: Partial<ServerConfig> = {},
-): { config: ServerConfig; heard: () => string[] } {
-  const log = join(folder(), 'heard.log')
+): { config: ServerConfig; messages: () => string[] } {
+  const log = join(folder(), 'messages.log')
   return {
     config: {
       command: process.execPath,
@@ -27,7 +27,7 @@ function child(
       env: { MODE: mode, LOG: log },
       ...more,
     },
-    heard: () =>
+    messages: () =>
       readFileSync(log, 'utf8')
         .trim()
         .split('\n')
@@ -46,7 +46,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     impatient()
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, rules, connect: { idlePingMs: 500 } })
-    server.before = (_heard, response) => {
+    server.intercept = (_message, response) => {
       response.writeHead(502).end('bad gateway')
       return true
     }
@@ -55,7 +55,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
       return state?.state === 'reconnecting' && state.attempt > 6
     }, 'a seventh attempt')
     expect(host.tools()).toHaveLength(1)
-    server.before = () => false
+    server.intercept = () => false
     await until(() => stateOf(host) === 'ready', 'ready')
     expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('hello')
     expect(states(host, 's')).not.toContain('failed')
@@ -66,8 +66,8 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, rules })
     let left = 3
-    server.before = (heard, response) => {
-      if (heard.method !== 'tools/call' || left-- <= 0) return false
+    server.intercept = (message, response) => {
+      if (message.method !== 'tools/call' || left-- <= 0) return false
       response.writeHead(502).end()
       return true
     }
@@ -77,7 +77,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
       expect(host.tools()).toHaveLength(1)
     }
     expect(textOf(await host.call('s__hello', {}, { caller: 'chat' }))).toBe('hello')
-    expect(server.heard.filter((method) => method === 'tools/call')).toHaveLength(4)
+    expect(server.methods.filter((method) => method === 'tools/call')).toHaveLength(4)
     expect(stateOf(host)).toBe('ready')
   })
 
@@ -85,8 +85,8 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, rules })
     let left = 1
-    server.before = (heard, response) => {
-      if (heard.method !== 'tools/call' || left-- <= 0) return false
+    server.intercept = (message, response) => {
+      if (message.method !== 'tools/call' || left-- <= 0) return false
       response.writeHead(404).end('not here')
       return true
     }
@@ -94,7 +94,7 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     expect(lost.error).toMatchObject({ message: expect.stringContaining('404') })
     expect(host.tools()).toHaveLength(1)
     expect(textOf(await host.call('s__hello', {}, { caller: 'chat' }))).toBe('hello')
-    expect(server.heard.filter((method) => method === 'tools/call')).toHaveLength(2)
+    expect(server.methods.filter((method) => method === 'tools/call')).toHaveLength(2)
     expect(states(host, 's')).not.toContain('failed')
   })
 
@@ -120,10 +120,10 @@ describe.for(['2025-11-25', '2026-07-28'])('over HTTP, on %s', (mode) => {
     const server = await eraHttp(mode)
     const host = await started({ servers: { s: { url: server.url } }, connect: { idlePingMs: 900 } })
     for (const minutes of [10, -60]) {
-      const before = server.heard.filter((method) => method === 'tools/list').length
+      const before = server.methods.filter((method) => method === 'tools/list').length
       vi.setSystemTime(Date.now() + minutes * 60_000)
       await until(
-        () => server.heard.filter((method) => method === 'tools/list').length > before,
+        () => server.methods.filter((method) => method === 'tools/list').length > before,
         'the lists asked for anew',
       )
       expect(stateOf(host)).toBe('ready')
@@ -137,8 +137,8 @@ describe('a subscription that its server ends repeatedly', () => {
     onTestFinished(() => random.mockRestore())
     const server = await eraHttp('2026-07-28')
     const listens: number[] = []
-    server.before = (heard, response) => {
-      const { id, method, params } = heard
+    server.intercept = (message, response) => {
+      const { id, method, params } = message
       if (method === 'server/discover') {
         const capabilities = { tools: { listChanged: true } }
         const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
@@ -172,13 +172,13 @@ describe('a session that its server lost', () => {
   it('is reopened, and the affected call is made once', async () => {
     const server = await eraHttp('2025-11-25')
     let good = 1
-    server.before = (heard, response, request) => {
+    server.intercept = (message, response, request) => {
       const reply = (result: object): boolean => {
         response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': `session-${good}` })
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
         return true
       }
-      if (heard.method === 'initialize') {
+      if (message.method === 'initialize') {
         const serverInfo = { name: 'forgets', version: '1' }
         return reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo })
       }
@@ -190,8 +190,8 @@ describe('a session that its server lost', () => {
     const host = await started({ servers: { s: { url: server.url } }, rules })
     good = 2
     expect(textOf(await host.call('s__hello', {}, { caller: 'chat' }))).toBe('hello')
-    expect(server.heard.filter((method) => method === 'initialize')).toHaveLength(2)
-    expect(server.heard.filter((method) => method === 'tools/call')).toHaveLength(2)
+    expect(server.methods.filter((method) => method === 'initialize')).toHaveLength(2)
+    expect(server.methods.filter((method) => method === 'tools/call')).toHaveLength(2)
     expect(stateOf(host)).toBe('ready')
   })
 })
@@ -207,12 +207,12 @@ describe('a program', () => {
   })
 
   it('that never responds gets a cancellation', async () => {
-    const { config, heard } = child('never-answers', { callTimeoutMs: 400 })
+    const { config, messages } = child('never-answers', { callTimeoutMs: 400 })
     const host = await started({ servers: { s: config }, rules })
     const call = await host.call('s__hello', {}, { caller: 'chat' })
     expect(call.error).toMatchObject({ code: expect.stringMatching(/TIMEOUT|OUTCOME_UNKNOWN/) })
     expect(textOf(call)).toContain('unknown whether it had its effect')
-    await until(() => heard().includes('notifications/cancelled'), 'the notice')
+    await until(() => messages().includes('notifications/cancelled'), 'the notice')
     expect(stateOf(host)).toBe('ready')
   })
 
@@ -256,7 +256,7 @@ describe('a clock change', () => {
     const server = await eraHttp('2025-11-25')
     const host = await started({ servers: { s: { url: server.url, callTimeoutMs: 20_000 } }, rules })
     let answer: (() => void) | undefined
-    server.before = ({ id, method }, response) => {
+    server.intercept = ({ id, method }, response) => {
       if (method !== 'tools/call') return false
       answer = () => {
         response.writeHead(200, { 'content-type': 'application/json' })
@@ -287,7 +287,7 @@ describe('a host that connects, loses and connects again', () => {
   const cycles = process.env['JACKFIELD_LONG'] === '1' ? 100 : 6
 
   it('leaks nothing of earlier connections', { timeout: 600_000 }, async () => {
-    const log = join(folder(), 'heard.log')
+    const log = join(folder(), 'messages.log')
     const args = ['--expose-gc', at('cycle-host.ts'), String(cycles), eraServer, log]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     const { settled }: { settled: number[] } = JSON.parse(stdout)
@@ -301,10 +301,10 @@ describe('output of a program outside the protocol', () => {
   it('is forwarded up to a limit, and the rest is counted', () => {
     let now = 0
     const shown: string[] = []
-    const told: string[] = []
+    const messages: string[] = []
     const quiet = new StderrFilter(
       (text) => shown.push(text),
-      (message) => told.push(message),
+      (message) => messages.push(message),
       { maxChars: 10, windowMs: 1_000 },
       () => now,
     )
@@ -312,13 +312,13 @@ describe('output of a program outside the protocol', () => {
     quiet.push('6789012')
     quiet.push('more')
     expect(shown.join('')).toBe('1234567890')
-    expect(told).toEqual([expect.stringContaining('more to stderr than is shown')])
+    expect(messages).toEqual([expect.stringContaining('more to stderr than is shown')])
     now = 1_000
     quiet.push('again')
     expect(shown.at(-1)).toBe('again')
-    expect(told.at(-1)).toBe('6 characters that it wrote to stderr were not shown')
+    expect(messages.at(-1)).toBe('6 characters that it wrote to stderr were not shown')
     quiet.push('x'.repeat(100))
     quiet.end()
-    expect(told.at(-1)).toBe('95 characters that it wrote to stderr were not shown')
+    expect(messages.at(-1)).toBe('95 characters that it wrote to stderr were not shown')
   })
 })

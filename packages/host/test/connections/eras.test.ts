@@ -8,11 +8,11 @@ import { folder, hostOf, started } from '../fixtures/hosts.ts'
 
 const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 
-function overStdio(mode: string): { config: ServerConfig; heard: () => string[] } {
-  const log = join(folder(), 'heard.log')
+function overStdio(mode: string): { config: ServerConfig; messages: () => string[] } {
+  const log = join(folder(), 'messages.log')
   return {
     config: { command: process.execPath, args: [program], env: { MODE: mode, LOG: log } },
-    heard: () => readFileSync(log, 'utf8').trim().split('\n'),
+    messages: () => readFileSync(log, 'utf8').trim().split('\n'),
   }
 }
 
@@ -76,14 +76,14 @@ describe('every server is ready, or failed with a code, within 8 seconds', () =>
 describe('the era of a server', () => {
   it('is detected once and remembered, until its version changes', async () => {
     const store = join(folder(), 'store.db')
-    const { config, heard } = overStdio('exits-on-probe')
+    const { config, messages } = overStdio('exits-on-probe')
     for (const _ of [1, 2]) {
       const host = await started({ servers: { s: config }, store })
       expect(host.connections.get('s')).toMatchObject({ state: 'ready', era: 'session' })
       await host.close()
     }
-    expect(heard().filter((line) => line.endsWith('server/discover'))).toHaveLength(1)
-    expect(new Set(heard().map((line) => line.split(' ')[0])).size).toBe(3)
+    expect(messages().filter((line) => line.endsWith('server/discover'))).toHaveLength(1)
+    expect(new Set(messages().map((line) => line.split(' ')[0])).size).toBe(3)
   })
 
   it('is detected again if the remembered one fails', async () => {
@@ -93,9 +93,9 @@ describe('the era of a server', () => {
     expect(before.connections.get('s')).toMatchObject({ era: 'session' })
     await before.close()
     const modern = await eraHttp('2026-07-28')
-    server.before = (heard, response, request) => {
+    server.intercept = (message, response, request) => {
       if (request.method !== 'POST') return false
-      fetch(modern.url, { method: 'POST', body: JSON.stringify(heard) }).then(async (answer) =>
+      fetch(modern.url, { method: 'POST', body: JSON.stringify(message) }).then(async (answer) =>
         response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text()),
       )
       return true
@@ -115,6 +115,6 @@ describe('the era of a server', () => {
       error: { code: 'VERSION_MISMATCH' },
       fixes: [{ action: 'configure', server: 'new', setting: 'era' }],
     })
-    expect(server.heard.filter((method) => method === 'server/discover')).toHaveLength(1)
+    expect(server.methods.filter((method) => method === 'server/discover')).toHaveLength(1)
   })
 })

@@ -11,7 +11,7 @@ const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 
 function lazy(more: Partial<ServerConfig> = {}): { config: ServerConfig; pids: () => Set<string> } {
-  const log = join(folder(), 'heard.log')
+  const log = join(folder(), 'messages.log')
   const pids = (): Set<string> => {
     try {
       return new Set(
@@ -102,7 +102,7 @@ describe('a lazy server', () => {
     await (await started({ servers, store })).close()
     const host = hostOf({ servers, store, rules, connectTimeoutMs: 6_000 })
     await host.start()
-    server.before = (_heard, response) => {
+    server.intercept = (_message, response) => {
       response.writeHead(503).end('closed for the night')
       return true
     }

@@ -28,7 +28,7 @@ it.skipIf(process.platform !== 'linux')(
   'no server process remains after servers are connected, killed and reconnected many times (needs /proc)',
   { timeout: 240_000 },
   async () => {
-    const log = join(folder(), 'heard.log')
+    const log = join(folder(), 'messages.log')
     // A server that starts a process of its own, which outlives it unless the client ends it.
     const config: ServerConfig = {
       command: 'sh',

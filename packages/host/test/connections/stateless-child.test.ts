@@ -23,15 +23,15 @@ const program = `
     } else if (method === 'tools/call') reply({ content: [{ type: 'text', text: String(process.pid) }] })
   })`
 
-function stateless(): { config: ServerConfig; heard: () => string[] } {
-  const log = join(folder(), 'heard.log')
+function stateless(): { config: ServerConfig; messages: () => string[] } {
+  const log = join(folder(), 'messages.log')
   return {
     config: {
       command: process.execPath,
       args: ['--input-type=module', '-e', program],
       env: { LOG: log },
     },
-    heard: () => readFileSync(log, 'utf8').trim().split('\n'),
+    messages: () => readFileSync(log, 'utf8').trim().split('\n'),
   }
 }
 
@@ -39,9 +39,9 @@ const allow = [{ id: 'all', verdict: 'allow' as const }]
 
 describe('a stateless server in a child process', () => {
   it('is subscribed to again by every replacement process', async () => {
-    const { config, heard } = stateless()
+    const { config, messages } = stateless()
     const host = await started({ servers: { s: config }, rules: allow })
-    const listens = () => heard().filter((line) => line.endsWith(' subscriptions/listen'))
+    const listens = () => messages().filter((line) => line.endsWith(' subscriptions/listen'))
     await until(() => listens().length === 1, 'listening')
     process.kill(Number(textOf(await host.call('s__pid', {}, { caller: 'cli' }))), 'SIGKILL')
     await until(() => listens().length === 2, 'listening again')
@@ -49,7 +49,7 @@ describe('a stateless server in a child process', () => {
   })
 
   it('serves every conversation with one process', async () => {
-    const { config, heard } = stateless()
+    const { config, messages } = stateless()
     const host = await started({ servers: { s: config }, rules: allow })
     const turns = ['first', 'second'].map((summary) =>
       host.record({
@@ -66,7 +66,7 @@ describe('a stateless server in a child process', () => {
       turns.map(async (cause) => textOf(await host.call('s__pid', {}, { caller: 'chat', cause }))),
     )
     expect(new Set(pids).size).toBe(1)
-    expect(heard().filter((line) => line.endsWith(' server/discover'))).toHaveLength(1)
+    expect(messages().filter((line) => line.endsWith(' server/discover'))).toHaveLength(1)
   })
 
   it('is asked about although its tool claims to be read-only', async () => {

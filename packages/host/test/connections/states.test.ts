@@ -10,7 +10,7 @@ const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url
 /** A server that a file of the working folder names. */
 function ofFolder(): { config: ServerConfig; started: () => boolean } {
   const here = folder()
-  const log = join(here, 'heard.log')
+  const log = join(here, 'messages.log')
   return {
     config: {
       command: process.execPath,

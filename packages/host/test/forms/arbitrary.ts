@@ -51,7 +51,7 @@ const bare: fc.Arbitrary<object> = fc.oneof(
 )
 
 /** Anything a person may want to say in a field, fitting or not. */
-export function wishFor(field: ElicitField): fc.Arbitrary<unknown> {
+export function arbitraryFor(field: ElicitField): fc.Arbitrary<unknown> {
   const text = fc.constantFrom(
     'ada@example.org',
     'https://example.org/a',
@@ -84,7 +84,7 @@ export const anyField: fc.Arbitrary<ElicitField> = fc
   .chain((field) =>
     fc.oneof(
       { weight: 2, arbitrary: fc.constant(field) },
-      { weight: 1, arbitrary: wishFor(field).map((wish) => asField({ ...field, default: wish })) },
+      { weight: 1, arbitrary: arbitraryFor(field).map((preset) => asField({ ...field, default: preset })) },
     ),
   )
 

@@ -14,7 +14,7 @@ const form = (message: string, properties: object, required: string[] = []) => (
   method: 'elicitation/create',
   params: { mode: 'form', message, requestedSchema: { type: 'object', properties, required } },
 })
-const seat = { seat: { type: 'string' } }
+const seatField = { seat: { type: 'string' } }
 
 async function rounds(
   script: Script,
@@ -37,7 +37,9 @@ describe('a server with several rounds', () => {
     })
     const { server, book } = await rounds(
       (_params, nth) =>
-        nth <= 2 ? asksBack({ q: form(`step ${nth}`, seat, ['seat']) }, states[nth - 1]) : text('booked'),
+        nth <= 2
+          ? asksBack({ q: form(`step ${nth}`, seatField, ['seat']) }, states[nth - 1])
+          : text('booked'),
       {
         surface,
         connect: {
@@ -65,7 +67,9 @@ describe('a server with several rounds', () => {
 
   it('is stopped with an explanation if it never stops asking', async () => {
     const surface = person({ elicitation: () => ({ action: 'accept', content: { seat: 'x' } }) })
-    const { server, book } = await rounds(() => asksBack({ q: form('again?', seat) }, 'state'), { surface })
+    const { server, book } = await rounds(() => asksBack({ q: form('again?', seatField) }, 'state'), {
+      surface,
+    })
     const call = await book()
     expect(textOf(call)).toContain('requested input more than 10 times')
     expect(call.error).toMatchObject({ code: 'TOO_MANY_ROUNDS' })
@@ -83,7 +87,7 @@ describe('a server with several rounds', () => {
     })
     const { server, book } = await rounds(
       (_params, nth) =>
-        nth === 1 ? asksBack({ a: form('first', seat), b: form('second', seat) }) : text('booked'),
+        nth === 1 ? asksBack({ a: form('first', seatField), b: form('second', seatField) }) : text('booked'),
       { surface },
     )
     const call = book()
@@ -105,7 +109,9 @@ describe('a form', () => {
     })
     const { host, server, book } = await rounds(
       (_params, nth) =>
-        nth === 1 ? asksBack({ q: form('Log in', { password: { type: 'string' }, ...seat }) }) : text('in'),
+        nth === 1
+          ? asksBack({ q: form('Log in', { password: { type: 'string' }, ...seatField }) })
+          : text('in'),
       { surface },
     )
     await book()
@@ -120,7 +126,7 @@ describe('a form', () => {
   it("shows the server's identity, and keeps the reason of a refusal in this host", async () => {
     const surface = person({ elicitation: () => ({ action: 'decline', reason: 'I do not like it' }) })
     const { host, server, book } = await rounds(
-      (_params, nth) => (nth === 1 ? asksBack({ q: form('m', seat) }) : text('no')),
+      (_params, nth) => (nth === 1 ? asksBack({ q: form('m', seatField) }) : text('no')),
       { surface },
     )
     await book()
@@ -144,7 +150,7 @@ describe('a form', () => {
       { action: 'decline' },
     ]
     const surface = person({ elicitation: () => given.shift() })
-    const fields = { ...seat, name: { type: 'string' }, password: { type: 'string' } }
+    const fields = { ...seatField, name: { type: 'string' }, password: { type: 'string' } }
     const { host, server, book } = await rounds(
       ({ inputResponses }) =>
         inputResponses === undefined ? asksBack({ q: form('m', fields) }) : text('ok'),
@@ -171,7 +177,7 @@ describe('a form', () => {
     })
     const { book } = await rounds(
       ({ inputResponses }) =>
-        inputResponses === undefined ? asksBack({ q: form(messages.shift() ?? '', seat) }) : text('ok'),
+        inputResponses === undefined ? asksBack({ q: form(messages.shift() ?? '', seatField) }) : text('ok'),
       { surface },
     )
     await book()
@@ -203,7 +209,7 @@ describe('a form', () => {
 
 describe('a URL elicitation', () => {
   type Consent = NonNullable<Manners['elicitation']>
-  async function visit(url: string, elicitation: Consent, open?: HostOptions['openPage']) {
+  async function elicitUrl(url: string, elicitation: Consent, open?: HostOptions['openPage']) {
     const opened: string[] = []
     const surface = person({ elicitation, urlElicitation: true })
     const { host, server, book } = await rounds(
@@ -228,7 +234,7 @@ describe('a URL elicitation', () => {
 
   it('is opened after consent, and its answer is sent once the user finished', async () => {
     const { url, visits, touch } = await site()
-    const { opened, host, surface, answers } = await visit(url, ({ visit: underWay }) =>
+    const { opened, host, surface, answers } = await elicitUrl(url, ({ visit: underWay }) =>
       underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
     )
     expect(opened).toEqual([url])
@@ -248,7 +254,7 @@ describe('a URL elicitation', () => {
 
   it.each(['decline', 'cancel'] as const)('is not opened on %s', async (action) => {
     const { url, visits } = await site()
-    const { opened, answers } = await visit(url, () => ({ action }))
+    const { opened, answers } = await elicitUrl(url, () => ({ action }))
     expect(opened).toEqual([])
     expect(answers).toEqual({ q: { action } })
     expect(visits()).toBe(0)
@@ -261,7 +267,7 @@ describe('a URL elicitation', () => {
       { action: 'accept', visit: 'open' },
       { action: 'cancel' },
     ]
-    const { opened, surface, answers } = await visit('https://a.example/x', () => words.shift())
+    const { opened, surface, answers } = await elicitUrl('https://a.example/x', () => words.shift())
     expect(opened).toEqual(['https://a.example/x', 'https://a.example/x'])
     expect(elicitations(surface.asked).map((question) => question.visit)).toEqual([
       undefined,
@@ -273,7 +279,7 @@ describe('a URL elicitation', () => {
   })
 
   it('reports why the page could not be opened, and continues', async () => {
-    const { surface, answers } = await visit(
+    const { surface, answers } = await elicitUrl(
       'https://a.example/x',
       ({ visit: underWay }) =>
         underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
@@ -284,7 +290,7 @@ describe('a URL elicitation', () => {
   })
 
   it('over http to another machine is never opened by the host', async () => {
-    const { opened, surface } = await visit('http://a.example/x', ({ visit: underWay }) =>
+    const { opened, surface } = await elicitUrl('http://a.example/x', ({ visit: underWay }) =>
       underWay === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
     )
     expect(opened).toEqual([])
@@ -292,7 +298,9 @@ describe('a URL elicitation', () => {
   })
 
   it('has warnings about its URL', async () => {
-    const { surface } = await visit('https://paypal.com@evil.example:8443/', () => ({ action: 'decline' }))
+    const { surface } = await elicitUrl('https://paypal.com@evil.example:8443/', () => ({
+      action: 'decline',
+    }))
     expect(elicitations(surface.asked)[0]?.findings?.map(({ code }) => code)).toEqual([
       'user-information',
       'port',

@@ -7,7 +7,7 @@ import type { FormField, HostAnswers } from '../../src/types/index.ts'
 import { returned, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { anyField, anyForm, wishFor } from './arbitrary.ts'
+import { anyField, anyForm, arbitraryFor } from './arbitrary.ts'
 
 const numRuns = process.env['JACKFIELD_LONG'] === '1' ? 20_000 : 400
 
@@ -16,21 +16,21 @@ function fieldsOf(schema: ElicitSchema): readonly FormField[] {
   return 'fields' in plan ? plan.fields : []
 }
 
-const isValue = (wish: unknown): wish is ElicitValue => wish !== undefined && wish !== null
+const isValue = (preset: unknown): preset is ElicitValue => preset !== undefined && preset !== null
 
 test('the form and the wire validation reject the same values', () => {
   fc.assert(
     fc.property(
-      anyField.chain((field) => fc.tuple(fc.constant(field), wishFor(field))),
-      ([field, wish]) => {
+      anyField.chain((field) => fc.tuple(fc.constant(field), arbitraryFor(field))),
+      ([field, preset]) => {
         const [planned] = fieldsOf({ type: 'object', properties: { f: field }, required: ['f'] })
-        if (planned === undefined || !isValue(wish)) return
-        expect(problemWithField(planned, wish) === undefined).toBe(
-          checkElicitValue(field, wish) === undefined,
+        if (planned === undefined || !isValue(preset)) return
+        expect(problemWithField(planned, preset) === undefined).toBe(
+          checkElicitValue(field, preset) === undefined,
         )
-        const inTheForm = checkElicitContent({ type: 'object', properties: { f: field } }, { f: wish })
-        expect(inTheForm === undefined).toBe(problemWithField(planned, wish) === undefined)
-        expect(shownValue(planned, wish)).toBeTypeOf('string')
+        const inTheForm = checkElicitContent({ type: 'object', properties: { f: field } }, { f: preset })
+        expect(inTheForm === undefined).toBe(problemWithField(planned, preset) === undefined)
+        expect(shownValue(planned, preset)).toBeTypeOf('string')
       },
     ),
     { numRuns },
@@ -58,15 +58,17 @@ test('a form of valid fields is valid on the wire, without added values', () => 
         fc.tuple(
           fc.constant(schema),
           fc.tuple(
-            ...Object.values(schema.properties).map((field) => fc.option(wishFor(field), { nil: undefined })),
+            ...Object.values(schema.properties).map((field) =>
+              fc.option(arbitraryFor(field), { nil: undefined }),
+            ),
           ),
         ),
       ),
-      ([schema, wishes]) => {
+      ([schema, presets]) => {
         const fields = fieldsOf(schema)
         const given = fields.flatMap((field, n): [string, ElicitValue][] => {
-          const wish = wishes[n]
-          return isValue(wish) ? [[field.key, wish]] : []
+          const preset = presets[n]
+          return isValue(preset) ? [[field.key, preset]] : []
         })
         const values = Object.fromEntries(given)
         const wrong = fields.some((field) => problemWithField(field, values[field.key]) !== undefined)
@@ -92,16 +94,16 @@ test('every form reaches the user and every answer the server, unchanged', async
     fc.record({
       schema: fc.constant(schema),
       action: fc.constantFrom('accept' as const, 'decline' as const, 'cancel' as const),
-      wishes: fc.tuple(...Object.values(schema.properties).map((field) => wishFor(field))),
+      presets: fc.tuple(...Object.values(schema.properties).map((field) => arbitraryFor(field))),
     }),
   )
   await fc.assert(
-    fc.asyncProperty(answerTo, async ({ schema, action, wishes }) => {
+    fc.asyncProperty(answerTo, async ({ schema, action, presets }) => {
       const fields = fieldsOf(schema)
       const content = Object.fromEntries(
         fields.flatMap((field, n): [string, ElicitValue][] => {
-          const wish = wishes[n]
-          return isValue(wish) && problemWithField(field, wish) === undefined ? [[field.key, wish]] : []
+          const preset = presets[n]
+          return isValue(preset) && problemWithField(field, preset) === undefined ? [[field.key, preset]] : []
         }),
       )
       const finished = finishForm(schema, content)

@@ -6,7 +6,7 @@ import { inspectUrl } from '../../src/core/forms/inspect-url.ts'
 
 const known = ['https://mcp.paypal.com/mcp']
 
-/** The URL, the site it really is, what is said about it, and whether the host would open it. */
+/** The URL, its real site, the warnings about it, and whether the host would open it. */
 const cases: [url: string, host: string, codes: string[], opens: boolean][] = [
   ['https://example.org/a?b#c', 'example.org', [], true],
   ['https://example.org', 'example.org', [], true],

@@ -30,16 +30,16 @@ const asked = (message: string) => ({
 
 describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) => {
   it('answers both questions of a server of 2026-07-28, whose state is returned unchanged', async () => {
-    const far = await upstream()
-    const { server, host } = await gateway({ servers: { far: { url: far.url } } })
+    const remote = await upstream()
+    const { server, host } = await gateway({ servers: { far: { url: remote.url } } })
     const client = await clientOf(server)
     const result = await client.call('far__two_step')
     expect(JSON.parse(text(result))).toEqual([
       { action: 'accept', content: { who: 'client who' } },
       { action: 'accept', content: { where: 'client where' } },
     ])
-    expect(far.issued).toHaveLength(2)
-    expect(far.returned).toEqual(far.issued)
+    expect(remote.issued).toHaveLength(2)
+    expect(remote.returned).toEqual(remote.issued)
     const rows = host.activity({ kind: 'elicitation' })
     expect(rows.map(({ outcome }) => outcome)).toEqual(['relayed', 'relayed'])
     expect(host.activity({ kind: 'call' })).toMatchObject([{ detail: { caller: 'gateway' }, outcome: 'ok' }])
@@ -54,8 +54,8 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
   })
 
   it('answers with its own model and its own folders', async () => {
-    const far = await upstream()
-    const { server } = await gateway({ servers: { far: { url: far.url } } })
+    const remote = await upstream()
+    const { server } = await gateway({ servers: { far: { url: remote.url } } })
     const client = await clientOf(server)
     expect(JSON.parse(text(await client.call('far__think')))).toEqual({ type: 'text', text: 'thought' })
     expect(JSON.parse(text(await client.call('far__folders')))).toEqual([{ uri: 'file:///client' }])
@@ -64,9 +64,9 @@ describe.each(Object.entries(kinds))('%s behind the gateway', (_kind, clientOf) 
 
 describe('a question that its client does not support', () => {
   it("is answered by the host's user", async () => {
-    const far = await upstream()
+    const remote = await upstream()
     const surface = person({ elicitation: ({ params }) => filling(params) })
-    const { server } = await gateway({ servers: { far: { url: far.url } }, surface })
+    const { server } = await gateway({ servers: { far: { url: remote.url } }, surface })
     const client = await ours(server, {})
     expect(text(await client.call('far__two_step'))).toContain('client where')
     expect(surface.asked.map(({ kind }) => kind)).toEqual(['elicitation', 'elicitation'])
@@ -91,8 +91,8 @@ describe('a question that its client does not support', () => {
 
 describe.each(['2026-07-28', '2025-11-25'] as const)('clients of %s at the same time', (revision) => {
   it('are each asked only about their own requests', async () => {
-    const far = await upstream()
-    const { server } = await gateway({ servers: { far: { url: far.url } } })
+    const remote = await upstream()
+    const { server } = await gateway({ servers: { far: { url: remote.url } } })
     const answering = (name: string) =>
       ours(server, {
         revisions: [revision],
@@ -166,9 +166,9 @@ describe('clients of one user', () => {
   it.each(['2026-07-28', '2025-11-25'] as const)(
     'are not asked about a request that another cancelled (%s)',
     async (revision) => {
-      const near = session()
+      const local = session()
       const surface = answering()
-      const { server } = await gateway({ servers: { near: near.config }, surface })
+      const { server } = await gateway({ servers: { near: local.config }, surface })
       const revisions = [revision]
       const [ann, bob] = [
         await named(server, 'Ann', { revisions }),
@@ -176,7 +176,7 @@ describe('clients of one user', () => {
       ]
       const stop = new AbortController()
       const cancelled = ann.client.call('near__ask_late', asked('of Ann'), { signal: stop.signal })
-      await until(() => near.ran().length === 1, 'the call of Ann')
+      await until(() => local.ran().length === 1, 'the call of Ann')
       stop.abort()
       await expect(cancelled).rejects.toThrow()
       const answer = JSON.parse(text(await bob.client.call('near__go')))
@@ -186,7 +186,7 @@ describe('clients of one user', () => {
   )
 
   it("do not see each other's roots through a server with sessions", async () => {
-    const { server } = await gateway({ servers: { near: session().config } })
+    const { server } = await gateway({ servers: { surface: session().config } })
     const client = await ours(server, { onRoots: [{ uri: 'file:///client' }] })
     expect(text(await client.call('near__roots'))).not.toContain('file:///client')
   })
@@ -212,7 +212,7 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)
     }
 
     it('is notified by progress that an approval is pending, and progress only increases', async () => {
-      const far = await upstream()
+      const remote = await upstream()
       const { reports, onProgress } = reporting()
       const surface = person({
         approval: async () => {
@@ -221,11 +221,14 @@ describe.each(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const)
         },
       })
       const rules = [{ id: 'ask', verdict: 'ask' as const }]
-      const { server } = await gateway({ servers: { far: { url: far.url } }, surface, rules })
+      const { server } = await gateway({ servers: { far: { url: remote.url } }, surface, rules })
       const client = await ours(server, { revisions: [revision] })
       const stop = new AbortController()
       const calling = client.call('far__slow', {}, { signal: stop.signal, onProgress })
-      await until(() => far.seen.includes('slow began') && reports.length >= 4, 'the reports of the server')
+      await until(
+        () => remote.seen.includes('slow began') && reports.length >= 4,
+        'the reports of the server',
+      )
       stop.abort()
       await expect(calling).rejects.toThrow()
       expect(reports.map(({ message }) => message)).toEqual([
@@ -261,11 +264,11 @@ describe('a client that waits for a user', () => {
   it('is notified periodically, until the question is settled', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
-    const far = await upstream()
+    const remote = await upstream()
     const decided = Promise.withResolvers<{ verdict: 'allow' }>()
     const surface = person({ approval: () => decided.promise })
     const rules = [{ id: 'ask', verdict: 'ask' as const }]
-    const { server } = await gateway({ servers: { far: { url: far.url } }, surface, rules })
+    const { server } = await gateway({ servers: { far: { url: remote.url } }, surface, rules })
     const reports: ProgressReport[] = []
     const client = await ours(server)
     const timers = vi.getTimerCount()
@@ -284,9 +287,9 @@ describe('a client that waits for a user', () => {
 
 describe('policy', () => {
   it('removes a forbidden tool from the list, and rejects its calls', async () => {
-    const far = await upstream()
+    const remote = await upstream()
     const { server } = await gateway({
-      servers: { far: { url: far.url } },
+      servers: { far: { url: remote.url } },
       rules: [{ id: 'no-wiping', verdict: 'deny', tool: 'wipe' }],
     })
     const client = await ours(server)
@@ -297,9 +300,9 @@ describe('policy', () => {
   })
 
   it('rejects calls with forbidden arguments, and reports it to the client', async () => {
-    const far = await upstream()
+    const remote = await upstream()
     const { server } = await gateway({
-      servers: { far: { url: far.url } },
+      servers: { far: { url: remote.url } },
       rules: [{ id: 'no-x', verdict: 'deny', tool: 'echo', arguments: [{ at: '/text', equals: 'x' }] }],
     })
     const client = await ours(server)
@@ -310,10 +313,10 @@ describe('policy', () => {
   })
 
   it('asks the user of the host, not the client', async () => {
-    const far = await upstream()
+    const remote = await upstream()
     const surface = person({ approval: () => ({ verdict: 'allow', arguments: { text: 'less' } }) })
     const { server } = await gateway({
-      servers: { far: { url: far.url } },
+      servers: { far: { url: remote.url } },
       rules: [{ id: 'ask', verdict: 'ask', caller: ['gateway'] }],
       surface,
     })
@@ -326,8 +329,8 @@ describe('policy', () => {
 describe('a call that cannot be recorded', () => {
   it('does not reach its server, and the client gets an error with the reason', async () => {
     const store = join(folder(), 'store.db')
-    const near = session()
-    const { host, server } = await gateway({ servers: { near: near.config }, store })
+    const local = session()
+    const { host, server } = await gateway({ servers: { near: local.config }, store })
     const client = await ours(server)
     host.activity()
     refusingRows(store)
@@ -335,14 +338,14 @@ describe('a call that cannot be recorded', () => {
     expect(error).toContain(
       'near cannot be asked: Stopped before "echo of near", because it cannot be recorded',
     )
-    expect(near.ran()).toEqual([])
+    expect(local.ran()).toEqual([])
   })
 })
 
 describe('the definitions of a gateway', () => {
   it('and read contents are not searchable in the host', async () => {
-    const far = await upstream()
-    const { host, server } = await gateway({ servers: { far: { url: far.url } } })
+    const remote = await upstream()
+    const { host, server } = await gateway({ servers: { far: { url: remote.url } } })
     const client = await ours(server)
     const found = () => host.library.search('note', { content: true }).matches.filter((one) => one.content)
     await client.read('note://any/x')
@@ -352,8 +355,8 @@ describe('the definitions of a gateway', () => {
   })
 
   it("are those of the servers, under the host's names", async () => {
-    const far = await upstream()
-    const { server } = await gateway({ servers: { far: { url: far.url }, near: session().config } })
+    const remote = await upstream()
+    const { server } = await gateway({ servers: { far: { url: remote.url }, near: session().config } })
     const client = await ours(server)
     const tools = await client.tools()
     expect(tools.find(({ name }) => name === 'far__echo')).toMatchObject({
@@ -381,9 +384,9 @@ describe('the definitions of a gateway', () => {
   })
 
   it('are only the selected ones', async () => {
-    const far = await upstream()
+    const remote = await upstream()
     const { server } = await gateway(
-      { servers: { far: { url: far.url } } },
+      { servers: { far: { url: remote.url } } },
       { only: ['far__e*', 'far__note://one'] },
     )
     const client = await ours(server)
@@ -414,8 +417,8 @@ describe('end to end', () => {
   it.each(['2026-07-28', '2025-11-25'] as const)(
     'progress and cancellation are forwarded (%s)',
     async (revision) => {
-      const far = await upstream()
-      const { server } = await gateway({ servers: { far: { url: far.url } } })
+      const remote = await upstream()
+      const { server } = await gateway({ servers: { far: { url: remote.url } } })
       const client = await ours(server, { revisions: [revision] })
       const reports: unknown[] = []
       const stop = new AbortController()
@@ -428,19 +431,19 @@ describe('end to end', () => {
       expect(reports[2]).toMatchObject({ progress: 3, total: 3, message: 'step 3' })
       stop.abort()
       await expect(calling).rejects.toThrow()
-      await until(() => far.seen.includes('slow cancelled'), 'the end upstream')
+      await until(() => remote.seen.includes('slow cancelled'), 'the end upstream')
     },
   )
 
   it.each(['2026-07-28', '2025-11-25'] as const)(
     'a resource is watched at its server (%s)',
     async (revision) => {
-      const far = await upstream()
-      const { server } = await gateway({ servers: { far: { url: far.url } } })
+      const remote = await upstream()
+      const { server } = await gateway({ servers: { far: { url: remote.url } } })
       const changes: unknown[] = []
       const client = await ours(server, { revisions: [revision], onChange: (change) => changes.push(change) })
       const watch = await client.watch({ resourceSubscriptions: ['note://one'] })
-      far.server.resourceUpdated('note://one')
+      remote.server.resourceUpdated('note://one')
       await until(() => changes.length > 0, 'the change')
       expect(changes).toEqual([{ type: 'resource', uri: 'note://one' }])
       await watch.close()

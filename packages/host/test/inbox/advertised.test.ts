@@ -2,14 +2,14 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hostOf, returned, scripted, session } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { form, seat } from './programs.ts'
+import { form, seatAnswer } from './programs.ts'
 import { roundsServer, text } from './rounds-server.ts'
 
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 const cli = { caller: 'cli' } as const
 const everything = () =>
   person({
-    elicitation: () => seat('1A'),
+    elicitation: () => seatAnswer('1A'),
     'sampling-request': () => ({ verdict: 'deny' }),
     'sampling-result': () => ({ verdict: 'deny' }),
     roots: () => ({ verdict: 'deny' }),
@@ -28,31 +28,31 @@ describe('the declared capabilities', () => {
     const server = await roundsServer(() => text('done'))
     const host = hostOf({ ...options, servers: { s: { url: server.url } } })
     await host.start()
-    const told = async (): Promise<string[]> => {
+    const advertised = async (): Promise<string[]> => {
       await host.call('s__book', {}, cli)
       const capabilities = server.calls.at(-1)?._meta['io.modelcontextprotocol/clientCapabilities']
       return answerable(capabilities ?? {})
     }
-    expect(await told()).toEqual([])
+    expect(await advertised()).toEqual([])
     const first = host.attach(person({ elicitation: () => undefined }))
-    expect(await told()).toEqual(['elicitation'])
+    expect(await advertised()).toEqual(['elicitation'])
     const second = host.attach(everything())
-    expect(await told()).toEqual(['elicitation', 'roots', 'sampling'])
+    expect(await advertised()).toEqual(['elicitation', 'roots', 'sampling'])
     first()
     second()
-    expect(await told()).toEqual([])
+    expect(await advertised()).toEqual([])
     expect(host.events.filter((event) => event.type === 'warning')).toEqual([])
   })
 
   it('are sent to a session once; for a surface attached later the user is advised to reconnect', async () => {
     const host = hostOf({ ...options, servers: { s: session().config } })
     await host.start()
-    const told = async (): Promise<string[]> => {
+    const advertised = async (): Promise<string[]> => {
       const client = JSON.stringify(returned(await host.call('s__client', {}, cli)))
       return answerable(JSON.parse(client).capabilities)
     }
-    expect(await told()).toEqual([])
-    const leave = host.attach(everything())
+    expect(await advertised()).toEqual([])
+    const detach = host.attach(everything())
     expect(host.events).toContainEqual({
       type: 'warning',
       server: 's',
@@ -62,12 +62,12 @@ describe('the declared capabilities', () => {
     })
     const asking = await host.call('s__ask', { params: form() }, cli)
     expect(returned(asking)).toMatchObject({ error: { code: expect.any(Number) } })
-    expect(await told()).toEqual([])
+    expect(await advertised()).toEqual([])
     await host.reconnect('s')
-    expect(await told()).toEqual(['elicitation', 'roots', 'sampling'])
-    leave()
+    expect(await advertised()).toEqual(['elicitation', 'roots', 'sampling'])
+    detach()
     await host.reconnect('s')
-    expect(await told()).toEqual([])
+    expect(await advertised()).toEqual([])
   })
 })
 
@@ -85,7 +85,7 @@ describe('a call that waits for a user', () => {
     const call = host.call('s__ask', { params: form() }, cli)
     while (host.inbox.list().length === 0) await new Promise(setImmediate)
     vi.advanceTimersByTime(48 * 3_600_000)
-    host.inbox.answer(host.inbox.list()[0]?.id ?? '', seat('5E'), 'another face')
-    expect(returned(await call)).toMatchObject({ answer: seat('5E') })
+    host.inbox.answer(host.inbox.list()[0]?.id ?? '', seatAnswer('5E'), 'another face')
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('5E') })
   })
 })

@@ -1,4 +1,4 @@
-// A program of its own on the store named by $STORE: answers the questions it is told to, one JSON line each.
+// A program that shares the store $STORE: answers the questions that it receives, one JSON line each.
 import { createInterface } from 'node:readline'
 import { createHost } from '../../src/host.ts'
 

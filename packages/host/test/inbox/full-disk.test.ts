@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreError } from '../../src/log/store/store-error.ts'
 import { returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { form, seat, storeFile } from './programs.ts'
+import { form, oneOpen, seatAnswer, storeFile } from './programs.ts'
 import { asksBack, roundsServer, text } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
@@ -72,11 +72,6 @@ async function asked(era: 'session' | 'stateless') {
   return { space, store, host, call, calls, id: await oneOpen(host) }
 }
 
-async function oneOpen(host: Watched): Promise<string> {
-  await until(() => host.inbox.list().length === 1, 'an open question')
-  return host.inbox.list()[0]?.id ?? ''
-}
-
 describe('an open question when the disk becomes full', () => {
   it.each([
     ['session', 'decline'],
@@ -91,7 +86,7 @@ describe('an open question when the disk becomes full', () => {
     expect(answer).toEqual(era === 'session' ? { answer: { action } } : { q: { action } })
     expect(host.inbox.list()).toEqual([])
     expect(host.inbox.get(id)).toMatchObject({ state: 'answered', answer: { by: 'me' } })
-    expect(() => host.inbox.answer(id, seat('1A'), 'another')).toThrow('already answered by me')
+    expect(() => host.inbox.answer(id, seatAnswer('1A'), 'another')).toThrow('already answered by me')
     expect(warnings(host)).toEqual([
       `Your answer was sent, but it cannot be recorded yet: database or disk is full. ${advice}`,
     ])
@@ -103,14 +98,14 @@ describe('an open question when the disk becomes full', () => {
   it('of a call that is not suspended can be answered too', async () => {
     const { space, host, call, id } = await asked('session')
     space.fill()
-    host.inbox.answer(id, seat(long), 'me')
-    expect(returned(await call)).toEqual({ answer: seat(long) })
+    host.inbox.answer(id, seatAnswer(long), 'me')
+    expect(returned(await call)).toEqual({ answer: seatAnswer(long) })
   })
 
   it('of a suspended call: the answer is kept, and sent once it is recorded, without a restart', async () => {
     const { space, host, call, calls, id } = await asked('stateless')
     space.fill()
-    host.inbox.answer(id, seat(long), 'me')
+    host.inbox.answer(id, seatAnswer(long), 'me')
     expect(host.inbox.get(id)?.state).toBe('open')
     expect(calls).toHaveLength(1)
     expect(warnings(host)).toEqual([
@@ -119,15 +114,15 @@ describe('an open question when the disk becomes full', () => {
       ),
     ])
     space.free()
-    expect(returned(await call)).toEqual({ q: seat(long) })
+    expect(returned(await call)).toEqual({ q: seatAnswer(long) })
     expect(warnings(host)).toHaveLength(1)
-    expect(returned(await nextCall(host))).toEqual({ q: seat('2B') })
+    expect(returned(await nextCall(host))).toEqual({ q: seatAnswer('2B') })
   })
 
   it('of a suspended call can be declined after an answer that could not be recorded', async () => {
     const { space, host, call, id } = await asked('stateless')
     space.fill()
-    host.inbox.answer(id, seat(long), 'me')
+    host.inbox.answer(id, seatAnswer(long), 'me')
     host.inbox.answer(id, { action: 'decline', reason: long }, 'me')
     expect(returned(await call)).toEqual({ q: { action: 'decline' } })
   })
@@ -136,7 +131,7 @@ describe('an open question when the disk becomes full', () => {
 /** One more call, whose question is answered. */
 async function nextCall(host: Watched) {
   const call = host.call('s__book', {}, cli)
-  host.inbox.answer(await oneOpen(host), seat('2B'), 'me')
+  host.inbox.answer(await oneOpen(host), seatAnswer('2B'), 'me')
   return await call
 }
 
@@ -186,7 +181,7 @@ describe('on a full disk', () => {
         ? asksBack({ q: { method: 'elicitation/create', params: form(long) } })
         : text(inputResponses),
     )
-    const surface = person({ elicitation: () => seat('1A') })
+    const surface = person({ elicitation: () => seatAnswer('1A') })
     const host = await started({ servers: { s: { url } }, rules, store: storeFile(), surface })
     space.fill()
     expect((await host.call('s__book', {}, cli)).result.isError).toBe(true)
@@ -194,7 +189,7 @@ describe('on a full disk', () => {
       `A question of s was refused. Stopped before "s asks for input", because it cannot be recorded: no space left on device. ${advice}`,
     ])
     space.free()
-    expect(returned(await host.call('s__book', {}, cli))).toEqual({ q: seat('1A') })
+    expect(returned(await host.call('s__book', {}, cli))).toEqual({ q: seatAnswer('1A') })
   })
 
   it('a finished call that could not be removed from the store is removed with the next one', async () => {
@@ -204,8 +199,8 @@ describe('on a full disk', () => {
     other.exec(
       "CREATE TRIGGER full BEFORE DELETE ON parked_call BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
     )
-    host.inbox.answer(id, seat('1A'), 'me')
-    expect(returned(await call)).toEqual({ q: seat('1A') })
+    host.inbox.answer(id, seatAnswer('1A'), 'me')
+    expect(returned(await call)).toEqual({ q: seatAnswer('1A') })
     const parked = () => other.prepare('SELECT call FROM parked_call').all().length
     expect(parked()).toBe(1)
     other.exec('DROP TRIGGER full')

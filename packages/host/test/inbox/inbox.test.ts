@@ -6,7 +6,7 @@ import type { BrokeredCall, HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { statelessServer } from '../fixtures/stateless-server.ts'
-import { form, program, seat, storeFile } from './programs.ts'
+import { form, oneOpen, program, seatAnswer, storeFile } from './programs.ts'
 import { asksBack, roundsServer } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
@@ -26,11 +26,6 @@ async function hostIn(era: (typeof eras)[number], options: Partial<HostOptions>)
 
 const ask = (host: Watched, message?: string) => host.call('s__ask', { params: form(message) }, cli)
 
-async function oneOpen(host: Watched): Promise<string> {
-  await until(() => host.inbox.list().length === 1, 'an open question')
-  return host.inbox.list()[0]?.id ?? ''
-}
-
 describe.each(eras)('a question (%s)', (era) => {
   it('that no surface answers stays in the inbox, where it is answered exactly once', async () => {
     const host = await hostIn(era, { surface: shelf() })
@@ -42,14 +37,14 @@ describe.each(eras)('a question (%s)', (era) => {
       waits: true,
       question: { kind: 'elicitation', params: form(), cause: { server: 's', tool: 'ask', caller: 'cli' } },
     })
-    host.inbox.answer(id, seat('12A'), 'the inbox')
+    host.inbox.answer(id, seatAnswer('12A'), 'the inbox')
     expect(() => host.inbox.answer(id, { action: 'decline' }, 'a late face')).toThrow(
       /already answered by the inbox at \d{4}-/,
     )
-    expect(returned(await call)).toMatchObject({ answer: seat('12A') })
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('12A') })
     expect(host.inbox.list()).toEqual([])
     expect(host.inbox.list({ state: 'all', server: 's' })).toMatchObject([
-      { id, state: 'answered', waits: false, answer: { value: seat('12A'), by: 'the inbox' } },
+      { id, state: 'answered', waits: false, answer: { value: seatAnswer('12A'), by: 'the inbox' } },
     ])
   })
 
@@ -59,13 +54,17 @@ describe.each(eras)('a question (%s)', (era) => {
     const call = ask(host)
     const id = await oneOpen(host)
     const other = await program('answerer.ts', { STORE: store })
-    expect(await other.say({ id, answer: { action: 'accept', content: { seat: 5 } } })).toContain(
+    expect(await other.sendLine({ id, answer: { action: 'accept', content: { seat: 5 } } })).toContain(
       'does not fit the question',
     )
-    expect(await other.say({ id, answer: seat('12A') })).toBe('answered')
-    expect(returned(await call)).toMatchObject({ answer: seat('12A') })
-    expect(() => host.inbox.answer(id, seat('1B'), 'here')).toThrow('already answered by another program')
-    expect(await other.say({ id, answer: seat('1B') })).toContain('already answered by another program')
+    expect(await other.sendLine({ id, answer: seatAnswer('12A') })).toBe('answered')
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('12A') })
+    expect(() => host.inbox.answer(id, seatAnswer('1B'), 'here')).toThrow(
+      'already answered by another program',
+    )
+    expect(await other.sendLine({ id, answer: seatAnswer('1B') })).toContain(
+      'already answered by another program',
+    )
     expect(host.events).toContainEqual({
       type: 'question',
       item: expect.objectContaining({ id, state: 'answered' }),
@@ -84,10 +83,10 @@ describe.each(eras)('a question (%s)', (era) => {
     expect(host.inbox.get(id)?.state).toBe('open')
     const second = shelf()
     host.attach(second)()
-    const third = person({ elicitation: () => seat('9C') })
+    const third = person({ elicitation: () => seatAnswer('9C') })
     host.attach(third)
-    expect(returned(await call)).toMatchObject({ answer: seat('9C') })
-    for (const face of [first, second, third]) expect(face.asked.map((asked) => asked.id)).toEqual([id])
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('9C') })
+    for (const surface of [first, second, third]) expect(surface.asked.map((asked) => asked.id)).toEqual([id])
   })
 
   it('is never refused by a surface that is detached or that fails', async () => {
@@ -104,8 +103,8 @@ describe.each(eras)('a question (%s)', (era) => {
     away()
     await new Promise(setImmediate)
     expect(host.inbox.get(id)?.state).toBe('open')
-    host.inbox.answer(id, seat('2D'), 'the inbox')
-    expect(returned(await call)).toMatchObject({ answer: seat('2D') })
+    host.inbox.answer(id, seatAnswer('2D'), 'the inbox')
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('2D') })
   })
 })
 
@@ -120,20 +119,20 @@ describe('a question that no surface can show any more', () => {
 
   it('is an error with the reason no-surface, never a refusal (session)', async () => {
     const host = hostOf({ servers: { s: session().config }, rules })
-    const leave = host.attach(shelf())
+    const detach = host.attach(shelf())
     await host.start()
-    leave()
+    detach()
     await sentThen(host, ask(host))
   })
 
   it('is an error with the reason no-surface, never a refusal (stateless)', async () => {
     // The request was sent while a surface was attached.
     const server = await roundsServer(() => {
-      leave()
+      detach()
       return asksBack({ q: { method: 'elicitation/create', params: form() } })
     })
     const host = hostOf({ servers: { s: { url: server.url } }, rules })
-    const leave = host.attach(shelf())
+    const detach = host.attach(shelf())
     await host.start()
     await sentThen(host, host.call('s__book', {}, cli))
     expect(server.calls).toHaveLength(1)
@@ -149,7 +148,7 @@ describe('a question whose call ended', () => {
     stop.abort()
     expect((await call).error?.code).toBe('CANCELLED')
     await until(() => host.inbox.get(id)?.state === 'withdrawn', 'withdrawn')
-    expect(() => host.inbox.answer(id, seat('1A'), 'x')).toThrow(
+    expect(() => host.inbox.answer(id, seatAnswer('1A'), 'x')).toThrow(
       /is withdrawn: the answer is no longer wanted/,
     )
   })
@@ -188,8 +187,8 @@ describe('the store of questions', () => {
   it('detects killed programs, and which are still running', async () => {
     const store = storeFile()
     const servers = JSON.stringify({ s: session().config })
-    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
-    await other.say({ tool: 's__ask', args: { params: form() } })
+    const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
+    await other.sendLine({ tool: 's__ask', args: { params: form() } })
     const host = hostOf({ store })
     const id = await oneOpen(host)
     expect(host.inbox.get(id)).toMatchObject({ state: 'open', waits: true })
@@ -207,10 +206,10 @@ describe('the store of questions', () => {
     // Both have seen the question open before either of them writes.
     const [one, other] = [openStore(store), openStore(store)]
     expect([one.inbox.get(id)?.state, other.inbox.get(id)?.state]).toEqual(['open', 'open'])
-    expect(one.inbox.answer(id, { value: seat('1A'), by: 'one' })).toBe(true)
-    expect(other.inbox.answer(id, { value: seat('2B'), by: 'other' })).toBe(false)
+    expect(one.inbox.answer(id, { value: seatAnswer('1A'), by: 'one' })).toBe(true)
+    expect(other.inbox.answer(id, { value: seatAnswer('2B'), by: 'other' })).toBe(false)
     expect(other.inbox.withdraw(id, 'too late')).toBe(false)
-    expect(returned(await call)).toMatchObject({ answer: seat('1A') })
+    expect(returned(await call)).toMatchObject({ answer: seatAnswer('1A') })
     for (const opened of [one, other]) opened.close()
   })
 
@@ -218,7 +217,7 @@ describe('the store of questions', () => {
     const store = storeFile()
     const host = await hostIn('stateless', { surface: shelf(), store })
     const call = ask(host)
-    host.inbox.answer(await oneOpen(host), seat('1A'), 'x')
+    host.inbox.answer(await oneOpen(host), seatAnswer('1A'), 'x')
     await call
     for (const more of ['', '-wal', '-shm', '.running']) {
       const { mode } = statSync(`${store}${more}`)

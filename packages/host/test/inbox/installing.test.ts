@@ -46,8 +46,8 @@ describe('a value that a server needs', () => {
       },
     })
     const other = await program('answerer.ts', { STORE: store })
-    expect(await other.say({ id, answer: { verdict: 'allow' } })).toContain('"value" must be a string')
-    expect(await other.say({ id, answer: { verdict: 'allow', value: canary } })).toBe('answered')
+    expect(await other.sendLine({ id, answer: { verdict: 'allow' } })).toContain('"value" must be a string')
+    expect(await other.sendLine({ id, answer: { verdict: 'allow', value: canary } })).toBe('answered')
     const next = await openQuestion(host, 'input')
     expect(() => host.inbox.answer(next, { verdict: 'allow', value: 'mars' }, 'here')).toThrow(
       '"value" is one of: eu, us',
@@ -117,7 +117,7 @@ describe('an installation', () => {
       const decided = host.approveInstallation(installation)
       const id = await openQuestion(host, 'installation')
       expect(host.inbox.get(id)?.question).toMatchObject({ ...installation, cause: { server: 'shop' } })
-      expect(await other.say({ id, answer })).toBe('answered')
+      expect(await other.sendLine({ id, answer })).toBe('answered')
       expect(await decided).toBe(isAllowed)
     }
     expect(host.activity({ kind: 'install' })).toMatchObject([

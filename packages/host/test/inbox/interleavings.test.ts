@@ -7,7 +7,7 @@ import { createHost } from '../../src/host.ts'
 import type { BrokeredCall, Host, HostAnswers, Surface } from '../../src/types/index.ts'
 import { sessionProgram, until } from '../fixtures/hosts.ts'
 import { type StatelessServer, statelessServer } from '../fixtures/stateless-server.ts'
-import { form, type Program, program, seat } from './programs.ts'
+import { form, type Program, program, seatAnswer } from './programs.ts'
 
 const count = 20
 const runs = process.env['JACKFIELD_LONG'] === undefined ? 20 : 1_000
@@ -102,15 +102,15 @@ it(`answers each of ${count} questions once, and to the call that asked, however
           return [question.params.message, id]
         }),
       )
-      const face = new Face('face')
-      let leave: (() => void) | undefined
+      const attached = new Face('face')
+      let detach: (() => void) | undefined
       const refusals: string[] = []
-      const tell = async (by: By, id: string, answer: HostAnswers['elicitation']): Promise<boolean> => {
-        if (by === 'face') return face.answer(id, answer)
+      const answerFrom = async (by: By, id: string, answer: HostAnswers['elicitation']): Promise<boolean> => {
+        if (by === 'face') return attached.answer(id, answer)
         if (by === 'child') {
-          const said = await child.say({ id, answer })
-          if (said !== 'answered') refusals.push(said)
-          return said === 'answered'
+          const reply = await child.sendLine({ id, answer })
+          if (reply !== 'answered') refusals.push(reply)
+          return reply === 'answered'
         }
         try {
           const host = by === 'inbox' ? asking : beside
@@ -125,29 +125,30 @@ it(`answers each of ${count} questions once, and to the call that asked, however
       for (const [step, n] of order.entries()) {
         // Faces come and go twice while the questions are open.
         if (steps.includes(step)) {
-          if (leave === undefined) leave = asking.attach(face.surface)
+          if (detach === undefined) detach = asking.attach(attached.surface)
           else {
-            leave()
-            leave = undefined
+            detach()
+            detach = undefined
           }
           await new Promise(setImmediate)
         }
         const id = ids.get(label(n)) ?? ''
         const by = answerers[n] ?? 'inbox'
-        if (!(await tell(by, id, seat(label(n))))) expect(await tell('beside', id, seat(label(n)))).toBe(true)
+        if (!(await answerFrom(by, id, seatAnswer(label(n)))))
+          expect(await answerFrom('beside', id, seatAnswer(label(n)))).toBe(true)
         await new Promise(setImmediate)
         const again = answerers[(n + 1) % count] ?? 'inbox'
         if (again !== 'face') {
-          expect(await tell(again, id, seat('somebody else'))).toBe(false)
+          expect(await answerFrom(again, id, seatAnswer('somebody else'))).toBe(false)
           refused++
         }
       }
-      leave?.()
+      detach?.()
       expect(refusals).toHaveLength(refused)
       for (const refusal of refusals)
         expect(refusal).toMatch(/was already answered by (face|inbox|beside|another program) at/)
       const results = await Promise.all(calls)
-      expect(results.map(seatIn)).toEqual(calls.map((_, n) => label(n)))
+      expect(results.map(answeredSeat)).toEqual(calls.map((_, n) => label(n)))
       expect(asking.inbox.list()).toEqual([])
     }),
     { numRuns: runs },
@@ -155,7 +156,7 @@ it(`answers each of ${count} questions once, and to the call that asked, however
   expect(beside.inbox.list({ state: 'all', limit: 100_000 }).length).toBeLessThanOrEqual(1_000 + count)
 }, 1_800_000)
 
-function seatIn({ result }: BrokeredCall): unknown {
+function answeredSeat({ result }: BrokeredCall): unknown {
   const [block] = result.content
   return block?.type === 'text' ? JSON.parse(block.text).answer?.content?.seat : undefined
 }

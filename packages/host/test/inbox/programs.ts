@@ -5,10 +5,16 @@ import { createInterface } from 'node:readline'
 import type { ElicitParams } from '@jackfield/sdk'
 import { onTestFinished } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { folder } from '../fixtures/hosts.ts'
+import { folder, until, type Watched } from '../fixtures/hosts.ts'
 
 /** A store in a folder that goes away with the test. */
 export const storeFile = (): string => join(folder(), 'activity.db')
+
+/** The id of the open question, once there is one. */
+export async function oneOpen(host: Watched): Promise<string> {
+  await until(() => host.inbox.list().length === 1, 'an open question')
+  return host.inbox.list()[0]?.id ?? ''
+}
 
 /** A form that asks for a seat. */
 export const form = (message = 'Which seat?'): ElicitParams => ({
@@ -16,15 +22,15 @@ export const form = (message = 'Which seat?'): ElicitParams => ({
   requestedSchema: { type: 'object', properties: { seat: { type: 'string' } }, required: ['seat'] },
 })
 
-export const seat = (name: string) => ({ action: 'accept' as const, content: { seat: name } })
+export const seatAnswer = (name: string) => ({ action: 'accept' as const, content: { seat: name } })
 
 export interface Program {
   readonly child: ChildProcess
   /** Writes one line and gives the line that comes back. */
-  say(line: object): Promise<string>
+  sendLine(line: object): Promise<string>
 }
 
-/** Starts a fixture of this folder as a process of its own; resolves when it says that it is ready. */
+/** Starts a fixture of this folder as a process; resolves when it prints that it is ready. */
 export async function program(
   name: string,
   env: Record<string, string>,
@@ -47,7 +53,7 @@ export async function program(
   await next()
   return {
     child,
-    say(line) {
+    sendLine(line) {
       const answer = next()
       child.stdin.write(`${JSON.stringify(line)}\n`)
       return answer

@@ -1,4 +1,4 @@
-// A server of 2026-07-28 over HTTP, written by hand: what it asks back and the state that comes along are the test's.
+// A server of 2026-07-28 over HTTP, written without an SDK: the test gives its input requests and `requestState`.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -31,19 +31,19 @@ export const asksBack = (questions: object, requestState?: string): object => ({
   ...(requestState !== undefined && { requestState }),
 })
 
-/** What the server says about itself besides its one tool. */
-export interface Says {
+/** The server's instructions and the description of its tool. */
+export interface ServerTexts {
   instructions?: string
   description?: string
   resources?: object[]
 }
 
-export async function roundsServer(script: Script, says: Says = {}): Promise<RoundsServer> {
+export async function roundsServer(script: Script, definitions: ServerTexts = {}): Promise<RoundsServer> {
   const calls: CallParams[] = []
   const listed = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
   const answer = (method: string, params: CallParams): object | undefined => {
     if (method === 'server/discover') {
-      const { instructions, resources } = says
+      const { instructions, resources } = definitions
       return {
         ...listed,
         supportedVersions: ['2026-07-28'],
@@ -52,11 +52,11 @@ export async function roundsServer(script: Script, says: Says = {}): Promise<Rou
       }
     }
     if (method === 'tools/list') {
-      const { description } = says
+      const { description } = definitions
       const book = { name: 'book', inputSchema: { type: 'object' } }
       return { ...listed, tools: [{ ...book, ...(description !== undefined && { description }) }] }
     }
-    if (method === 'resources/list') return { ...listed, resources: says.resources ?? [] }
+    if (method === 'resources/list') return { ...listed, resources: definitions.resources ?? [] }
     if (method === 'resources/templates/list') return { ...listed, resourceTemplates: [] }
     calls.push(params)
     return script(params, calls.length)
@@ -68,9 +68,9 @@ export async function roundsServer(script: Script, says: Says = {}): Promise<Rou
       const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
       const given = answer(method, params)
       if (given === undefined) return
-      const told = 'code' in given ? { error: given } : { result: given }
+      const outcome = 'code' in given ? { error: given } : { result: given }
       response.writeHead('code' in given ? 400 : 200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...told }))
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

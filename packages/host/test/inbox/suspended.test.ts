@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { form, program, seat, storeFile } from './programs.ts'
-import { asksBack, roundsServer, type Says, type Script, text } from './rounds-server.ts'
+import { form, program, seatAnswer, storeFile } from './programs.ts'
+import { asksBack, roundsServer, type Script, type ServerTexts, text } from './rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
 const rules = [{ id: 'all', verdict: 'allow' as const }]
@@ -13,9 +13,9 @@ const shelf = () =>
   person({ elicitation: () => undefined, approval: () => ({ verdict: 'allow' }), roots: () => undefined })
 
 /** A server, and hosts of it on one store. */
-async function setup(script: Script, says: Says = {}) {
+async function setup(script: Script, definitions: ServerTexts = {}) {
   const store = storeFile()
-  const server = await roundsServer(script, says)
+  const server = await roundsServer(script, definitions)
   const host = (options: Partial<HostOptions> = {}): Promise<Watched> =>
     started({ servers: { s: { url: server.url } }, rules, store, surface: shelf(), ...options })
   return { store, server, host }
@@ -53,12 +53,12 @@ describe('a suspended call whose program ended while the question was open', () 
       { id: ids[0], waits: false, resumable: true },
       { id: ids[1], waits: false, resumable: true },
     ])
-    second.inbox.answer(ids[0] ?? '', seat('1A'), 'me')
+    second.inbox.answer(ids[0] ?? '', seatAnswer('1A'), 'me')
     expect(second.inbox.resumed(ids[0] ?? '')).toBeUndefined()
     expect(server.calls).toHaveLength(1)
     second.inbox.answer(ids[1] ?? '', { action: 'decline' }, 'me')
     const done = await resumed(second, ids[0])
-    expect(returned(done)).toEqual({ 7: seat('1A'), b: { action: 'decline' } })
+    expect(returned(done)).toEqual({ 7: seatAnswer('1A'), b: { action: 'decline' } })
     const [before, after] = server.calls
     expect(after).toMatchObject({ name: 'book', arguments: { from: 'Oslo' } })
     expect(after?.requestState).toBe(JSON.parse(JSON.stringify(state)))
@@ -69,36 +69,36 @@ describe('a suspended call whose program ended while the question was open', () 
     expect(agreed?.outcome).toBe('allowed')
     expect(rows.find((row) => row.id === done.activity)).toMatchObject({ outcome: 'ok', cause: agreed?.id })
     expect(rows.find((row) => row.kind === 'call')).toMatchObject({ outcome: 'suspended' })
-    expect(() => second.inbox.answer(ids[0] ?? '', seat('2B'), 'x')).toThrow('already answered by me')
+    expect(() => second.inbox.answer(ids[0] ?? '', seatAnswer('2B'), 'x')).toThrow('already answered by me')
   })
 
   it('is resumed after its program was killed', async () => {
     const { store, server, host } = await setup(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
-    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
-    const id = await other.say({ tool: 's__book', args: {} })
+    const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
+    const id = await other.sendLine({ tool: 's__book', args: {} })
     other.child.kill('SIGKILL')
     await once(other.child, 'exit')
     const here = await host()
     expect(here.inbox.get(id)).toMatchObject({ state: 'open', waits: false, resumable: true })
-    here.inbox.answer(id, seat('3C'), 'me')
-    expect(returned(await resumed(here, id))).toEqual({ q: seat('3C') })
+    here.inbox.answer(id, seatAnswer('3C'), 'me')
+    expect(returned(await resumed(here, id))).toEqual({ q: seatAnswer('3C') })
     expect(server.calls[1]?.requestState).toBe('the state')
   })
 
   it('is resumed if it was answered but its program ended before using the answer', async () => {
     const { store, server, host } = await setup(asksOnce)
     const servers = JSON.stringify({ s: { url: server.url } })
-    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
-    const id = await other.say({ tool: 's__book', args: {} })
+    const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
+    const id = await other.sendLine({ tool: 's__book', args: {} })
     other.child.kill('SIGSTOP')
     const here = await host()
-    here.inbox.answer(id, seat('3C'), 'me')
+    here.inbox.answer(id, seatAnswer('3C'), 'me')
     expect(here.inbox.resumed(id)).toBeUndefined()
     other.child.kill('SIGKILL')
     await once(other.child, 'exit')
     expect(server.calls).toHaveLength(1)
-    expect(returned(await resumed(here, id))).toEqual({ q: seat('3C') })
+    expect(returned(await resumed(here, id))).toEqual({ q: seatAnswer('3C') })
     expect(server.calls).toHaveLength(2)
   })
 
@@ -109,23 +109,23 @@ describe('a suspended call whose program ended while the question was open', () 
     const first = await host()
     first.call('s__book', {}, cli)
     const [one = ''] = await open(first)
-    first.inbox.answer(one, seat('1'), 'a')
+    first.inbox.answer(one, seatAnswer('1'), 'a')
     await until(() => server.calls.length === 2, 'the second round')
     const [two = ''] = await open(first)
     await first.close()
     const second = await host()
-    second.inbox.answer(two, seat('2'), 'b')
+    second.inbox.answer(two, seatAnswer('2'), 'b')
     await until(() => server.calls.length === 3, 'the third round')
     const [three = ''] = await open(second)
     await second.close()
     const third = await host()
-    third.inbox.answer(three, seat('3'), 'c')
-    expect(returned(await resumed(third, three))).toEqual({ q: seat('3') })
+    third.inbox.answer(three, seatAnswer('3'), 'c')
+    expect(returned(await resumed(third, three))).toEqual({ q: seatAnswer('3') })
     expect(server.calls.map(({ requestState, inputResponses }) => [requestState, inputResponses])).toEqual([
       [undefined, undefined],
-      ['state 1', { q: seat('1') }],
-      ['state 2', { q: seat('2') }],
-      ['state 3', { q: seat('3') }],
+      ['state 1', { q: seatAnswer('1') }],
+      ['state 2', { q: seatAnswer('2') }],
+      ['state 3', { q: seatAnswer('3') }],
     ])
   })
 
@@ -141,7 +141,7 @@ describe('a suspended call whose program ended while the question was open', () 
     await first.close()
     const approval = () => ({ verdict: 'deny' as const, reason: 'once is enough' })
     const second = await host({ surface: person({ elicitation: () => undefined, approval }) })
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     const call = await resumed(second, id)
     expect(call.error).toMatchObject({
       code: -32602,
@@ -179,7 +179,7 @@ describe('a suspended call whose program ended while the question was open', () 
       elicitation: ({ remembered = {} }) => ({ action: 'accept', content: { ...remembered, meal: 'soup' } }),
     })
     const second = await host({ surface })
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     expect(returned(await resumed(second, id))).toEqual({
       r: { action: 'accept', content: { seat: '1A', meal: 'soup' } },
     })
@@ -190,9 +190,9 @@ describe('a suspended call whose program ended while the question was open', () 
     })
     expect(server.calls.map(({ requestState, inputResponses }) => [requestState, inputResponses])).toEqual([
       [undefined, undefined],
-      ['old', { q: seat('1A') }],
+      ['old', { q: seatAnswer('1A') }],
       [undefined, undefined],
-      ['new', { q: seat('1A') }],
+      ['new', { q: seatAnswer('1A') }],
       ['newer', { r: { action: 'accept', content: { seat: '1A', meal: 'soup' } } }],
     ])
     expect(second.inbox.list()).toEqual([])
@@ -207,7 +207,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const [id = ''] = await open(first)
     await first.close()
     const second = await host({ rules: [{ id: 'none', verdict: 'deny' }] })
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     expect((await resumed(second, id)).error?.message).toContain('rule "none" forbids it')
     expect(server.calls).toHaveLength(2)
   })
@@ -221,7 +221,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const [id = ''] = await open(first)
     await first.close()
     const second = await host()
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     expect((await resumed(second, id)).error).toMatchObject({ code: -32050, message: 'the shop is closed' })
     expect(second.inbox.get(id)?.state).toBe('answered')
   })
@@ -231,10 +231,10 @@ describe('a suspended call whose program ended while the question was open', () 
       nth === 1 ? asksBack({ q: question() }, 'x') : undefined,
     )
     const servers = JSON.stringify({ s: { url: server.url } })
-    const other = await program('asker.ts', { STORE: store, SERVERS: servers })
-    const id = await other.say({ tool: 's__book', args: {} })
+    const other = await program('asking-host.ts', { STORE: store, SERVERS: servers })
+    const id = await other.sendLine({ tool: 's__book', args: {} })
     const here = await host()
-    here.inbox.answer(id, seat('3C'), 'me')
+    here.inbox.answer(id, seatAnswer('3C'), 'me')
     await until(() => server.calls.length === 2, 'the answer is sent')
     other.child.kill('SIGKILL')
     await once(other.child, 'exit')
@@ -262,7 +262,7 @@ describe('a suspended call whose program ended while the question was open', () 
     // The folders changed, so that consent was given for other ones than would now be sent.
     const moved = [...roots, { uri: 'file:///usr' }]
     const withoutAnswer = await host({ roots: moved, surface: person({}) })
-    withoutAnswer.inbox.answer(id, seat('1A'), 'me')
+    withoutAnswer.inbox.answer(id, seatAnswer('1A'), 'me')
     expect(textOf(await resumed(withoutAnswer, id))).toContain('could not be resumed')
     expect(server.calls).toHaveLength(1)
     const withAnswer = await host({ roots: moved, surface: person({ roots: () => ({ verdict: 'allow' }) }) })
@@ -292,12 +292,12 @@ describe('a suspended call whose program ended while the question was open', () 
     await first.close()
     // Not started: it has the server, but no connection to it.
     const cut = hostOf({ servers: { s: { url: server.url } }, store, connectTimeoutMs: 200 })
-    cut.inbox.answer(id, seat('1A'), 'me')
+    cut.inbox.answer(id, seatAnswer('1A'), 'me')
     expect((await resumed(cut, id)).error?.code).toBe('CONNECTION_CLOSED')
     expect(server.calls).toHaveLength(1)
     await cut.close()
     const second = await host()
-    expect(returned(await resumed(second, id))).toEqual({ q: seat('1A') })
+    expect(returned(await resumed(second, id))).toEqual({ q: seatAnswer('1A') })
   })
 
   it('is not resumed by a host without that exact server, and its question stays open', async () => {
@@ -307,23 +307,23 @@ describe('a suspended call whose program ended while the question was open', () 
     const [id = ''] = await open(first)
     await first.close()
     const without = hostOf({ store })
-    expect(() => without.inbox.answer(id, seat('1A'), 'x')).toThrow(/s, which is not configured here/)
+    expect(() => without.inbox.answer(id, seatAnswer('1A'), 'x')).toThrow(/s, which is not configured here/)
     const other = hostOf({ store, servers: { s: { command: 'something-else', disabled: true } } })
-    expect(() => other.inbox.answer(id, seat('1A'), 'x')).toThrow(/s is not the server that asked/)
+    expect(() => other.inbox.answer(id, seatAnswer('1A'), 'x')).toThrow(/s is not the server that asked/)
     expect(without.inbox.get(id)?.state).toBe('open')
   })
 
   it('is not resumed for a changed tool, and its answer is not sent', async () => {
-    const says = { description: 'Books a seat' }
-    const { host, server } = await setup(asksOnce, says)
+    const definition = { description: 'Books a seat' }
+    const { host, server } = await setup(asksOnce, definition)
     const lazy = { servers: { s: { url: server.url, lazy: true } } }
     const first = await host(lazy)
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
     await first.close()
-    says.description = 'Books every seat'
+    definition.description = 'Books every seat'
     const second = await host(lazy)
-    second.inbox.answer(id, seat('1A'), 'me')
+    second.inbox.answer(id, seatAnswer('1A'), 'me')
     expect(textOf(await resumed(second, id))).toContain('its description changed since the person accepted')
     expect(server.calls).toHaveLength(1)
   })
@@ -337,7 +337,7 @@ describe('a suspended call whose program ended while the question was open', () 
     const others = await Promise.all([host(), host(), host()])
     const outcomes = others.map((other) => {
       try {
-        other.inbox.answer(id, seat('1A'), 'x')
+        other.inbox.answer(id, seatAnswer('1A'), 'x')
         return 'answered'
       } catch {
         return 'refused'

@@ -12,18 +12,18 @@ const rules = [{ id: 'all', verdict: 'allow' as const }]
 const cli = { caller: 'cli' } as const
 const params = { message: 'Which seat?', requestedSchema: schema }
 
-interface Far {
+interface TestServer {
   readonly config: ServerConfig
-  /** Takes the server away. */
+  /** Stops the server. */
   end(): Promise<void>
 }
 
-/** Kills the process of the server by its id, which it tells. */
+/** Kills the process of the server by the id that it returns. */
 async function kill(host: Watched): Promise<void> {
   process.kill(Number(JSON.parse(textOf(await host.call('s__pid', {}, cli)))), 'SIGKILL')
 }
 
-async function overHttp(options: Partial<ServeHttpOptions> = {}): Promise<Far> {
+async function overHttp(options: Partial<ServeHttpOptions> = {}): Promise<TestServer> {
   const listener = await serveHttp(askingServer(), { keys: ['k'.repeat(32)], ...options }).listen()
   onTestFinished(() => listener.close())
   const { pathname } = new URL(listener.url)
@@ -35,34 +35,34 @@ const own: ServerConfig = {
   command: process.execPath,
   args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
 }
-const onStdio = (era: 'modern' | 'legacy') => async (): Promise<Far> => ({
+const onStdio = (era: 'modern' | 'legacy') => async (): Promise<TestServer> => ({
   config: { ...own, era },
   end: async () => {},
 })
 
-/** Every way a host reaches servers, in both eras. The first never takes a question back by itself. */
-const ways: Record<string, () => Promise<Far>> = {
-  'stdio, session, of a server that takes nothing back': async () => ({
+/** Every way a host connects to servers, in both eras. The first server never cancels a question itself. */
+const ways: Record<string, () => Promise<TestServer>> = {
+  'stdio, session, of a server that cancels nothing': async () => ({
     config: session().config,
     end: async () => {},
   }),
   'stdio, session': onStdio('legacy'),
   'stdio, stateless': onStdio('modern'),
   'HTTP, session': async () => {
-    const far = await overHttp()
-    return { ...far, config: { ...far.config, era: 'legacy' } }
+    const server = await overHttp()
+    return { ...server, config: { ...server.config, era: 'legacy' } }
   },
   'HTTP, stateless': async () => {
-    const far = await overHttp()
-    return { ...far, config: { ...far.config, era: 'modern' } }
+    const server = await overHttp()
+    return { ...server, config: { ...server.config, era: 'modern' } }
   },
   'HTTP+SSE': () => overHttp({ sse: '/sse' }),
 }
 
-/** A face that shows the question until it is taken away, and keeps why it was. */
+/** A surface that shows the question until it is withdrawn, and records the reason. */
 function patient() {
   const reasons: unknown[] = []
-  const face = person({
+  const surface = person({
     elicitation: (_question, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
@@ -71,7 +71,7 @@ function patient() {
         })
       }),
   })
-  return { face, reasons }
+  return { surface, reasons }
 }
 
 async function hostFor(config: ServerConfig, options: Partial<HostOptions> = {}): Promise<Watched> {
@@ -92,12 +92,12 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   it('is withdrawn on every surface, with the reason, when its call is cancelled', async () => {
     const [one, other] = [patient(), patient()]
     const { config } = await make()
-    const host = await hostFor(config, { surface: one.face })
-    host.attach(other.face)
+    const host = await hostFor(config, { surface: one.surface })
+    host.attach(other.surface)
     const stop = new AbortController()
     const call = host.call('s__ask', { params }, { ...cli, signal: stop.signal })
     const { id } = await oneOpen(host)
-    await until(() => other.face.asked.length === 1, 'both faces show it')
+    await until(() => other.surface.asked.length === 1, 'both faces show it')
     stop.abort()
     expect((await call).error?.code).toBe('CANCELLED')
     await withdrawn(host, id)
@@ -114,12 +114,12 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   })
 
   it('is withdrawn with the reason when its server disconnects', async () => {
-    const { face, reasons } = patient()
+    const { surface, reasons } = patient()
     const { config, end } = await make()
-    const host = await hostFor(config, { surface: face })
+    const host = await hostFor(config, { surface })
     const call = host.call('s__ask', { params }, cli)
     const { id } = await oneOpen(host)
-    await until(() => face.asked.length === 1, 'the face shows it')
+    await until(() => surface.asked.length === 1, 'the face shows it')
     if ('command' in config) await kill(host)
     else await end()
     await withdrawn(host, id)
@@ -131,9 +131,9 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
   it.each(['2025-11-25', '2026-07-28'] as const)(
     'is withdrawn when a client of the gateway (%s) that does not support it cancels',
     async (revision) => {
-      const { face, reasons } = patient()
+      const { surface, reasons } = patient()
       const { config } = await make()
-      const host = await hostFor(config, { surface: face })
+      const host = await hostFor(config, { surface })
       const gateway = host.gateway.open()
       onTestFinished(() => gateway.close())
       const client = await ours(gateway.server, { revisions: [revision] })
@@ -178,8 +178,8 @@ describe.each(Object.entries(ways))('a question over %s', (_way, make) => {
 
 describe('two concurrent calls over stdio, with an unknown cause of the question', () => {
   it('keep the question while one of them runs', async () => {
-    const { face } = patient()
-    const host = await hostFor(session().config, { surface: face })
+    const { surface } = patient()
+    const host = await hostFor(session().config, { surface })
     const [first, second] = [new AbortController(), new AbortController()]
     const other = host.call('s__slow', {}, { ...cli, signal: first.signal })
     const call = host.call('s__ask', { params }, { ...cli, signal: second.signal })

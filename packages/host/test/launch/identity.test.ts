@@ -25,7 +25,7 @@ function setup(argument: string, layer: ConfigLayer = 'named') {
   const credentials = memoryStore()
   const store = join(at, 'activity.db')
   const asked: string[] = []
-  const face = person({
+  const surface = person({
     start: ({ command }) => {
       asked.push(`start ${command.split(' ').at(-1)}`)
       return { verdict: 'allow' }
@@ -35,15 +35,15 @@ function setup(argument: string, layer: ConfigLayer = 'named') {
       return { verdict: 'allow', remember: { scope: 'always' } }
     },
   })
-  /** Starts, calls once and ends; gives what the person was asked meanwhile, and what the server is. */
-  const visit = async (options: Partial<HostOptions> = {}, work?: (host: Watched) => Promise<void>) => {
+  /** Starts a host, makes one call and closes it; returns the questions to the user, and the identity of the server. */
+  const runOnce = async (options: Partial<HostOptions> = {}, work?: (host: Watched) => Promise<void>) => {
     asked.length = 0
     const host = await started({
       servers: { s: server },
       store,
       secrets,
       credentials,
-      surface: face,
+      surface,
       ...options,
     })
     await work?.(host)
@@ -54,25 +54,25 @@ function setup(argument: string, layer: ConfigLayer = 'named') {
     await host.close()
     return { asked: [...asked], identity }
   }
-  return { at, file, store, secrets, credentials, server, visit }
+  return { at, file, store, secrets, credentials, server, runOnce }
 }
 
 describe('the identity of a server', () => {
   it('stays while the values in its command stay the same, and changes with them', async () => {
-    const { file, secrets, visit } = setup('--place=${input:place}')
+    const { file, secrets, runOnce } = setup('--place=${input:place}')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
-    const first = await visit()
+    const first = await runOnce()
     expect(first.asked).toEqual(['approval'])
-    expect(await visit()).toEqual({ asked: [], identity: first.identity })
+    expect(await runOnce()).toEqual({ asked: [], identity: first.identity })
 
     await secrets.set(place, 'Bergen')
-    const other = await visit()
+    const other = await runOnce()
     expect(other.asked).toEqual(['approval'])
     expect(other.identity).not.toBe(first.identity)
 
     await secrets.set(place, 'Oslo')
-    expect(await visit()).toEqual({ asked: [], identity: first.identity })
+    expect(await runOnce()).toEqual({ asked: [], identity: first.identity })
   })
 
   it.each([
@@ -80,45 +80,45 @@ describe('the identity of a server', () => {
     ['the default of one', '${PLACE:-Oslo}', {}, { PLACE: 'Bergen' }],
     ['a secret variable', '--x=${API_TOKEN}', { API_TOKEN: 'token-1' }, { API_TOKEN: 'token-2' }],
   ])('includes the value of %s', async (_, argument, before, after) => {
-    const { visit } = setup(argument)
-    expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual(['approval'])
-    expect((await visit({ env: { ...process.env, ...before } })).asked).toEqual([])
-    expect((await visit({ env: { ...process.env, ...after } })).asked).toEqual(['approval'])
+    const { runOnce } = setup(argument)
+    expect((await runOnce({ env: { ...process.env, ...before } })).asked).toEqual(['approval'])
+    expect((await runOnce({ env: { ...process.env, ...before } })).asked).toEqual([])
+    expect((await runOnce({ env: { ...process.env, ...after } })).asked).toEqual(['approval'])
   })
 
   it('includes a secret as a keyed digest', async () => {
-    const { secrets, store, visit, at } = setup('--token=${secret:office}')
+    const { secrets, store, runOnce, at } = setup('--token=${secret:office}')
     await secrets.set('office', 'CANARY-office-77aa')
-    const first = await visit()
-    expect((await visit()).identity).toBe(first.identity)
+    const first = await runOnce()
+    expect((await runOnce()).identity).toBe(first.identity)
     // Another key, as on another machine: the same value makes another identity.
-    const elsewhere = await visit({ credentials: memoryStore(), store: join(at, 'other.db') })
+    const elsewhere = await runOnce({ credentials: memoryStore(), store: join(at, 'other.db') })
     expect(elsewhere.identity).not.toBe(first.identity)
     await secrets.set('office', 'CANARY-office-88bb')
-    expect((await visit()).asked).toEqual(['approval'])
+    expect((await runOnce()).asked).toEqual(['approval'])
     for (const end of ['', '-wal']) expect(read(`${store}${end}`)).not.toMatch(/CANARY-office/)
   })
 
   it('that changed with a value needs consent again, once', async () => {
-    const { file, secrets, visit } = setup('${input:place}', 'project')
+    const { file, secrets, runOnce } = setup('${input:place}', 'project')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
-    expect((await visit()).asked).toEqual([expect.stringContaining('start'), 'approval'])
-    expect((await visit()).asked).toEqual([])
+    expect((await runOnce()).asked).toEqual([expect.stringContaining('start'), 'approval'])
+    expect((await runOnce()).asked).toEqual([])
     await secrets.set(place, 'Bergen')
-    expect((await visit()).asked).toEqual([expect.stringContaining('start'), 'approval'])
-    expect((await visit()).asked).toEqual([])
+    expect((await runOnce()).asked).toEqual([expect.stringContaining('start'), 'approval'])
+    expect((await runOnce()).asked).toEqual([])
   })
 
   it('is checked when a lazy server starts', async () => {
-    const { file, secrets, server, visit } = setup('--place=${input:place}')
+    const { file, secrets, server, runOnce } = setup('--place=${input:place}')
     const place = `input place of ${file}`
     await secrets.set(place, 'Oslo')
     const lazy = { servers: { s: { ...server, lazy: true } } }
-    await visit(lazy)
+    await runOnce(lazy)
     await secrets.set(place, 'Bergen')
     const calls: unknown[] = []
-    await visit(lazy, async (host) => {
+    await runOnce(lazy, async (host) => {
       expect(host.connections.get('s')).toMatchObject({ state: 'asleep' })
       const [tool] = host.tools()
       const call = await host.call(tool?.name ?? '', { text: 'x' }, chat)

@@ -23,7 +23,7 @@ function marker(at: string): { command: string; args: string[] } {
   return { command: process.execPath, args: ['-e', code] }
 }
 
-/** A server that tells its arguments and variables. */
+/** A server that returns its arguments and environment variables. */
 const telling = (env: Record<string, string>, args: string[] = []): Record<string, unknown> => {
   const { command, args: program } = stdioOf(session().config)
   return { command, args: [...program, ...args], env }
@@ -63,10 +63,10 @@ describe('a server of the working folder', () => {
         env: { K: '${secret:mine}' },
       },
     })
-    const face = person({ start: () => new Promise(() => {}) })
-    const host = hostOf({ servers, surface: face })
+    const surface = person({ start: () => new Promise(() => {}) })
+    const host = hostOf({ servers, surface })
     const starting = host.start()
-    await until(() => face.asked.length === 1, 'the question')
+    await until(() => surface.asked.length === 1, 'the question')
     const [question] = questions(host)
     expect(question?.command).toBe(`sh -c 'touch '\\''${join(at, 'started')}'\\''; sudo rm -rf /'`)
     expect(question?.findings.map(({ code }) => code)).toEqual(
@@ -85,9 +85,9 @@ describe('a server of the working folder', () => {
     const store = join(at, 'store.db')
     const asked: HostQuestion[] = []
     const run = async (servers: Record<string, ServerConfig>): Promise<void> => {
-      const face = person({ start: () => ({ verdict: 'allow' }) })
-      const host = await started({ servers, surface: face, store })
-      asked.push(...face.asked)
+      const surface = person({ start: () => ({ verdict: 'allow' }) })
+      const host = await started({ servers, surface, store })
+      asked.push(...surface.asked)
       expect(host.connections.get('s')?.state).toBe('ready')
       await host.close()
     }
@@ -107,19 +107,19 @@ describe('a server of the working folder', () => {
   it('is asked about again when its env file changes', async () => {
     const at = folder()
     const store = join(at, 'store.db')
-    const face = person({ start: () => ({ verdict: 'allow' }) })
+    const surface = person({ start: () => ({ verdict: 'allow' }) })
     const run = async (): Promise<void> => {
       const servers = from(join(at, '.mcp.json'), { s: { ...telling({}), envFile: '.env' } })
-      const host = await started({ servers, surface: face, store })
+      const host = await started({ servers, surface, store })
       await host.close()
     }
     writeFileSync(join(at, '.env'), 'A=1\n')
     await run()
     await run()
-    expect(face.asked).toHaveLength(1)
+    expect(surface.asked).toHaveLength(1)
     writeFileSync(join(at, '.env'), 'NODE_OPTIONS=--require ./evil.cjs\n')
     await run()
-    expect(face.asked).toHaveLength(2)
+    expect(surface.asked).toHaveLength(2)
   })
 
   it.each([
@@ -129,10 +129,10 @@ describe('a server of the working folder', () => {
   ])('with an env file that is %s is asked about like any other, and not started', async (_, envFile) => {
     const at = folder()
     writeFileSync(join(at, 'large'), 'A=1\n'.repeat(300_000))
-    const face = person({ start: () => ({ verdict: 'allow' }) })
+    const surface = person({ start: () => ({ verdict: 'allow' }) })
     const servers = from(join(at, '.mcp.json'), { s: { ...telling({}), envFile } })
-    const host = await started({ servers, surface: face })
-    expect(face.asked).toHaveLength(1)
+    const host = await started({ servers, surface })
+    expect(surface.asked).toHaveLength(1)
     expect(host.connections.get('s')).toMatchObject({ reason: expect.stringContaining('cannot be read') })
   })
 
@@ -140,10 +140,10 @@ describe('a server of the working folder', () => {
     const at = folder()
     const [store, own] = [join(at, 'store.db'), join(at, 'jackfield', 'config.json')]
     writeFileSync(join(at, '.mcp.json'), JSON.stringify({ mcpServers: { files: telling({}) } }))
-    const face = person({ start: () => ({ verdict: 'allow' }) })
+    const surface = person({ start: () => ({ verdict: 'allow' }) })
     const run = async (): Promise<void> => {
       const { servers } = await loadLayers({ cwd: at, home: at, env: { XDG_CONFIG_HOME: at } })
-      const host = await started({ servers, surface: face, store })
+      const host = await started({ servers, surface, store })
       await host.close()
     }
     await run()
@@ -152,7 +152,7 @@ describe('a server of the working folder', () => {
     await run()
     await run()
     // Where Node itself is installed may be a finding too.
-    const aboutNames = face.asked.map((question) =>
+    const aboutNames = surface.asked.map((question) =>
       question.kind === 'start'
         ? question.findings.filter(({ code }) => code !== 'temporary-program')
         : undefined,
@@ -166,15 +166,15 @@ describe('a server of the working folder', () => {
   it('stays refused until the user requests it', async () => {
     const at = folder()
     let verdict: 'allow' | 'deny' = 'deny'
-    const face = person({ start: () => ({ verdict }) })
+    const surface = person({ start: () => ({ verdict }) })
     const servers = from(join(at, '.mcp.json'), { s: telling({}) })
-    const host = await started({ servers, surface: face })
+    const host = await started({ servers, surface })
     expect(host.connections.get('s')).toMatchObject({
       state: 'needs-approval',
       reason: expect.stringContaining('refused'),
     })
     await host.start()
-    expect(face.asked).toHaveLength(1)
+    expect(surface.asked).toHaveLength(1)
     verdict = 'allow'
     await host.reconnect('s')
     expect(host.connections.get('s')?.state).toBe('ready')
@@ -365,16 +365,16 @@ it('a secret is in no output of the host', async () => {
     secrets,
     store,
     rules,
-    connect: { onMessage: (...heard) => wire.push(heard) },
+    connect: { onMessage: (...message) => wire.push(message) },
   })
   const called = await host.call('s__leak', { typed: canary }, cli)
   expect(textOf(called)).toMatch(/^\[mine\] \S*\[mine\]$/)
   const failed: unknown = await host.read('s', 'x://y').catch((error: unknown) => error)
   expect(String(failed)).toContain('no [mine]')
-  const said = (): string =>
+  const printed = (): string =>
     host.events.map((event) => (event.type === 'stderr' && event.server === 's' ? event.text : '')).join('')
-  await until(() => said().endsWith('\n'), 'words on stderr')
-  expect(said()).toBe('my token is [mine]\n')
+  await until(() => printed().endsWith('\n'), 'words on stderr')
+  expect(printed()).toBe('my token is [mine]\n')
   const seen = JSON.stringify([
     called,
     String(failed),

@@ -59,16 +59,16 @@ function setup() {
   ) => {
     const { layer, answer, verdict = 'allow', ...more } = options
     rmSync(noted, { force: true })
-    const face = person({
+    const surface = person({
       start: () => {
         answer?.()
         return { verdict }
       },
     })
-    const host = await started({ servers: servers(entry, layer), surface: face, store, home, ...more })
+    const host = await started({ servers: servers(entry, layer), surface, store, home, ...more })
     const state = host.connections.get('s')
     await host.close()
-    const asked = face.asked.filter((question): question is Question => question.kind === 'start')
+    const asked = surface.asked.filter((question): question is Question => question.kind === 'start')
     const [file, cwd, searched, ...args] = existsSync(noted)
       ? readFileSync(noted, 'utf8').trimEnd().split('\n')
       : []

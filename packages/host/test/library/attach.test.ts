@@ -8,27 +8,27 @@ const eras = ['2025-11-25', '2026-07-28'] as const
 
 const ref = (uri: string, server = 'shelf'): ResourceRef => ({ server, uri })
 
-/** Reads that end when the test says so. */
+/** Reads that end when the test releases them. */
 function slowReads() {
   const waiting: (() => void)[] = []
-  const told = { running: 0, most: 0, reads: 0 }
+  const counts = { running: 0, most: 0, reads: 0 }
   const read = async (_server: string, uri: string) => {
-    told.reads += 1
-    told.running += 1
-    told.most = Math.max(told.most, told.running)
+    counts.reads += 1
+    counts.running += 1
+    counts.most = Math.max(counts.most, counts.running)
     await new Promise<void>((resolve) => waiting.push(resolve))
-    told.running -= 1
+    counts.running -= 1
     if (uri.endsWith('7')) throw new Error(`${uri} is locked`)
     return { contents: [{ uri, text: `text of ${uri}` }] }
   }
-  return { read, told, waiting }
+  return { read, counts, waiting }
 }
 
 const unwatchable = { watch: () => Promise.reject(new Error('not here')) }
 
 describe('attaching many', () => {
   test('fifty at once are fifty reads, eight at a time, and each failure is reported', async () => {
-    const { read, told, waiting } = slowReads()
+    const { read, counts, waiting } = slowReads()
     const uris = Array.from({ length: 50 }, (_, n) => `note://${n}`)
     const library = createLibrary(
       listed({ resources: uris.map((uri) => res('s', uri)) }, { read, ...unwatchable }),
@@ -40,11 +40,11 @@ describe('attaching many', () => {
     )
     for (let ended = 0; ended < 50; ended += 1) {
       await vi.waitUntil(() => waiting.length > 0)
-      expect(told.running).toBeLessThanOrEqual(8)
+      expect(counts.running).toBeLessThanOrEqual(8)
       waiting.shift()?.()
     }
     const { attached, failed, tokens } = await attaching
-    expect(told).toEqual({ running: 0, most: 8, reads: 50 })
+    expect(counts).toEqual({ running: 0, most: 8, reads: 50 })
     expect(failed.map(({ uri, reason }) => [uri, reason])).toEqual(
       [7, 17, 27, 37, 47].map((n) => [`note://${n}`, `note://${n} is locked`]),
     )
@@ -66,7 +66,7 @@ describe('attaching many', () => {
   })
 
   test('a cancelled selection reads no more', async () => {
-    const { read, told, waiting } = slowReads()
+    const { read, counts, waiting } = slowReads()
     const library = createLibrary(listed({}, { read, ...unwatchable }), () => {})
     const stop = new AbortController()
     const attaching = library.attach(
@@ -80,7 +80,7 @@ describe('attaching many', () => {
     stop.abort(new Error('never mind'))
     for (const end of waiting.splice(0)) end()
     const { attached, failed } = await attaching
-    expect(told.reads).toBe(8)
+    expect(counts.reads).toBe(8)
     expect([attached.length, failed.length]).toEqual([8, 12])
   })
 })
@@ -162,7 +162,7 @@ describe.each(eras)('copies on %s', (revision) => {
     await until(() => library.attached('talk')[0]?.stale === true, 'noticed')
     expect(library.attached('talk')[1]?.stale).toBe(false)
     server.resourceUpdated('note://two')
-    await until(() => library.attached('talk')[1]?.stale === true, 'told again')
+    await until(() => library.attached('talk')[1]?.stale === true, 'the second notification')
   })
 })
 

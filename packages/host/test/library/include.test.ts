@@ -84,7 +84,7 @@ describe('resources that servers mark for a model', () => {
   test('never cost more than the budget, for any list and any repetition', async () => {
     const entry = fc.record({
       size: fc.integer({ min: 0, max: 4_000 }),
-      told: fc.option(fc.integer({ min: 0, max: 4_000 }), { nil: undefined }),
+      declaredSize: fc.option(fc.integer({ min: 0, max: 4_000 }), { nil: undefined }),
       priority: fc.float({ min: 0, max: 1, noNaN: true }),
     })
     await fc.assert(
@@ -94,11 +94,11 @@ describe('resources that servers mark for a model', () => {
         async (entries, budget) => {
           const sizes = Object.fromEntries(entries.map(({ size }, n) => [`a://${n}`, size]))
           const { library } = over(
-            entries.map(({ told, priority }, n) =>
+            entries.map(({ declaredSize, priority }, n) =>
               meant(
                 `a://${n}`,
                 { audience: ['assistant'], priority },
-                told === undefined ? {} : { size: told },
+                declaredSize === undefined ? {} : { size: declaredSize },
               ),
             ),
             sizes,

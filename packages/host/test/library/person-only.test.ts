@@ -1,7 +1,7 @@
 import { tool } from '@jackfield/sdk'
 import { expect, test } from 'vitest'
 import { createConversation, type ToolCallEvent } from '../../src/models/agent/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { started } from '../fixtures/hosts.ts'
 import { note, shelf } from './shelf.ts'
 
@@ -33,11 +33,11 @@ test('content for the user alone is sent to no model, and is shown to the user',
       ['read_resource', { server: 'bank', uri: 'letter://card' }],
       ['run_code', { program: 'const made = await servers.bank.pin(); show(made); return made' }],
     ),
-    says('Done.'),
+    textReply('Done.'),
   )
   const ended: Extract<ToolCallEvent, { type: 'end' }>[] = []
-  const talk = createConversation({ host, model, codeMode: true })
-  await talk.say('Make me a card', {
+  const conversation = createConversation({ host, model, codeMode: true })
+  await conversation.say('Make me a card', {
     onToolCall: (event) => void (event.type === 'end' && ended.push(event)),
   })
 

@@ -51,15 +51,15 @@ describe('prompts', () => {
     ])
     expect(preview.tokens).toBe(18)
     const model = scripted('m')
-    const talk = createConversation({ host, model })
-    await talk.say(preview.said)
+    const conversation = createConversation({ host, model })
+    await conversation.say(preview.said)
     expect(model.requests[0]?.messages).toEqual([
       { role: 'user', content: { type: 'text', text: 'Say something warm to Ada' } },
       { role: 'assistant', content: { type: 'text', text: '[resource note://style]\nBe brief' } },
     ])
     const [opening] = preview.said
     const edited = { role: 'user' as const, content: { type: 'text' as const, text: 'Shout at Ada' } }
-    await talk.say([edited])
+    await conversation.say([edited])
     expect(opening).not.toEqual(edited)
     expect(model.requests[1]?.messages.at(-1)).toEqual(edited)
   })

@@ -62,7 +62,7 @@ describe('searching', () => {
     const before = host.listings
     for (const key of ['b', 'bu', 'bud', 'budg']) library.search(key)
     expect(host.listings).toBe(before)
-    host.tell({ type: 'catalog' })
+    host.emit({ type: 'catalog' })
     library.search('budget')
     expect(host.listings).toBe(before + 1)
 

@@ -57,14 +57,14 @@ export const greet = prompt({
 export function listed(
   lists: { resources?: CatalogResource[]; templates?: CatalogTemplate[]; prompts?: CatalogPrompt[] },
   answers: Partial<LibraryHost> = {},
-): LibraryHost & { listings: number; tell: (event: HostEvent) => void } {
+): LibraryHost & { listings: number; emit: (event: HostEvent) => void } {
   const listeners: ((event: HostEvent) => void)[] = []
   const refuse = (): never => {
     throw new Error('not part of this test')
   }
   const host = {
     listings: 0,
-    tell: (event: HostEvent) => {
+    emit: (event: HostEvent) => {
       for (const listener of listeners) listener(event)
     },
     connections: new Map(),

@@ -31,7 +31,7 @@ function browser(): { opened: URL[]; openPage: (url: URL) => Promise<void> } {
 }
 
 /** A face that answers questions about logins. */
-function face(verdict: HostAnswers['login']['verdict'] | 'later') {
+function loginSurface(verdict: HostAnswers['login']['verdict'] | 'later') {
   const asked: LoginQuestion[] = []
   return {
     asked,
@@ -59,7 +59,7 @@ describe('a server that requires a login', () => {
     const one = await protectedServer()
     one.challenge = 'Bearer scope="read write"'
     const { opened, openPage } = browser()
-    const { asked, surface } = face('later')
+    const { asked, surface } = loginSurface('later')
     const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
     expect(host.connections.get('s')).toMatchObject({
       state: 'needs-sign-in',
@@ -106,7 +106,7 @@ describe('a server that requires a login', () => {
     const one = await protectedServer()
     one.challenge = 'Bearer scope="read"'
     const { opened, openPage } = browser()
-    const { asked, surface } = face('later')
+    const { asked, surface } = loginSurface('later')
     const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
     await until(() => asked.length === 1, 'the question')
     const changed = await changes(one)
@@ -127,7 +127,7 @@ describe('a server that requires a login', () => {
     const shared = { store: join(folder(), 'store.db'), credentials: memoryStore() }
     const servers = { s: { url: one.url } }
     const here = browser()
-    const { asked, surface } = face('later')
+    const { asked, surface } = loginSurface('later')
     const host = await started({ servers, surface, openPage: here.openPage, ...shared })
     await until(() => asked.length === 1, 'the question')
     await signedIn(one, shared)
@@ -143,7 +143,7 @@ describe('a server that requires a login', () => {
     const one = await protectedServer()
     const store = join(folder(), 'store.db')
     const here = browser()
-    const { asked, surface } = face('later')
+    const { asked, surface } = loginSurface('later')
     await started({ servers: { s: { url: one.url } }, surface, openPage: here.openPage, store })
     await until(() => asked.length === 1, 'the question')
     await signedIn(one, { store })
@@ -154,7 +154,7 @@ describe('a server that requires a login', () => {
   it('is asked about once, and not after it is connected', async () => {
     const one = await protectedServer()
     const credentials = memoryStore()
-    const { asked, surface } = face('later')
+    const { asked, surface } = loginSurface('later')
     const host = await started({ servers: { s: { url: one.url } }, surface, credentials })
     await until(() => asked.length === 1, 'the question')
     await host.reconnect('s')
@@ -172,7 +172,7 @@ describe('a server that requires a login', () => {
   it('is not asked about after a refusal, until the user reconnects', async () => {
     const one = await protectedServer()
     const { opened, openPage } = browser()
-    const { asked, surface } = face('deny')
+    const { asked, surface } = loginSurface('deny')
     const host = await started({ servers: { s: { url: one.url } }, surface, openPage })
     await until(() => host.activity({ kind: 'login' })[0]?.outcome === 'denied', 'the answer')
     expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
@@ -208,7 +208,7 @@ describe('a server that requires a login', () => {
 
   it('does not ask if the configuration has credentials, or disables the login', async () => {
     const one = await protectedServer()
-    const { asked, surface } = face('allow')
+    const { asked, surface } = loginSurface('allow')
     const host = await started({
       servers: {
         header: { url: one.url, headers: { Authorization: 'Bearer wrong' } },
@@ -393,7 +393,7 @@ describe('tokens', () => {
       if (method !== 'tools/call' || scopes.includes('write')) return true
       return 'Bearer error="insufficient_scope", scope="write"'
     }
-    const { asked, surface } = face('allow')
+    const { asked, surface } = loginSurface('allow')
     const host = await signedIn(one, { surface })
     asked.length = 0
     expect(textOf(await host.call('s__x', {}, { caller: 'chat' }))).toBe('done')
@@ -416,7 +416,7 @@ describe('tokens', () => {
       data: { challenge: expect.stringContaining('no [accessToken]') },
     })
     expect(tokens.at(-1)).toMatch(/^access-\d+-secret$/)
-    const told = JSON.stringify([call, host.events, host.activity(), [...host.connections]])
+    const recorded = JSON.stringify([call, host.events, host.activity(), [...host.connections]])
     await host.close()
     const bytes = ['', '-wal'].map((end) => {
       try {
@@ -425,6 +425,6 @@ describe('tokens', () => {
         return ''
       }
     })
-    for (const text of [told, ...bytes]) expect(text).not.toMatch(/(access|refresh)-\d+-secret/)
+    for (const text of [recorded, ...bytes]) expect(text).not.toMatch(/(access|refresh)-\d+-secret/)
   })
 })

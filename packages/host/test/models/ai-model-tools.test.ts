@@ -1,6 +1,6 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
+import { claude, firstModel, gpt, greeting, local, request, weather } from './asked-models.ts'
 import { anthropic, chat, google, openai, provider } from './provider.ts'
 
 describe('tools', () => {
@@ -51,7 +51,7 @@ describe('tools', () => {
   })
 
   const exchange: SamplingMessage[] = [
-    ...hello,
+    ...greeting,
     {
       role: 'assistant',
       content: [{ type: 'tool_use', id: 'tu_1', name: 'weather__get.forecast/v2', input: { city: 'Oslo' } }],
@@ -188,7 +188,7 @@ test("return Gemini's call signature to it, and to no other provider", async () 
     thoughtSignature: 'sig-g',
   }
   await using server = await provider(google.answer([part]), google.answer([{ text: 'Snow.' }]))
-  const model = first({
+  const model = firstModel({
     GEMINI_API_KEY: 'key-g',
     GOOGLE_GENERATIVE_AI_BASE_URL: `${server.url}/v1beta`,
     JACKFIELD_MODEL: 'google/gemini-3-flash',
@@ -202,7 +202,7 @@ test("return Gemini's call signature to it, and to no other provider", async () 
     request({
       tools: [weather],
       messages: [
-        ...hello,
+        ...greeting,
         { role: 'assistant', content: reply.content },
         {
           role: 'user',

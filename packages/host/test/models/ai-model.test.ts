@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
 import { aiModel } from '../../src/models/ai-model.ts'
 import { ModelError } from '../../src/models/model-error.ts'
-import { claude, first, gpt, local, request } from './asked-models.ts'
+import { claude, firstModel, gpt, local, request } from './asked-models.ts'
 import { anthropic, chat, openai, provider } from './provider.ts'
 
 describe('a text reply', () => {
@@ -183,7 +183,10 @@ describe('failures have a reason and a fix', () => {
   })
 
   test('a closed port at the address is reported', async () => {
-    const model = first({ OPENAI_COMPATIBLE_BASE_URL: `http://${nowhere}`, OPENAI_COMPATIBLE_MODEL: 'x' })
+    const model = firstModel({
+      OPENAI_COMPATIBLE_BASE_URL: `http://${nowhere}`,
+      OPENAI_COMPATIBLE_MODEL: 'x',
+    })
     await expect(model.generate(request())).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringMatching(/cannot be reached.*ECONNREFUSED/),
@@ -215,7 +218,7 @@ describe('failures have a reason and a fix', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const model = first({
+    const model = firstModel({
       OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}/v1`,
       OPENAI_COMPATIBLE_MODEL: 'x',
     })

@@ -3,7 +3,7 @@ import { modelsFromEnvironment } from '../../src/models/environment.ts'
 import type { Model, ModelRequest } from '../../src/types/index.ts'
 import type { Provider } from './provider.ts'
 
-export const hello: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
+export const greeting: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
 
 export const weather = {
   name: 'weather__get.forecast/v2',
@@ -12,7 +12,7 @@ export const weather = {
 }
 
 export function claude(server: Provider): Model {
-  return first({
+  return firstModel({
     ANTHROPIC_API_KEY: 'key-a',
     ANTHROPIC_BASE_URL: server.url,
     JACKFIELD_MODEL: 'anthropic/claude-haiku-4-5',
@@ -20,7 +20,7 @@ export function claude(server: Provider): Model {
 }
 
 export function gpt(server: Provider): Model {
-  return first({
+  return firstModel({
     OPENAI_API_KEY: 'key-o',
     OPENAI_BASE_URL: `${server.url}/v1`,
     JACKFIELD_MODEL: 'openai/gpt-test-1',
@@ -28,15 +28,18 @@ export function gpt(server: Provider): Model {
 }
 
 export function local(server: Provider): Model {
-  return first({ OPENAI_COMPATIBLE_BASE_URL: `${server.url}/v1`, OPENAI_COMPATIBLE_MODEL: 'local-test-1' })
+  return firstModel({
+    OPENAI_COMPATIBLE_BASE_URL: `${server.url}/v1`,
+    OPENAI_COMPATIBLE_MODEL: 'local-test-1',
+  })
 }
 
-export function first(env: Record<string, string>): Model {
+export function firstModel(env: Record<string, string>): Model {
   const [model] = modelsFromEnvironment(env)
   if (model === undefined) throw new Error('no model')
   return model
 }
 
 export function request(more: Partial<ModelRequest> = {}): ModelRequest {
-  return { messages: hello, maxTokens: 100, ...more }
+  return { messages: greeting, maxTokens: 100, ...more }
 }

@@ -2,7 +2,7 @@ import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { textBlock } from '../../src/resources/contents.ts'
 import type { Model } from '../../src/types/index.ts'
-import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
+import { claude, firstModel, gpt, greeting, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'
 
 const png = Buffer.alloc(120_000, 7).toString('base64')
@@ -20,7 +20,7 @@ const result: ContentBlock[] = [
 
 function withResult(content: ContentBlock[] = result, isError = false): SamplingMessage[] {
   return [
-    ...hello,
+    ...greeting,
     {
       role: 'assistant',
       content: [
@@ -36,7 +36,7 @@ function withResult(content: ContentBlock[] = result, isError = false): Sampling
   ]
 }
 
-const said: SamplingMessage[] = [
+const messages: SamplingMessage[] = [
   {
     role: 'user',
     content: [
@@ -48,13 +48,13 @@ const said: SamplingMessage[] = [
 ]
 
 const gemini = (server: Provider, model = 'gemini-3-flash'): Model =>
-  first({
+  firstModel({
     GEMINI_API_KEY: 'key-g',
     GOOGLE_GENERATIVE_AI_BASE_URL: `${server.url}/v1beta`,
     JACKFIELD_MODEL: `google/${model}`,
   })
 
-const llama = (server: Provider): Model => first({ OLLAMA_HOST: server.url, OLLAMA_MODEL: 'm' })
+const llama = (server: Provider): Model => firstModel({ OLLAMA_HOST: server.url, OLLAMA_MODEL: 'm' })
 
 const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }
 const refusal: Answer = { status: 400, json: { error: { message: 'image input is not supported' } } }
@@ -78,7 +78,7 @@ function expectNoBytesAsText(body: unknown): void {
 
 describe('a PDF attached to a message', () => {
   const contents = [{ uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf }]
-  const attached = [...textBlock(contents), ...hello]
+  const attached = [...textBlock(contents), ...greeting]
 
   test('reaches Anthropic, OpenAI and Google as a document, named by its resource', async () => {
     await using one = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
@@ -173,7 +173,7 @@ describe('a tool result with an image, audio and a document', () => {
     ]) {
       expect(JSON.stringify(body?.contents)).toContain(JSON.stringify({ inlineData: { mimeType, data } }))
     }
-    // One response for each call, whatever the results hold.
+    // One response for each call, whatever the results contain.
     expect(JSON.stringify(body?.contents).match(/"functionResponse":/g)).toHaveLength(2)
     expectNoBytesAsText(body)
   })
@@ -241,14 +241,14 @@ describe('an image and audio sent by the user', () => {
     ['OpenAI', gpt, openai.response([openai.text('ok')]), false],
     ['Google', gemini, google.answer([{ text: 'ok' }]), true],
     ['a compatible server', local, chat.completion({ content: 'ok' }), true],
-  ] as const)('reach %s, or a note names what was left out', async (_, model, answer, hears) => {
+  ] as const)('reach %s, or a note names what was left out', async (_, model, answer, acceptsAudio) => {
     await using server = await provider(answer)
-    await model(server).generate(request({ messages: said }))
+    await model(server).generate(request({ messages: messages }))
     expect(server.received).toHaveLength(1)
     const sent = JSON.stringify(server.received[0]?.body)
     expect(sent).toContain(png)
-    expect(sent.includes(wav)).toBe(hears)
-    if (!hears)
+    expect(sent.includes(wav)).toBe(acceptsAudio)
+    if (!acceptsAudio)
       expect(sent).toContain('audio of 40 kB (audio/wav) was left out: this model does not accept audio')
     expectNoBytesAsText(server.received[0]?.body)
   })
@@ -293,7 +293,7 @@ describe('media accepted by a model of Ollama are queried from Ollama', () => {
       '[an image of 120 kB (image/png) was left out: this model accepts text only]',
     )
     for (const data of [png, wav, pdf]) expect(JSON.stringify(body)).not.toContain(data.slice(0, 40))
-    await model.generate(request({ messages: said }))
+    await model.generate(request({ messages: messages }))
     await model.generate(request())
     expect(server.received.filter(({ path }) => path === '/api/show')).toHaveLength(1)
   })
@@ -320,7 +320,7 @@ describe('a compatible server that rejects an image', () => {
       { status: 400, json: { error: { message: 'input_audio is not supported' } } },
       chat.completion({ content: 'ok' }),
     )
-    await local(server).generate(request({ messages: said }))
+    await local(server).generate(request({ messages: messages }))
     expect(JSON.stringify(server.received[1]?.body)).toContain(JSON.stringify(image))
     expect(textsOf(server.received[1]?.body)).toContain('audio of 40 kB (audio/wav) was left out')
   })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Model } from '../../src/types/index.ts'
-import { claude, first, gpt, local, request } from './asked-models.ts'
+import { claude, firstModel, gpt, local, request } from './asked-models.ts'
 import { type Answer, anthropic, chat, openai, type Provider, provider } from './provider.ts'
 
 const ollama = (server: Provider): Model =>
-  first({ OLLAMA_HOST: server.url, JACKFIELD_MODEL: 'ollama/llama-test' })
+  firstModel({ OLLAMA_HOST: server.url, JACKFIELD_MODEL: 'ollama/llama-test' })
 const google = (server: Provider): Model =>
-  first({
+  firstModel({
     GEMINI_API_KEY: 'k',
     GOOGLE_GENERATIVE_AI_BASE_URL: `${server.url}/v1beta`,
     JACKFIELD_MODEL: 'google/gemini-test',

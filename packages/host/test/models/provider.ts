@@ -18,7 +18,7 @@ export type Answer = { path?: string } & (
 export interface Provider extends AsyncDisposable {
   url: string
   received: Received[]
-  /** Resolves when a client gave up on an answer under way. */
+  /** Resolves when a client closed the connection during a response. */
   abandoned: Promise<void>
 }
 
@@ -265,7 +265,7 @@ export const ollama = {
   },
 }
 
-/** The Chat Completions form that compatible servers speak. */
+/** The Chat Completions API of compatible servers. */
 export const chat = {
   completion(message: Record<string, unknown>, finish = 'stop', outputTokens = 7): Answer {
     return {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findOllama } from '../../src/models/environment.ts'
 import { createRegistry, fetchBundle } from '../../src/servers/install/registry.ts'
-import { first, request } from './asked-models.ts'
+import { firstModel, request } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, openai } from './provider.ts'
 
 /** A proxy that is the only way to `http://….example`, and what it was asked for. It answers each request itself. */
@@ -53,7 +53,7 @@ describe('through the proxy from the environment', () => {
   test.each(providers)('%s responds', async (name, settings, answer) => {
     const { env, asked } = await proxy(answer)
     const onText = name === 'google' ? {} : { onText: () => {} }
-    const reply = await first({ ...settings, ...env }).generate(request(onText))
+    const reply = await firstModel({ ...settings, ...env }).generate(request(onText))
     expect(
       [reply.content]
         .flat()
@@ -67,7 +67,7 @@ describe('through the proxy from the environment', () => {
     const { env } = await proxy(anthropic.stream(['Hel'], { hang: true }))
     const ending = new AbortController()
     const settings = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, ...env }
-    const asking = first(settings).generate(
+    const asking = firstModel(settings).generate(
       request({ signal: ending.signal, onText: () => ending.abort(new Error('enough')) }),
     )
     await expect(asking).rejects.toThrow('enough')
@@ -93,7 +93,7 @@ describe('through the proxy from the environment', () => {
 test('a proxy that does not respond is named with its variable, without a retry', async () => {
   const waits: string[] = []
   const settings = { OPENAI_COMPATIBLE_BASE_URL: `${url}/v1`, OPENAI_COMPATIBLE_MODEL: 'm' }
-  const asking = first({ ...settings, http_proxy: 'http://127.0.0.1:9' }).generate(
+  const asking = firstModel({ ...settings, http_proxy: 'http://127.0.0.1:9' }).generate(
     request({ onWait: ({ why }) => waits.push(why) }),
   )
   await expect(asking).rejects.toMatchObject({
@@ -103,7 +103,7 @@ test('a proxy that does not respond is named with its variable, without a retry'
     ),
   })
   expect(waits).toEqual([])
-  await expect(first({ ...settings, http_proxy: 'socks5://x' }).generate(request())).rejects.toThrow(
+  await expect(firstModel({ ...settings, http_proxy: 'socks5://x' }).generate(request())).rejects.toThrow(
     'names a proxy of the kind socks5://',
   )
 })

@@ -1,13 +1,12 @@
-import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
 import { withRetries } from '../../src/models/ai-model.ts'
-import { findOllama, modelsFromEnvironment } from '../../src/models/environment.ts'
+import { findOllama } from '../../src/models/environment.ts'
 import { ModelError } from '../../src/models/model-error.ts'
 import type { Model, ModelRequest, ModelWait } from '../../src/types/index.ts'
+import { firstModel, greeting } from './asked-models.ts'
 import { type Answer, anthropic, chat, openai, type Provider, provider } from './provider.ts'
 
-const hello: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
 const weather = {
   name: 'weather',
   inputSchema: { type: 'object' as const, properties: { city: { type: 'string' } } },
@@ -98,16 +97,10 @@ function gemini(parts: unknown[], last = true): object {
   }
 }
 
-function modelOf(env: Record<string, string>): Model {
-  const [model] = modelsFromEnvironment(env)
-  if (model === undefined) throw new Error('no model')
-  return model
-}
-
 function ask(model: Model, more: Partial<ModelRequest> = {}) {
   const waits: ModelWait[] = []
   const onWait = (wait: ModelWait): void => void waits.push(wait)
-  const reply = model.generate({ messages: hello, maxTokens: 100, onWait, ...more })
+  const reply = model.generate({ messages: greeting, maxTokens: 100, onWait, ...more })
   return { reply, waits }
 }
 
@@ -115,7 +108,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
   test('streams its text as it arrives', async () => {
     await using server = await provider(stream)
     const deltas: string[] = []
-    const { reply } = ask(modelOf(env(server)), { onText: (delta) => deltas.push(delta) })
+    const { reply } = ask(firstModel(env(server)), { onText: (delta) => deltas.push(delta) })
     expect(await reply).toMatchObject({ content: [{ type: 'text', text: 'Hi.' }], stopReason: 'endTurn' })
     expect(deltas.join('')).toBe('Hi.')
     expect(deltas.length).toBeGreaterThan(1)
@@ -123,7 +116,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
 
   test('requests several calls at once', async () => {
     await using server = await provider(calls)
-    const { reply } = ask(modelOf(env(server)), { tools: [weather] })
+    const { reply } = ask(firstModel(env(server)), { tools: [weather] })
     expect(await reply).toMatchObject({
       stopReason: 'toolUse',
       content: [
@@ -135,7 +128,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
 
   test('over its limit is retried when it says, and the wait is reported', async () => {
     await using server = await provider(limited({ 'retry-after': '0' }), text)
-    const { reply, waits } = ask(modelOf(env(server)))
+    const { reply, waits } = ask(firstModel(env(server)))
     expect(await reply).toMatchObject({ content: [{ text: 'Hi.' }] })
     expect(waits).toMatchObject([{ forMs: 0, attempt: 1, attempts: 4 }])
     expect(waits[0]?.why).toMatch(/over its limit \(HTTP 429\).*Slow down/)
@@ -143,7 +136,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
 
   test('is not awaited longer than a minute', async () => {
     await using server = await provider(limited({ 'retry-after': '600' }), text)
-    const { reply, waits } = ask(modelOf(env(server)))
+    const { reply, waits } = ask(firstModel(env(server)))
     await expect(reply).rejects.toMatchObject({
       kind: 'limit',
       message: expect.stringContaining('again in 10 min'),
@@ -155,13 +148,13 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
   test('cuts its stream off, which is a failure and never a complete reply', async () => {
     const events = 'events' in stream ? stream.events : []
     await using server = await provider({ events: events.slice(0, events.length > 2 ? -2 : -1) })
-    const { reply } = ask(modelOf(env(server)), { onText: () => {} })
+    const { reply } = ask(firstModel(env(server)), { onText: () => {} })
     await expect(reply).rejects.toBeInstanceOf(ModelError)
   })
 
   test('sends invalid JSON in its stream, which is a failure', async () => {
     await using server = await provider({ events: [{ data: '{"choices": [' }, { data: 'garbage' }] })
-    const { reply } = ask(modelOf(env(server)), { onText: () => {} })
+    const { reply } = ask(firstModel(env(server)), { onText: () => {} })
     await expect(reply).rejects.toBeInstanceOf(ModelError)
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
 import { modelsFromEnvironment } from '../../src/models/environment.ts'
-import { first, request } from './asked-models.ts'
+import { firstModel, request } from './asked-models.ts'
 import { type Answer, chat, provider } from './provider.ts'
 
 /** The failure of a request to the first model of these variables. */
 async function failure(env: Record<string, string>): Promise<{ kind: string; message: string }> {
-  const given: unknown = await first(env)
+  const given: unknown = await firstModel(env)
     .generate(request())
     .catch((error: unknown) => error)
   if (!(given instanceof Error) || !('kind' in given)) throw new Error(`no failure: ${String(given)}`)
@@ -157,6 +157,6 @@ describe('an unavailable selection', () => {
   test('has a server that responds for all others', async () => {
     await using server = await provider(chat.completion({ content: 'ok' }))
     const env = { OPENAI_COMPATIBLE_BASE_URL: `${server.url}/v1`, JACKFIELD_MODEL: 'compatible/any' }
-    expect(await first(env).generate(request())).toMatchObject({ stopReason: 'endTurn' })
+    expect(await firstModel(env).generate(request())).toMatchObject({ stopReason: 'endTurn' })
   })
 })

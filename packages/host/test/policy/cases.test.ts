@@ -251,11 +251,11 @@ describe('the policy', () => {
       caller: call.caller ?? 'chat',
       conversation: 'talk',
     })
-    const house = by === 'default' && fallback !== undefined ? 'the configuration' : 'Jackfield'
+    const origin = by === 'default' && fallback !== undefined ? 'the configuration' : 'Jackfield'
     expect(decision).toEqual({
       verdict,
       rule: typeof by === 'number' ? `rule ${by}` : by,
-      author: typeof by === 'number' ? `file, line ${by}` : house,
+      author: typeof by === 'number' ? `file, line ${by}` : origin,
     })
     store.close()
   })

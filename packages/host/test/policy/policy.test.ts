@@ -175,8 +175,8 @@ describe('grants', () => {
   ) => {
     const policy = policyOf(rules)
     const asked = subject('s', tool('x'))
-    const kept = policy.remember(asked, verdict, { scope }, policy.decide(asked))
-    return { policy, kept, decide: (of = asked) => policy.decide(of).decision }
+    const remembered = policy.remember(asked, verdict, { scope }, policy.decide(asked))
+    return { policy, remembered, decide: (of = asked) => policy.decide(of).decision }
   }
 
   it.each(['conversation', 'always'] as const)('replace the question (%s)', (scope) => {
@@ -206,9 +206,9 @@ describe('grants', () => {
   })
 
   it('last as long as the asking rule allows', () => {
-    expect(remembering('always', 'allow', [rule('ask')])).toMatchObject({ kept: undefined })
+    expect(remembering('always', 'allow', [rule('ask')])).toMatchObject({ remembered: undefined })
     const session = remembering('always', 'allow', [rule('ask', { scope: 'conversation' })])
-    expect(session.kept).toBe('conversation')
+    expect(session.remembered).toBe('conversation')
     expect(session.decide()).toMatchObject({ verdict: 'allow', rule: 'remembered:conversation' })
     const always = remembering('always', 'allow', [rule('ask', { scope: 'always' })])
     expect(always.decide()).toMatchObject({ verdict: 'allow', rule: 'remembered:always' })

@@ -45,13 +45,13 @@ describe('reloaded rules', () => {
   it('apply to a call that waits for its answer', async () => {
     const { config, ran } = session()
     const servers = { s: config }
-    const face = person({
+    const surface = person({
       approval: async () => {
         await host.reconfigure(servers, { rules: [deny] })
         return { verdict: 'allow' }
       },
     })
-    const host: Watched = await started({ servers, surface: face })
+    const host: Watched = await started({ servers, surface })
     const call = await host.call(await oneTool(host), { text: 'x' }, chat)
     expect(call).toMatchObject({ denied: true })
     expect(textOf(call)).toContain('rule "none" forbids it')
@@ -60,13 +60,13 @@ describe('reloaded rules', () => {
 
   it('keep grants', async () => {
     const servers = { s: session().config }
-    const face = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
-    const host = await started({ servers, surface: face })
+    const surface = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
+    const host = await started({ servers, surface })
     const tool = await oneTool(host)
     await host.call(tool, { text: 'x' }, chat)
     await host.reconfigure(servers, { rules: [{ id: 'other', verdict: 'deny', server: 'nobody' }] })
     await host.call(tool, { text: 'x' }, chat)
-    expect(face.asked).toHaveLength(1)
+    expect(surface.asked).toHaveLength(1)
   })
 
   it('that are invalid change nothing', async () => {

@@ -6,16 +6,19 @@ import { createResultTable, resultMigration } from '../../src/log/store/result-t
 import { createConversation } from '../../src/models/agent/index.ts'
 import { createResults, valuesAt } from '../../src/models/results.ts'
 import type { Results } from '../../src/types/index.ts'
-import { fakeHost, says, scriptedModel, text, uses } from '../agent/host.ts'
+import { fakeHost, scriptedModel, text, textReply, uses } from '../agent/host.ts'
 import { eraHttp } from '../fixtures/era-http.ts'
 import { scripted, started } from '../fixtures/hosts.ts'
 
-interface Kept {
+interface ResultsWithRows {
   results: Results
   count: () => number
 }
 
-function kept(bounds?: { characters: number; results: number; ageMs: number }, now?: () => number): Kept {
+function memoryResults(
+  bounds?: { characters: number; results: number; ageMs: number },
+  now?: () => number,
+): ResultsWithRows {
   const database = new DatabaseSync(':memory:')
   database.exec(resultMigration)
   return {
@@ -71,7 +74,7 @@ const shapes: [string, (size: number) => CallToolResult][] = [
 
 describe('a result of five million characters', () => {
   it.for(shapes)('costs a model at most two thousand tokens: %s', ([, made]) => {
-    const { results } = kept()
+    const { results } = memoryResults()
     const result = made(5_000_000)
     const blocks = results.fit(result, { characters: 20_000 })
     expect(tokens(blocks)).toBeLessThan(2_000)
@@ -80,7 +83,7 @@ describe('a result of five million characters', () => {
   })
 
   it('can be read in full, in parts', () => {
-    const { results } = kept()
+    const { results } = memoryResults()
     const whole = Array.from({ length: 500_000 }, (_, n) => `line ${n} 𝄞`).join('\n')
     const id = idIn(results.fit(text(whole), { characters: 20_000 }))
     const parts: string[] = []
@@ -97,7 +100,7 @@ describe('a result of five million characters', () => {
 
 describe("the model's version of a result", () => {
   it('is unchanged if it is short enough', () => {
-    const { results, count } = kept()
+    const { results, count } = memoryResults()
     const result: CallToolResult = {
       content: [
         { type: 'text', text: 'x'.repeat(20_000) },
@@ -109,7 +112,7 @@ describe("the model's version of a result", () => {
   })
 
   it('has every image, recording and document that a provider accepts; of larger ones type and size', () => {
-    const { results } = kept()
+    const { results } = memoryResults()
     const media = (data: string): ContentBlock[] => [
       { type: 'image', data, mimeType: 'image/png' },
       { type: 'audio', data, mimeType: 'audio/wav' },
@@ -124,7 +127,7 @@ describe("the model's version of a result", () => {
   })
 
   it('describes the structure of JSON', () => {
-    const { results } = kept()
+    const { results } = memoryResults()
     const structuredContent = { items: Array(9_000).fill(1), note: 'short', page: { next: 2 } }
     const blocks = results.fit({ content: [], structuredContent }, { characters: 5_000 })
     expect(textOf(blocks)).toContain(
@@ -138,7 +141,7 @@ describe("the model's version of a result", () => {
         fc.string({ unit: 'grapheme', minLength: 50, maxLength: 400 }),
         fc.integer({ min: 1, max: 40 }),
         (given, characters) => {
-          const [first] = kept().results.fit(text(given), { characters })
+          const [first] = memoryResults().results.fit(text(given), { characters })
           const shown = first?.type === 'text' && !first.text.startsWith('[cut:') ? first.text : ''
           expect(given.startsWith(shown)).toBe(true)
           expect(shown.isWellFormed()).toBe(true)
@@ -167,17 +170,17 @@ describe("the model's version of a result", () => {
           ['read_resource', { server: 'jackfield', uri: `jackfield://results/${id}` }],
         )
       },
-      says('ok'),
+      textReply('ok'),
     )
-    const talk = createConversation({ host, model })
-    await talk.say('Dump')
+    const conversation = createConversation({ host, model })
+    await conversation.say('Dump')
     const seen = lastText(model.requests[2]?.messages ?? [])
     expect(seen).toContain('item 4321')
     expect(seen).toContain(`[characters 100 to 120 of ${whole.length}; go on with \\"from\\": 120]`)
     expect(seen).toContain(`[characters 0 to 5000 of ${whole.length}`)
     expect(seen).toContain('there is no \\"nothing\\". There are: items')
 
-    const other = scriptedModel(uses('', ['read_result', { id }]), says('ok'))
+    const other = scriptedModel(uses('', ['read_result', { id }]), textReply('ok'))
     await createConversation({ host, model: other }).say('Read it')
     expect(lastText(other.requests[1]?.messages ?? [])).toContain('There is no result')
   })
@@ -185,20 +188,20 @@ describe("the model's version of a result", () => {
   it('over a real connection may be larger than four million bytes', async () => {
     const server = await eraHttp('2025-11-25')
     const whole = 'y'.repeat(5_000_000)
-    server.before = (heard, response) => {
-      if (heard.method !== 'tools/call') return false
+    server.intercept = (message, response) => {
+      if (message.method !== 'tools/call') return false
       const result = { content: [{ type: 'text', text: whole }] }
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
       return true
     }
     const host = await started({
       servers: { s: { url: server.url } },
       rules: [{ id: 'all', verdict: 'allow' }],
     })
-    const model = { ...scriptedModel(uses('', ['s__hello']), says('ok')), ...{ id: scripted('m').id } }
-    const talk = createConversation({ host, model })
-    await talk.say('Call it')
+    const model = { ...scriptedModel(uses('', ['s__hello']), textReply('ok')), ...{ id: scripted('m').id } }
+    const conversation = createConversation({ host, model })
+    await conversation.say('Call it')
     const blocks = model.requests[1]?.messages.at(-1)
     expect(tokens(blocks)).toBeLessThan(2_000)
     const id = /id \\+"([^"\\]+)/.exec(JSON.stringify(blocks))?.[1] ?? ''
@@ -206,7 +209,7 @@ describe("the model's version of a result", () => {
     expect(host.results.get(id)).toMatchObject({
       server: 's',
       tool: 'hello',
-      conversation: talk.id,
+      conversation: conversation.id,
       activity: expect.any(Number),
     })
   })
@@ -216,25 +219,29 @@ describe('a stored result and forks of its conversation', () => {
   it('is readable by every fork, and by no other conversation', async () => {
     const server = await eraHttp('2025-11-25')
     const whole = `${'y'.repeat(50_000)} the end`
-    server.before = (heard, response) => {
-      if (heard.method !== 'tools/call') return false
+    server.intercept = (message, response) => {
+      if (message.method !== 'tools/call') return false
       const result = { content: [{ type: 'text', text: whole }] }
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: heard.id, result }))
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
       return true
     }
     const host = await started({
       servers: { s: { url: server.url } },
       rules: [{ id: 'all', verdict: 'allow' }],
     })
-    const model = scriptedModel(uses('', ['s__hello']), says('ok'))
+    const model = scriptedModel(uses('', ['s__hello']), textReply('ok'))
     const trunk = createConversation({ host, model })
     await trunk.say('Call it')
     const id = idIn([{ type: 'text', text: JSON.stringify(trunk.messages).replaceAll('\\"', '"') }])
     const reading = async (resume?: string): Promise<string> => {
-      const reader = scriptedModel(uses('', ['read_result', { id, from: 50_000 }]), says('ok'))
-      const talk = createConversation({ host, model: reader, ...(resume !== undefined && { resume }) })
-      await talk.say('Read the rest')
+      const reader = scriptedModel(uses('', ['read_result', { id, from: 50_000 }]), textReply('ok'))
+      const conversation = createConversation({
+        host,
+        model: reader,
+        ...(resume !== undefined && { resume }),
+      })
+      await conversation.say('Read the rest')
       return JSON.stringify(reader.requests[1]?.messages.at(-1))
     }
     const fork = host.conversations.fork(trunk.id)
@@ -243,11 +250,11 @@ describe('a stored result and forks of its conversation', () => {
     expect(await reading(forkOfFork)).toContain('the end')
     expect(await reading()).toContain('There is no result')
 
-    const later = scriptedModel(uses('', ['s__hello']), says('ok'))
+    const later = scriptedModel(uses('', ['s__hello']), textReply('ok'))
     const grown = createConversation({ host, model: later, resume: forkOfFork })
     await grown.say('Call it again')
-    const told = JSON.stringify(later.requests[1]?.messages.at(-1)).replaceAll('\\"', '"')
-    const own = idIn([{ type: 'text', text: told }])
+    const lastMessage = JSON.stringify(later.requests[1]?.messages.at(-1)).replaceAll('\\"', '"')
+    const own = idIn([{ type: 'text', text: lastMessage }])
     expect(host.results.read(own, {}, { conversation: forkOfFork }).total).toBe(whole.length)
     expect(() => host.results.read(own, {}, { conversation: trunk.id })).toThrow('There is no result')
   })
@@ -298,16 +305,16 @@ describe('a path', () => {
   it('finds every value of any document', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const visit = (at: unknown, pointer: string, path: string): void => {
+        const walk = (at: unknown, pointer: string, path: string): void => {
           expect(valuesAt(value, pointer)).toEqual([at])
           expect(valuesAt(value, path === '' ? '.' : path)).toEqual([at])
           if (typeof at !== 'object' || at === null) return
           for (const [key, member] of Object.entries(at)) {
             const step = Array.isArray(at) ? `[${key}]` : `[${JSON.stringify(key)}]`
-            visit(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, `${path}${step}`)
+            walk(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, `${path}${step}`)
           }
         }
-        visit(value, '', '')
+        walk(value, '', '')
       }),
     )
   })
@@ -335,7 +342,7 @@ describe('a path', () => {
 describe('stored results', () => {
   it('make room for newer ones, by number, size and age', () => {
     let now = 0
-    const { results, count } = kept({ characters: 10_000, results: 5, ageMs: 1_000 }, () => now)
+    const { results, count } = memoryResults({ characters: 10_000, results: 5, ageMs: 1_000 }, () => now)
     const keep = (size: number): string => idIn(results.fit(text('z'.repeat(size)), { characters: 100 }))
     const ids = Array.from({ length: 8 }, () => keep(500))
     expect(count()).toBe(5)

@@ -23,8 +23,8 @@ const rules = [{ id: 'all', verdict: 'allow' as const }]
 const uri = (path: string): string => pathToFileURL(path).href
 const fresh = (): string => realpathSync(folder())
 
-/** A person who answers questions about folders; default yes. */
-function someone(
+/** A surface whose user answers questions about roots, by default with yes. */
+function personWithRoots(
   answer: (question: Question<'roots'>) => HostAnswers['roots'] = () => ({ verdict: 'allow' }),
 ) {
   return person({ roots: answer })
@@ -36,29 +36,29 @@ function inside(above: string, ...names: string[]): string {
   return made
 }
 
-async function world(
+async function hostFor(
   options: Partial<HostOptions>,
   config: ServerConfig = session().config,
 ): Promise<Watched> {
   return started({ servers: { s: config }, rules, home: fresh(), ...options })
 }
 
-async function told(host: Watched, server = 's'): Promise<string[]> {
-  const said = returned(await host.call(`${server}__roots`, {}, cli))
-  const { answer } = said as { answer: { roots: { uri: string }[] } }
+async function rootsSeenBy(host: Watched, server = 's'): Promise<string[]> {
+  const result = returned(await host.call(`${server}__roots`, {}, cli))
+  const { answer } = result as { answer: { roots: { uri: string }[] } }
   return answer.roots.map((root) => root.uri)
 }
 
 function changes(): Pick<HostOptions, 'connect'> & { count: (server?: string) => number } {
-  const told: string[] = []
+  const notified: string[] = []
   return {
     connect: {
       onMessage: (server, direction, message) => {
         if (direction === 'sent' && 'method' in message && message.method.endsWith('roots/list_changed'))
-          told.push(server)
+          notified.push(server)
       },
     },
-    count: (server = 's') => told.filter((name) => name === server).length,
+    count: (server = 's') => notified.filter((name) => name === server).length,
   }
 }
 
@@ -67,13 +67,17 @@ describe('the open folders', () => {
     const [repository, other] = [fresh(), fresh()]
     mkdirSync(join(repository, '.git'))
     const workspace = inside(repository, 'packages', 'one')
-    const host = await world({ workspace, roots: [{ uri: uri(other), name: 'other' }], surface: someone() })
+    const host = await hostFor({
+      workspace,
+      roots: [{ uri: uri(other), name: 'other' }],
+      surface: personWithRoots(),
+    })
     expect(await host.roots.list()).toMatchObject([
       { uri: uri(other), name: 'other', from: 'configured', findings: [] },
       { uri: uri(workspace), name: 'one', from: 'workspace', findings: [{ code: 'nested' }] },
       { uri: uri(repository), from: 'repository', findings: [] },
     ])
-    expect(await told(host)).toEqual([uri(other), uri(workspace), uri(repository)])
+    expect(await rootsSeenBy(host)).toEqual([uri(other), uri(workspace), uri(repository)])
   })
 
   it('do not include the home folder because it is a repository', async () => {
@@ -86,8 +90,8 @@ describe('the open folders', () => {
   it("are offered to servers of the user's own configuration too", async () => {
     const workspace = fresh()
     const from = { file: join(fresh(), 'config.json'), layer: 'user' as const }
-    const host = await world({ workspace, surface: someone() }, { ...session().config, from })
-    expect(await told(host)).toEqual([uri(workspace)])
+    const host = await hostFor({ workspace, surface: personWithRoots() }, { ...session().config, from })
+    expect(await rootsSeenBy(host)).toEqual([uri(workspace)])
   })
 
   it('have their warnings', async () => {
@@ -166,13 +170,13 @@ describe('an added folder', () => {
   it('is excluded while a pattern matches it', async () => {
     const above = fresh()
     const [one, two] = [inside(above, 'one'), inside(above, 'deep', 'secret', 'two')]
-    const host = await world({ roots: [{ uri: uri(one) }, { uri: uri(two) }], surface: someone() })
+    const host = await hostFor({ roots: [{ uri: uri(one) }, { uri: uri(two) }], surface: personWithRoots() })
     host.roots.exclude('secret')
-    expect(await told(host)).toEqual([uri(one)])
+    expect(await rootsSeenBy(host)).toEqual([uri(one)])
     host.roots.exclude(`${above}/o*`)
-    expect(await told(host)).toEqual([])
+    expect(await rootsSeenBy(host)).toEqual([])
     expect(host.roots.include(`${above}/o*`)).toBe(true)
-    expect(await told(host)).toEqual([uri(one)])
+    expect(await rootsSeenBy(host)).toEqual([uri(one)])
     await expect(host.roots.add(inside(above, 'secret'))).rejects.toThrow(/excluded by "secret"/)
     expect(() => host.roots.exclude('some/path')).toThrow(/not a pattern/)
   })
@@ -192,10 +196,10 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
     inside(workspace, '.ssh')
     writeFileSync(join(workspace, '.env'), '')
     writeFileSync(join(workspace, 'readme.md'), '')
-    const surface = someone()
+    const surface = personWithRoots()
     const config = await configOf()
-    const first = await world({ store, workspace, home, surface }, config)
-    expect(await told(first)).toEqual([uri(workspace)])
+    const first = await hostFor({ store, workspace, home, surface }, config)
+    expect(await rootsSeenBy(first)).toEqual([uri(workspace)])
     expect(surface.asked).toMatchObject([
       {
         kind: 'roots',
@@ -220,8 +224,8 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
     expect(codes?.toSorted()).toEqual(['environment', 'keys'])
     await first.close()
     // Nobody is needed for what was agreed to.
-    const second = await world({ store, workspace, home, surface: person({}) }, config)
-    expect(await told(second)).toEqual([uri(workspace)])
+    const second = await hostFor({ store, workspace, home, surface: person({}) }, config)
+    expect(await rootsSeenBy(second)).toEqual([uri(workspace)])
     expect(second.activity({ kind: 'roots' }).at(-1)).toMatchObject({
       outcome: 'ok',
       detail: { asked: false },
@@ -233,55 +237,55 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
 
   it('is asked for again when there are more folders, with the new ones marked', async () => {
     const [workspace, more] = [fresh(), fresh()]
-    const surface = someone()
-    const host = await world({ workspace, surface }, await configOf())
-    await told(host)
+    const surface = personWithRoots()
+    const host = await hostFor({ workspace, surface }, await configOf())
+    await rootsSeenBy(host)
     await host.roots.add(more)
-    expect(await told(host)).toEqual([uri(workspace), uri(more)])
+    expect(await rootsSeenBy(host)).toEqual([uri(workspace), uri(more)])
     expect(surface.asked).toHaveLength(2)
     expect(surface.asked[1]).toMatchObject({ folders: [{ isNew: false }, { isNew: true }] })
     await host.roots.remove(more)
-    expect(await told(host)).toEqual([uri(workspace)])
+    expect(await rootsSeenBy(host)).toEqual([uri(workspace)])
     expect(surface.asked).toHaveLength(2)
   })
 
   it('may be given for some folders, and never for others than were shown', async () => {
     const [workspace, more, strange] = [fresh(), fresh(), fresh()]
     const roots = [{ uri: uri(more) }]
-    const surface = someone(() => ({ verdict: 'allow', roots: [...roots, { uri: uri(strange) }] }))
-    const host = await world({ workspace, roots, surface }, await configOf())
-    expect(await told(host)).toEqual([uri(more)])
-    expect(await told(host)).toEqual([uri(more)])
+    const surface = personWithRoots(() => ({ verdict: 'allow', roots: [...roots, { uri: uri(strange) }] }))
+    const host = await hostFor({ workspace, roots, surface }, await configOf())
+    expect(await rootsSeenBy(host)).toEqual([uri(more)])
+    expect(await rootsSeenBy(host)).toEqual([uri(more)])
     expect(surface.asked).toHaveLength(1)
   })
 
   it('that is refused leaves the server without roots, with a row', async () => {
     const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
     const config = await configOf()
-    const surface = someone(() => ({ verdict: 'deny' }))
-    const first = await world({ store, workspace, home, surface }, config)
-    expect(await told(first)).toEqual([])
+    const surface = personWithRoots(() => ({ verdict: 'deny' }))
+    const first = await hostFor({ store, workspace, home, surface }, config)
+    expect(await rootsSeenBy(first)).toEqual([])
     expect(first.activity({ kind: 'roots' })).toMatchObject([{ outcome: 'denied', server: 's' }])
     await first.close()
-    const second = await world({ store, workspace, home, surface }, config)
+    const second = await hostFor({ store, workspace, home, surface }, config)
     await second.roots.add(fresh())
-    expect(await told(second)).toEqual([])
+    expect(await rootsSeenBy(second)).toEqual([])
     expect(surface.asked).toHaveLength(1)
     expect(await second.roots.servers()).toMatchObject([{ state: 'denied', roots: [], asks: [] }])
     expect(second.roots.forget('s')).toBe(true)
-    await told(second)
+    await rootsSeenBy(second)
     expect(surface.asked).toHaveLength(2)
   })
 
   it('does not apply to a replaced folder', async () => {
     const above = fresh()
     const [project, target] = [inside(above, 'project'), inside(above, 'target')]
-    const surface = someone()
-    const host = await world({ roots: [{ uri: uri(project) }], surface }, await configOf())
-    expect(await told(host)).toEqual([uri(project)])
+    const surface = personWithRoots()
+    const host = await hostFor({ roots: [{ uri: uri(project) }], surface }, await configOf())
+    expect(await rootsSeenBy(host)).toEqual([uri(project)])
     renameSync(project, join(above, 'moved'))
     symlinkSync(target, project)
-    await told(host)
+    await rootsSeenBy(host)
     expect(surface.asked).toHaveLength(2)
     expect(surface.asked[1]).toMatchObject({
       folders: [{ isNew: true, real: target, findings: [{ code: 'link' }] }],
@@ -302,7 +306,7 @@ describe('one question per server and workspace', () => {
       home: fresh(),
       surface,
     })
-    const all = [told(host, 'a'), told(host, 'b'), told(host, 'a')]
+    const all = [rootsSeenBy(host, 'a'), rootsSeenBy(host, 'b'), rootsSeenBy(host, 'a')]
     await until(() => host.activity({ kind: 'roots' }).length === 3, 'all three requests')
     answer.resolve({ verdict: 'allow' })
     expect(await Promise.all(all)).toEqual([[uri(workspace)], [uri(workspace)], [uri(workspace)]])
@@ -319,7 +323,7 @@ describe('one question per server and workspace', () => {
       b: { ...config, roots: [{ uri: uri(two) }] },
     }
     const host = await started({ servers, rules, home: fresh(), surface })
-    const all = [told(host, 'a'), told(host, 'b')]
+    const all = [rootsSeenBy(host, 'a'), rootsSeenBy(host, 'b')]
     await until(() => host.activity({ kind: 'roots' }).length === 2, 'both requests')
     answer.resolve({ verdict: 'allow' })
     expect(await Promise.all(all)).toEqual([[uri(one)], [uri(two)]])
@@ -335,11 +339,11 @@ describe('one question per server and workspace', () => {
     const surface = person({ roots: () => answer.promise })
     const server = await statelessServer()
     onTestFinished(() => server.stop())
-    const host = await world({ workspace, surface }, { url: server.url })
+    const host = await hostFor({ workspace, surface }, { url: server.url })
     const stop = new AbortController()
     const first = host.call('s__roots', {}, { ...cli, signal: stop.signal })
     await until(() => surface.asked.length === 1, 'the question')
-    const second = told(host)
+    const second = rootsSeenBy(host)
     await until(() => host.activity({ kind: 'roots' }).length === 2, 'the second request')
     stop.abort()
     await first
@@ -358,17 +362,17 @@ describe('one question per server and workspace', () => {
         return new Promise(() => {})
       },
     })
-    const chat = await world({ store, workspace, home, surface: silent }, config)
-    const inChat = told(chat)
+    const chat = await hostFor({ store, workspace, home, surface: silent }, config)
+    const inChat = rootsSeenBy(chat)
     await until(() => signals.length === 1, 'the question')
-    const call = await world({ store, workspace, home, surface: someone() }, config)
-    expect(await told(call)).toEqual([uri(workspace)])
+    const call = await hostFor({ store, workspace, home, surface: personWithRoots() }, config)
+    expect(await rootsSeenBy(call)).toEqual([uri(workspace)])
     expect(await inChat).toEqual([uri(workspace)])
     expect(signals[0]?.aborted).toBe(true)
     expect(chat.inbox.list({ state: 'open' })).toEqual([])
 
     call.roots.forget('s')
-    const again = told(chat)
+    const again = rootsSeenBy(chat)
     await until(() => signals.length === 2, 'the second question')
     await chat.roots.allow('s', 'a command')
     expect(await again).toEqual([uri(workspace)])
@@ -378,26 +382,26 @@ describe('one question per server and workspace', () => {
   it('is not repeated after a restart of the server or the host, nor for another spelling of the folder', async () => {
     const [store, workspace, home, more] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh()]
     const { config } = session()
-    const surface = someone()
-    const first = await world({ store, workspace, home, roots: [{ uri: uri(more) }], surface }, config)
-    await told(first)
+    const surface = personWithRoots()
+    const first = await hostFor({ store, workspace, home, roots: [{ uri: uri(more) }], surface }, config)
+    await rootsSeenBy(first)
     await first.reconnect('s')
-    expect(await told(first)).toEqual([uri(more), uri(workspace)])
+    expect(await rootsSeenBy(first)).toEqual([uri(more), uri(workspace)])
     await first.close()
     const roots = [{ uri: `${uri(more)}/` }]
-    const second = await world({ store, workspace, home, roots, surface }, config)
-    expect(await told(second)).toHaveLength(2)
+    const second = await hostFor({ store, workspace, home, roots, surface }, config)
+    expect(await rootsSeenBy(second)).toHaveLength(2)
     expect(surface.asked).toHaveLength(1)
   })
 
   it('is not repeated for folders that are open only in some runs', async () => {
     const [store, workspace, home, one, two] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh(), fresh()]
     const { config } = session()
-    const surface = someone()
+    const surface = personWithRoots()
     const run = async (...folders: string[]): Promise<string[]> => {
       const roots = folders.map((path) => ({ uri: uri(path) }))
-      const host = await world({ store, workspace, home, roots, surface }, config)
-      const seen = await told(host)
+      const host = await hostFor({ store, workspace, home, roots, surface }, config)
+      const seen = await rootsSeenBy(host)
       await host.close()
       return seen
     }
@@ -413,17 +417,17 @@ describe('one question per server and workspace', () => {
 
 describe('the roots of a server', () => {
   it('are empty if its configuration disables them, without a question', async () => {
-    const surface = someone()
-    const host = await world({ workspace: fresh(), surface }, { ...session().config, roots: false })
-    const said = returned(await host.call('s__client', {}, cli))
-    expect(said).not.toHaveProperty('capabilities.roots')
+    const surface = personWithRoots()
+    const host = await hostFor({ workspace: fresh(), surface }, { ...session().config, roots: false })
+    const description = returned(await host.call('s__client', {}, cli))
+    expect(description).not.toHaveProperty('capabilities.roots')
     expect(await host.roots.servers()).toMatchObject([{ state: 'off', roots: [], asks: [] }])
   })
 
   it('are separate from those of other servers', async () => {
     const [workspace, forA] = [fresh(), fresh()]
     const { connect, count } = changes()
-    const surface = someone()
+    const surface = personWithRoots()
     const a = { ...session().config, roots: [{ uri: uri(forA), name: 'for a' }] }
     const host = await started({
       servers: { a, b: session().config },
@@ -432,8 +436,8 @@ describe('the roots of a server', () => {
       surface,
       ...(connect !== undefined && { connect }),
     })
-    expect(await told(host, 'a')).toEqual([uri(forA)])
-    expect(await told(host, 'b')).toEqual([uri(workspace)])
+    expect(await rootsSeenBy(host, 'a')).toEqual([uri(forA)])
+    expect(await rootsSeenBy(host, 'b')).toEqual([uri(workspace)])
     const about = surface.asked.map(
       (question) =>
         question.kind === 'roots' && [question.cause.server, question.roots.map((root) => root.uri)],
@@ -443,27 +447,27 @@ describe('the roots of a server', () => {
       ['b', [uri(workspace)]],
     ])
     rmSync(forA, { recursive: true })
-    await until(() => count('a') === 1, 'a heard')
-    expect(await told(host, 'a')).toEqual([])
+    await until(() => count('a') === 1, 'the notification of a')
+    expect(await rootsSeenBy(host, 'a')).toEqual([])
     expect(count('b')).toBe(0)
   })
 
   it("follow the user's decisions at once", async () => {
     const [workspace, more] = [fresh(), fresh()]
     const { connect, count } = changes()
-    const host = await world({
+    const host = await hostFor({
       workspace,
       roots: [{ uri: uri(more) }],
-      surface: someone(),
+      surface: personWithRoots(),
       ...(connect && { connect }),
     })
-    expect(await told(host)).toEqual([uri(more), uri(workspace)])
+    expect(await rootsSeenBy(host)).toEqual([uri(more), uri(workspace)])
     await host.roots.allow('s', 'test', [more])
     expect(count()).toBe(1)
-    expect(await told(host)).toEqual([uri(more)])
+    expect(await rootsSeenBy(host)).toEqual([uri(more)])
     await host.roots.deny('s', 'test')
     expect(count()).toBe(2)
-    expect(await told(host)).toEqual([])
+    expect(await rootsSeenBy(host)).toEqual([])
     await expect(host.roots.allow('s', 'test', ['/usr'])).rejects.toThrow(/not open to s/)
   })
 })
@@ -474,7 +478,7 @@ describe('the official file server', () => {
     writeFileSync(join(more, 'note'), 'hello')
     // It starts with another folder, so that the workspace is there once it has taken up its first roots: it may take up
     // two lists of them in the wrong order.
-    const host = await world({ workspace, surface: someone() }, filesystem(fresh()))
+    const host = await hostFor({ workspace, surface: personWithRoots() }, filesystem(fresh()))
     const allowed = async (): Promise<string> =>
       textOf(await host.call('s__list_allowed_directories', {}, cli))
     const within = { timeout: 10_000, interval: 20 }
@@ -497,7 +501,7 @@ describe.skipIf(withoutSandbox !== undefined)(named('a server in a sandbox'), ()
     const file = join(workspace, 'file')
     writeFileSync(file, 'contents')
     const config = { command: process.execPath, args: [prying], sandbox: true }
-    const host = await world({ store, workspace, home, surface: someone() }, config)
+    const host = await hostFor({ store, workspace, home, surface: personWithRoots() }, config)
     const tried = async (tool: string, args: object): Promise<string> =>
       textOf(await host.call(`s__${tool}`, { ...args }, cli))
     expect(await tried('read', { path: file })).toMatch(/ENOENT/)

@@ -66,21 +66,21 @@ describe('a lasting sampling grant', () => {
     const { config } = session()
     const rules = [{ id: 'all', verdict: 'allow' as const }]
     const sampling: SamplingSettings = { limits: often }
-    const world = { store, rules, sampling, models: [scripted('m')] }
-    const first = await started({ ...world, servers: { s: config }, surface: remembering('always') })
+    const options = { store, rules, sampling, models: [scripted('m')] }
+    const first = await started({ ...options, servers: { s: config }, surface: remembering('always') })
     await sample(first)
     await first.close()
     const surface = agreeing()
-    const again = await started({ ...world, servers: { s: config }, surface })
+    const again = await started({ ...options, servers: { s: config }, surface })
     expect(textOf(await sample(again))).toContain('I am m')
     expect(surface.asked).toEqual([])
     await again.close()
-    const renamed = await started({ ...world, servers: { t: config }, surface })
+    const renamed = await started({ ...options, servers: { t: config }, surface })
     await renamed.call('t__sample', { params: request }, { caller: 'cli' })
     expect(surface.asked).toHaveLength(2)
     await renamed.close()
     const changed = 'args' in config ? { ...config, args: [...(config.args ?? []), '--other'] } : config
-    const third = await started({ ...world, servers: { s: changed }, surface })
+    const third = await started({ ...options, servers: { s: changed }, surface })
     await sample(third)
     expect(surface.asked).toHaveLength(4)
   })
@@ -132,10 +132,10 @@ describe('without a user', () => {
   it.each(eras)('a request is a protocol error and reaches no model (%s)', async (era) => {
     const model = scripted('m')
     const host = await hostIn(era, { models: [model] })
-    const leave = host.attach(
+    const detach = host.attach(
       person({ 'sampling-request': () => undefined, 'sampling-result': () => undefined }),
     )
-    leave()
+    detach()
     const call = await sample(host)
     expect(textOf(call)).not.toContain('"role"')
     expect(model.requests).toEqual([])

@@ -17,8 +17,8 @@ describe.each(eras)('the limits of a server (%s)', (era) => {
     const host = await hostIn(era, { surface, models: [model] })
     for (let n = 1; n <= 5; n++) expect(textOf(await sample(host))).toContain('I am m')
     const sixth = await sample(host)
-    const told = 'Sampling limit reached: 5 requests a minute are the limit for s. Try again in'
-    expect(textOf(sixth)).toContain(told)
+    const limitMessage = 'Sampling limit reached: 5 requests a minute are the limit for s. Try again in'
+    expect(textOf(sixth)).toContain(limitMessage)
     if (era === 'session') expect(returned(sixth)).toMatchObject({ error: { code: -32603 } })
     else expect(sixth.result.isError).toBe(true)
     expect(model.requests).toHaveLength(5)
@@ -103,7 +103,7 @@ describe('a budget', () => {
   const minute = 60_000
   const day = 24 * 60 * minute
 
-  function world(given: Partial<SamplingLimits> = {}, file = ':memory:') {
+  function limiter(given: Partial<SamplingLimits> = {}, file = ':memory:') {
     const store = openStore(file)
     onTestFinished(() => store.close())
     const clock = { now: Date.parse('2027-03-01T12:00:00Z') }
@@ -118,7 +118,7 @@ describe('a budget', () => {
   }
 
   it('frees a request a minute after it was made, and says when', () => {
-    const { admit, clock } = world({ requestsPerMinute: 2 })
+    const { admit, clock } = limiter({ requestsPerMinute: 2 })
     admit(1)
     clock.now += 20_000
     admit(1)
@@ -132,7 +132,7 @@ describe('a budget', () => {
   })
 
   it('reserves the maximum of a running request, and counts the actual usage', () => {
-    const { admit, clock, tally } = world({ ...often, tokensPerDay: 1_000 })
+    const { admit, clock, tally } = limiter({ ...often, tokensPerDay: 1_000 })
     const first = admit(800)
     expect(() => admit(300)).toThrow('200 are left')
     first.spend({ tokens: 100, money: undefined })
@@ -145,7 +145,7 @@ describe('a budget', () => {
   })
 
   it('counts every regenerated result', () => {
-    const { admit, tally } = world({ ...often, tokensPerDay: 1_000 })
+    const { admit, tally } = limiter({ ...often, tokensPerDay: 1_000 })
     const use = admit(900)
     use.reserve({ tokens: 900, money: undefined })
     use.spend({ tokens: 400, money: undefined })
@@ -159,7 +159,7 @@ describe('a budget', () => {
   })
 
   it('of money requires a price, and is enforced', () => {
-    const { admit, tally } = world({ ...often, costPerDay: 1 })
+    const { admit, tally } = limiter({ ...often, costPerDay: 1 })
     expect(() => admit(10)).toThrow('no price')
     const use = admit(10, { cost: 0.7 })
     expect(() => admit(10, { cost: 0.4 })).toThrow('1 EUR in 24 hours')
@@ -169,7 +169,7 @@ describe('a budget', () => {
   })
 
   it('of money without review requires a price, and asks once it is spent', () => {
-    const { admit, tally } = world({ ...often, autoCostPerDay: 1 })
+    const { admit, tally } = limiter({ ...often, autoCostPerDay: 1 })
     expect(admit(10).passes()).toEqual({ why: 'the model has no price' })
     const use = admit(10, { cost: 0.7 })
     expect(use.passes()).toEqual({ left: 19_990 })
@@ -180,7 +180,7 @@ describe('a budget', () => {
   })
 
   it('counts requests with tools by the call that caused them', () => {
-    const { admit } = world({ ...often, toolRounds: 2 })
+    const { admit } = limiter({ ...often, toolRounds: 2 })
     admit(1, { tools: true, cause: 7 })
     admit(1, { tools: true, cause: 7 })
     expect(() => admit(1, { tools: true, cause: 7 })).toThrow('2 requests with tools')
@@ -190,11 +190,11 @@ describe('a budget', () => {
 
   it('is the same in another process and after a restart', () => {
     const file = join(folder(), 'store.db')
-    const here = world({ requestsPerMinute: 2 }, file)
-    const there = world({ requestsPerMinute: 2 }, file)
+    const here = limiter({ requestsPerMinute: 2 }, file)
+    const there = limiter({ requestsPerMinute: 2 }, file)
     here.admit(5)
     there.admit(5)
     expect(() => here.admit(5)).toThrow(OverLimit)
-    expect(world({ requestsPerMinute: 3 }, file).tally()).toMatchObject({ requests: 2, tokens: 10 })
+    expect(limiter({ requestsPerMinute: 3 }, file).tally()).toMatchObject({ requests: 2, tokens: 10 })
   })
 })

@@ -6,12 +6,12 @@ import { createSamplingRedactor } from '../../src/models/sampling/redact.ts'
 import type { RedactionRule } from '../../src/types/index.ts'
 import { hostOf } from '../fixtures/hosts.ts'
 
-const said = (text: string): CreateMessageParams => ({
+const paramsOf = (text: string): CreateMessageParams => ({
   messages: [{ role: 'user', content: { type: 'text', text } }],
   maxTokens: 5,
 })
 const blanked = (text: string, rules: RedactionRule[] = []): string => {
-  const { content } = createSamplingRedactor(rules).redact(said(text)).params.messages[0] ?? {}
+  const { content } = createSamplingRedactor(rules).redact(paramsOf(text)).params.messages[0] ?? {}
   return content !== undefined && 'text' in content ? content.text : ''
 }
 const pem = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc==\n-----END RSA PRIVATE KEY-----'
@@ -100,7 +100,7 @@ describe('a request to a model', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.json(), (text, json) => {
         const params: CreateMessageParams = {
-          ...said(text),
+          ...paramsOf(text),
           tools: [{ name: 't', inputSchema: { type: 'object', 'x-any': JSON.parse(json) } }],
         }
         fc.pre(!/sk-|eyJ|bearer|BEGIN|npm_|hf_|AIza/i.test(JSON.stringify(params)))

@@ -72,7 +72,7 @@ describe.each(eras)('sampling (%s)', (era) => {
       systemPrompt: 'Auf Deutsch.',
       maxTokens: 20,
     }
-    const told = {
+    const editedResult = {
       role: 'assistant',
       content: { type: 'text', text: 'Wien — „schön“\n' },
       model: 'the person',
@@ -81,12 +81,12 @@ describe.each(eras)('sampling (%s)', (era) => {
     const model = scripted('test/one')
     const surface = person({
       'sampling-request': () => ({ verdict: 'allow', params: edited }),
-      'sampling-result': () => ({ verdict: 'allow', result: told }),
+      'sampling-result': () => ({ verdict: 'allow', result: editedResult }),
     })
     const host = await hostIn(era, { surface, models: [model] })
     const call = await sample(host)
-    expect(textOf(call)).toContain(JSON.stringify(told.content))
-    expect(returned(call)).toMatchObject({ answer: told })
+    expect(textOf(call)).toContain(JSON.stringify(editedResult.content))
+    expect(returned(call)).toMatchObject({ answer: editedResult })
     expect(model.requests[0]).toMatchObject({
       messages: edited.messages,
       system: 'Auf Deutsch.',
@@ -193,14 +193,14 @@ describe.each(eras)('sampling (%s)', (era) => {
     })
     const host = await hostIn(era, { surface, models: [scripted('test/one', 'Paris')] })
     await sample(host)
-    const [, call, passage, review, model, check] = host.activity()
+    const [, call, sampling, review, model, check] = host.activity()
     expect(story(host)).toEqual([
       ['connection', 'ready', null],
       ['call', 'ok', null],
       ['sampling', 'ok', call?.id],
-      ['sampling', 'allowed', passage?.id],
-      ['model', 'ok', passage?.id],
-      ['sampling', 'allowed', passage?.id],
+      ['sampling', 'allowed', sampling?.id],
+      ['model', 'ok', sampling?.id],
+      ['sampling', 'allowed', sampling?.id],
     ])
     expect(review?.detail).toMatchObject({
       stage: 'request',

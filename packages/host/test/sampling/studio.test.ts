@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { HostAnswers } from '../../src/types/index.ts'
 import { everything, returned, scripted, started, textOf, until } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { agreeing, eras, hostIn, replying, request, sample, worldIn } from './support.ts'
+import { agreeing, eras, hostAndServer, hostIn, replying, request, sample } from './support.ts'
 
 const prices = [
   { id: 'a/large', cost: { input: 10, output: 50 }, speed: 0.2, intelligence: 0.9 },
@@ -206,7 +206,7 @@ describe('a refusal', () => {
         'sampling-request': () => ({ verdict: stage === 'sampling-request' ? 'deny' : 'allow' }),
         'sampling-result': () => ({ verdict: 'deny' }),
       })
-      const { host, server } = await worldIn('stateless', { surface, models: [scripted('m')] })
+      const { host, server } = await hostAndServer('stateless', { surface, models: [scripted('m')] })
       const call = await sample(host)
       expect(call.error?.code ?? call.result.isError).toBeTruthy()
       expect(textOf(call)).toContain('User rejected sampling request')
@@ -251,10 +251,10 @@ describe('the official everything server', () => {
     const messages = [
       { role: 'user' as const, content: { type: 'text' as const, text: 'Bearbeitet „so“ \u2028' } },
     ]
-    const told = { type: 'text' as const, text: 'geändert\t"Wien"' }
+    const edited = { type: 'text' as const, text: 'geändert\t"Wien"' }
     const surface = person({
       'sampling-request': ({ params }) => ({ verdict: 'allow', params: { ...params, messages } }),
-      'sampling-result': ({ result }) => ({ verdict: 'allow', result: { ...result, content: told } }),
+      'sampling-result': ({ result }) => ({ verdict: 'allow', result: { ...result, content: edited } }),
     })
     const host = await started({
       servers: { everything },
@@ -266,6 +266,6 @@ describe('the official everything server', () => {
     await until(() => host.tools().some((tool) => tool.name === name), 'conditional tools')
     const call = await host.call(name, { prompt: 'hello', maxTokens: 7 }, { caller: 'cli' })
     expect(JSON.stringify(model.requests[0]?.messages)).toBe(JSON.stringify(messages))
-    expect(textOf(call)).toContain(JSON.stringify(told.text))
+    expect(textOf(call)).toContain(JSON.stringify(edited.text))
   })
 })

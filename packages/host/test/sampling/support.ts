@@ -25,11 +25,11 @@ export const request: CreateMessageParams = {
 
 /** A host with the fixture of one era as `s`, whose tools may be called. */
 export async function hostIn(era: Era, options: Partial<HostOptions>): Promise<Watched> {
-  return (await worldIn(era, options)).host
+  return (await hostAndServer(era, options)).host
 }
 
-/** The same, with the stateless server to look at. */
-export async function worldIn(
+/** The same, with the stateless server. */
+export async function hostAndServer(
   era: Era,
   options: Partial<HostOptions>,
 ): Promise<{ host: Watched; server: StatelessServer | undefined }> {
@@ -42,7 +42,7 @@ export async function worldIn(
   return { host: await started({ servers: { s: { url: server.url } }, rules, ...options }), server }
 }
 
-/** Lets the server sample in a call of its tool. */
+/** Calls the tool that samples. */
 export function sample(
   host: Watched,
   params: object = request,
@@ -51,7 +51,7 @@ export function sample(
   return host.call('s__sample', { params }, { caller: 'cli', ...options })
 }
 
-/** Somebody who lets everything through, but for what a test says. */
+/** A user who allows everything, with changes that a test gives. */
 export function agreeing(
   answers: {
     request?: Partial<Extract<HostAnswers['sampling-request'], { verdict: 'allow' }>>
@@ -64,7 +64,7 @@ export function agreeing(
   })
 }
 
-/** A model that gives these replies in turn, the last one again and again, and keeps what it was asked. */
+/** A model with scripted replies, the last one repeated, which records its requests. */
 export function replying(
   id: string,
   ...replies: Partial<ModelReply>[]

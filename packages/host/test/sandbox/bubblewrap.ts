@@ -10,7 +10,7 @@ export const withoutSandbox: string | undefined = found.ready
   ? undefined
   : `needs bubblewrap (bwrap): ${found.reason}`
 
-/** The name of a group of tests that needs bubblewrap, which says so where it is missing. */
+/** The name of a group of tests that needs bubblewrap, with a note where it is missing. */
 export function named(name: string): string {
   return withoutSandbox === undefined ? name : `${name} [left out: it ${withoutSandbox}]`
 }

@@ -37,7 +37,7 @@ interface Registry {
   readonly asked: string[]
 }
 
-/** A registry of packages that has one, which it gives as the npm protocol says. */
+/** An npm registry with one package. */
 async function registry(): Promise<Registry> {
   const at = folder()
   mkdirSync(join(at, 'package'))
@@ -88,13 +88,13 @@ describe.skipIf(without !== undefined)(
   () => {
     it('fetches its package through the proxy if its registry is listed, and runs it', async () => {
       home()
-      const far = await registry()
-      const config = fetched(far, { network: [far.place] })
+      const npm = await registry()
+      const config = fetched(npm, { network: [npm.place] })
       const host = await started({ servers: { s: config }, defaultVerdict: 'allow' })
       expect(host.connections.get('s')).toMatchObject({ state: 'ready', sandboxed: true })
       expect(textOf(await host.call('s__hello', {}, { caller: 'cli' }))).toBe('from the registry')
-      expect(far.asked).toContain('GET /stand-in-server')
-      expect(far.asked).toContain('GET /stand-in-server/-/stand-in-server-1.0.0.tgz')
+      expect(npm.asked).toContain('GET /stand-in-server')
+      expect(npm.asked).toContain('GET /stand-in-server/-/stand-in-server-1.0.0.tgz')
     })
 
     it.each([
@@ -105,17 +105,17 @@ describe.skipIf(without !== undefined)(
       async (_name, network) => {
         const own = join(home(), '.npmrc')
         writeFileSync(own, '')
-        const far = await registry()
-        const host = await started({ servers: { s: fetched(far, { network }) } })
+        const npm = await registry()
+        const host = await started({ servers: { s: fetched(npm, { network }) } })
         await until(() => host.connections.get('s')?.state === 'failed', 'it failed', 60_000)
         const state = host.connections.get('s')
         const reason = state !== undefined && 'reason' in state ? state.reason : ''
         expect(reason).toContain('npx fetches what it runs at every start')
-        expect(reason).toContain(`set "network": ["${far.place}"]`)
+        expect(reason).toContain(`set "network": ["${npm.place}"]`)
         expect(reason).toContain(
           `${own} is not read in the sandbox: name the registry in npm_config_registry`,
         )
-        expect(far.asked).toEqual([])
+        expect(npm.asked).toEqual([])
       },
     )
   },

@@ -365,8 +365,8 @@ function make(server: string, shop: Shop, verb: Verb, noun: string, n: number): 
     'page_size: how many at once',
     'dry_run: only say what would happen',
   ].map((text, at) => {
-    const [name = '', said = `The ${text.replaceAll('_', ' ')} of it.`] = text.split(': ')
-    return [name, { type: 'string', description: `${said}. ${fill[(n + at) % fill.length]}` }] as const
+    const [name = '', description = `The ${text.replaceAll('_', ' ')} of it.`] = text.split(': ')
+    return [name, { type: 'string', description: `${description}. ${fill[(n + at) % fill.length]}` }] as const
   })
   return {
     name: nameOf(shop.naming, verb, noun),

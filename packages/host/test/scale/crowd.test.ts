@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { folder, started } from '../fixtures/hosts.ts'
 import { corpus } from './corpus.ts'
 import { queries } from './queries.ts'
@@ -45,11 +45,11 @@ test('twenty servers with five hundred tools are usable by a model', async () =>
     ...Array.from({ length: 30 }, (_, n) => [
       uses('', ['search_tools', { query: queries[n * 6]?.query ?? '' }]),
       uses('', ['call_tool', { name: host.tools()[n * 16]?.name ?? '', arguments: { n } }]),
-      says('ok'),
+      textReply('ok'),
     ]).flat(),
   )
-  const talk = createConversation({ host, model })
-  for (let turn = 0; turn < 30; turn += 1) await talk.say(`turn ${turn}`)
+  const conversation = createConversation({ host, model })
+  for (let turn = 0; turn < 30; turn += 1) await conversation.say(`turn ${turn}`)
   const [first, ...others] = model.requests.map(({ tools }) => JSON.stringify(tools))
   expect(others).toHaveLength(89)
   expect(new Set(others)).toEqual(new Set([first]))
@@ -100,17 +100,17 @@ test('a search starts no server, and calling a found tool does', async () => {
   const model = scriptedModel(
     uses('', ['search_tools', { query: 'will it rain tomorrow' }]),
     uses('', ['inspect_tool', { names: ['weather__getForecast'] }]),
-    says('ok'),
+    textReply('ok'),
     uses('', ['call_tool', { name: 'weather__getForecast', arguments: { city: 'Bath' } }]),
-    says('ok'),
+    textReply('ok'),
   )
-  const talk = createConversation({ host, model })
-  await talk.say('How many tools are there for this?')
+  const conversation = createConversation({ host, model })
+  await conversation.say('How many tools are there for this?')
   for (const { query } of queries) host.toolSearch.search(query)
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('weather__getForecast(city')
   expect(starts()).toHaveLength(3)
   expect(states()).toEqual(['asleep', 'asleep', 'asleep'])
-  await talk.say('Then ask one')
+  await conversation.say('Then ask one')
   expect(starts().toSorted()).toEqual(['github', 'maps', 'weather', 'weather'])
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain('Bath')
 })

@@ -18,8 +18,8 @@ import {
   type Watched,
 } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { program } from '../inbox/programs.ts'
-import { asksBack, roundsServer, type Says, type Script, text } from '../inbox/rounds-server.ts'
+import { oneOpen, program } from '../inbox/programs.ts'
+import { asksBack, roundsServer, type Script, type ServerTexts, text } from '../inbox/rounds-server.ts'
 
 /** Secrets that must turn up nowhere. */
 const canary = {
@@ -75,11 +75,11 @@ function leaksIn(directory: string): string[] {
 }
 
 /** A house with a server that is given secrets and quotes them, and hosts on one store. */
-async function house(script: Script, says: Says = {}) {
+async function setup(script: Script, definitions: ServerTexts = {}) {
   const state = folder()
   const keys = folder()
   const key = { kind: 'key file', file: join(keys, 'key') } as const
-  const server = await roundsServer(script, says)
+  const server = await roundsServer(script, definitions)
   const from = { file: join(keys, 'mcp.json'), layer: 'named' as const }
   const config: ServerConfig = { url: server.url, headers: { 'X-Api-Key': canary.header }, from }
   const store = join(state, 'activity.db')
@@ -98,13 +98,8 @@ async function house(script: Script, says: Says = {}) {
 
 const shelf: Surface = { name: 'shelf', show: { elicitation: async () => undefined } }
 
-async function oneOpen(host: Watched): Promise<string> {
-  await until(() => host.inbox.list().length === 1, 'an open question')
-  return host.inbox.list()[0]?.id ?? ''
-}
-
-/** All that a face can have of a host. */
-async function told(host: Watched): Promise<string> {
+/** Everything that a surface can read from a host. */
+async function everythingShown(host: Watched): Promise<string> {
   const { trace, trust } = host
   return JSON.stringify([
     host.events,
@@ -123,7 +118,7 @@ async function told(host: Watched): Promise<string> {
 
 describe('a secret', () => {
   it("quoted in a server's definitions is never shown, and its resource can be read", async () => {
-    const one = await house(listing, {
+    const one = await setup(listing, {
       instructions: `Use ${canary.header} to sign in.`,
       description: `Books with ${canary.header}.`,
       resources: [{ uri: `shop://orders?key=${canary.header}`, name: `orders ${canary.header}` }],
@@ -142,7 +137,7 @@ describe('a secret', () => {
     await host.read('s', resource?.resource.uri ?? '')
     const read = one.server.calls.filter((call) => 'uri' in call)
     expect(read).toMatchObject([{ uri: `shop://orders?key=${canary.header}` }])
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
     await host.close()
     expect(leaksIn(one.state)).toEqual([])
 
@@ -152,17 +147,17 @@ describe('a secret', () => {
   })
 
   it('in a definition is compared exactly: another one is a change', async () => {
-    const says: Says = { description: `Books with ${canary.header}.` }
-    const one = await house(() => text('x'), says)
+    const definitions: ServerTexts = { description: `Books with ${canary.header}.` }
+    const one = await setup(() => text('x'), definitions)
     await (await one.host()).close()
-    says.description = 'Books with [X-Api-Key].'
+    definitions.description = 'Books with [X-Api-Key].'
     const host = await one.host()
     expect(host.tools()).toEqual([])
     expect(host.trust.server('s').items).toMatchObject([{ what: 'tool', state: 'quarantined' }])
   })
 
   it('is in no error of a call, a read or a completion', async () => {
-    const one = await house(() => ({ code: -32603, message: `Not with ${canary.header}` }))
+    const one = await setup(() => ({ code: -32603, message: `Not with ${canary.header}` }))
     const host = await one.host()
     const call = await host.call('s__book', {}, cli)
     expect(textOf(call)).toContain('Not with [X-Api-Key]')
@@ -178,21 +173,21 @@ describe('a secret', () => {
       expect(whole).not.toBe('')
       expect(secretsIn(whole)).toEqual([])
     }
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 
   it('typed into a form reaches the server only', async () => {
-    const one = await house(({ inputResponses }, nth) =>
+    const one = await setup(({ inputResponses }, nth) =>
       nth === 1
         ? asksBack({ q: question })
         : text({ echo: JSON.stringify(inputResponses).includes(canary.form) ? canary.form : '' }),
     )
-    const face = person({ elicitation: () => ({ ...filled, remember: ['user', 'password', 'pin'] }) })
-    const host = await one.host({ surface: face })
+    const surface = person({ elicitation: () => ({ ...filled, remember: ['user', 'password', 'pin'] }) })
+    const host = await one.host({ surface })
     const call = await host.call('s__book', {}, cli)
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
     expect(secretsIn(textOf(call))).toEqual([])
-    const whole = await told(host)
+    const whole = await everythingShown(host)
     expect(secretsIn(whole)).toEqual([])
     expect(/pin\\*"?:\s*4711/.exec(whole)?.[0]).toBeUndefined()
     expect(host.inbox.list({ state: 'answered' })[0]?.answer?.value).toMatchObject({
@@ -203,24 +198,24 @@ describe('a secret', () => {
   })
 
   it('typed into a form in another program reaches only the waiting one, sealed for it', async () => {
-    const one = await house(({ inputResponses }, nth) =>
+    const one = await setup(({ inputResponses }, nth) =>
       nth === 1 ? asksBack({ q: question }) : text(inputResponses?.['q']),
     )
     const host = await one.host()
     const call = host.call('s__book', {}, cli)
     const id = await oneOpen(host)
     const other = await program('answerer.ts', { STORE: one.store })
-    expect(await other.say({ id, answer: filled })).toBe('answered')
+    expect(await other.sendLine({ id, answer: filled })).toBe('answered')
     await call
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
     expect(leaksIn(one.state)).toEqual([])
     for (const { name } of filesIn(one.state).filter(({ name }) => /activity\.db(?:-\w+)?$/.test(name)))
       expect(statSync(name).mode & 0o077).toBe(0)
   })
 
   it('among the arguments of a suspended call is stored by name or sealed, and restored on resume', async () => {
-    const one = await house(({ inputResponses }, nth) =>
+    const one = await setup(({ inputResponses }, nth) =>
       nth === 1
         ? asksBack(
             { q: { ...question, params: { ...login, message: `As ${canary.header}?` } } },
@@ -248,13 +243,13 @@ describe('a secret', () => {
     expect(secretsIn(JSON.stringify(done))).toEqual([])
     expect(one.server.calls[1]).toMatchObject({ arguments: args, requestState: `state ${canary.header}` })
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
-    expect(secretsIn(await told(second))).toEqual([])
+    expect(secretsIn(await everythingShown(second))).toEqual([])
     await second.close()
     expect(leaksIn(one.state)).toEqual([])
   })
 
   it('that is missing on resume is named, and the call stays', async () => {
-    const one = await house((_, nth) => (nth === 1 ? asksBack({ q: question }) : text('done')))
+    const one = await setup((_, nth) => (nth === 1 ? asksBack({ q: question }) : text('done')))
     const first = await one.host()
     await first.secrets.set('office', canary.named)
     const call = first.call('s__book', { token: canary.named }, cli)
@@ -274,12 +269,12 @@ describe('a secret', () => {
   })
 
   it('typed for a call that could not be resumed yet is asked for again by the resuming program', async () => {
-    const seat = {
+    const seatQuestion = {
       message: 'Which seat?',
       requestedSchema: { type: 'object' as const, properties: { seat: { type: 'string' as const } } },
     }
-    const asks = asksBack({ a: question, b: { method: 'elicitation/create', params: seat } })
-    const one = await house(({ inputResponses }, nth) => (nth === 1 ? asks : text(inputResponses)))
+    const asks = asksBack({ a: question, b: { method: 'elicitation/create', params: seatQuestion } })
+    const one = await setup(({ inputResponses }, nth) => (nth === 1 ? asks : text(inputResponses)))
     const first = await one.host()
     const call = first.call('s__book', {}, cli)
     await until(() => first.inbox.list().length === 2, 'both questions')
@@ -298,12 +293,15 @@ describe('a secret', () => {
     expect(again).not.toBe(a)
     third.inbox.answer(again, filled, 'me')
     await third.inbox.resumed(b)
-    expect(one.server.calls[1]?.inputResponses).toMatchObject({ a: filled, b: { content: { seat: '1A' } } })
+    expect(one.server.calls[1]?.inputResponses).toMatchObject({
+      a: filled,
+      b: { content: { seat: '1A' } },
+    })
     expect(leaksIn(one.state)).toEqual([])
   })
 
   it('is not stored for other programs if nothing could seal it', async () => {
-    const one = await house(() => asksBack({ q: question }))
+    const one = await setup(() => asksBack({ q: question }))
     const first = await one.host({}, false)
     const call = first.call('s__book', { key: canary.header }, cli)
     const id = await oneOpen(first)
@@ -315,20 +313,20 @@ describe('a secret', () => {
   })
 
   it('is hidden on surfaces in an approval, and sent unchanged after an edit around it', async () => {
-    const one = await house(() => text('done'))
-    const face = person({
+    const one = await setup(() => text('done'))
+    const surface = person({
       approval: ({ arguments: given }) => ({ verdict: 'allow', arguments: { ...given, more: true } }),
     })
-    const host = await one.host({ surface: face, rules: [] })
+    const host = await one.host({ surface, rules: [] })
     await host.call('s__book', { key: canary.header }, { caller: 'chat' })
-    expect(secretsIn(JSON.stringify(face.asked))).toEqual([])
-    expect(face.asked[0]).toMatchObject({ arguments: { key: '[X-Api-Key]' } })
+    expect(secretsIn(JSON.stringify(surface.asked))).toEqual([])
+    expect(surface.asked[0]).toMatchObject({ arguments: { key: '[X-Api-Key]' } })
     expect(one.server.calls).toMatchObject([{ arguments: { key: canary.header, more: true } }])
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 
   it('does not reach a model through any text, result or question of a server', async () => {
-    const one = await house(() => text(`given ${canary.header}`), {
+    const one = await setup(() => text(`given ${canary.header}`), {
       instructions: `Say ${canary.header}`,
       description: `Knows ${canary.header}`,
     })
@@ -337,8 +335,8 @@ describe('a secret', () => {
       id: 'm',
       isLanguageModel: true,
       async generate(request) {
-        const { signal: _signal, ...told } = request
-        requests.push(structuredClone(told))
+        const { signal: _signal, ...data } = request
+        requests.push(structuredClone(data))
         const content =
           requests.length === 1
             ? { type: 'tool_use' as const, id: '1', name: 's__book', input: {} }
@@ -383,6 +381,6 @@ describe('a secret', () => {
       : []
     expect(lines.filter((line) => line.includes(script)).length).toBeGreaterThan(0)
     expect(lines.filter((line) => line.includes(canary.env))).toEqual([])
-    expect(secretsIn(await told(host))).toEqual([])
+    expect(secretsIn(await everythingShown(host))).toEqual([])
   })
 })

@@ -44,25 +44,25 @@ describe('a value without its secrets', () => {
       fc.asyncProperty(json, async (given) => {
         // As it comes out of the store.
         const value: unknown = JSON.parse(JSON.stringify(given))
-        const held = extractSecrets({ value }, redactor())
-        if (held === undefined) {
+        const extracted = extractSecrets({ value }, redactor())
+        if (extracted === undefined) {
           expect(JSON.stringify(value)).not.toMatch(/NAMED-secret-19|BARE-secret-77/)
           return
         }
-        const kept = JSON.parse(JSON.stringify({ value: held.value, holes: held.holes }))
-        expect(JSON.stringify(kept)).not.toMatch(/NAMED-secret-19|BARE-secret-77/)
+        const stored = JSON.parse(JSON.stringify({ value: extracted.value, holes: extracted.holes }))
+        expect(JSON.stringify(stored)).not.toMatch(/NAMED-secret-19|BARE-secret-77/)
         const secret = async (name: string): Promise<string> => (name === 'office' ? named : '')
-        expect(await fill({ ...kept, bare: held.bare }, secret)).toEqual({ value })
+        expect(await fill({ ...stored, bare: extracted.bare }, secret)).toEqual({ value })
       }),
     )
   })
 
   it('restores only what was removed: an equal reference in a text stays text', async () => {
     const reference = `$${'{'}secret:office}`
-    const held = extractSecrets({ given: reference, token: named }, redactor())
-    if (held === undefined) throw new Error('nothing was taken out')
-    expect(held.holes).toEqual([{ at: ['token'], parts: [{ secret: 'office' }] }])
-    expect(await fill(held, async () => 'another value')).toEqual({
+    const extracted = extractSecrets({ given: reference, token: named }, redactor())
+    if (extracted === undefined) throw new Error('nothing was taken out')
+    expect(extracted.holes).toEqual([{ at: ['token'], parts: [{ secret: 'office' }] }])
+    expect(await fill(extracted, async () => 'another value')).toEqual({
       given: reference,
       token: 'another value',
     })
@@ -110,13 +110,13 @@ describe('an error', () => {
   const shown = (error: unknown): string => inspect(redactedError(error, redactor()), { depth: 20 })
 
   it('has no secret in any printed part, its causes included', () => {
-    const far = new Error(`far ${bare}`)
+    const cause = new Error(`far ${bare}`)
     for (const error of [
       new Error(`with ${bare}`),
-      new Error('plain', { cause: far }),
+      new Error('plain', { cause }),
       new Error('plain', { cause: { token: bare } }),
       new McpError('HTTP', `with ${bare}`, {
-        cause: new Error('near', { cause: far }),
+        cause: new Error('near', { cause }),
         details: { told: bare },
       }),
       new RpcError(-32603, 'plain', { told: [bare] }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scripted, session, until } from '../fixtures/hosts.ts'
-import { calling, conversationOf, rig, saying } from './rig.ts'
+import { calling, conversationOf, definitionServer, rig } from './rig.ts'
 
 describe('a conversation', () => {
   test('is the same for all subscribers, during an answer and afterwards', async () => {
@@ -151,10 +151,14 @@ describe("a terminal's data of a conversation", () => {
     ]
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    writeFileSync(join(folder, 'says.json'), JSON.stringify({ resources }))
-    const env = { SAYS: join(folder, 'says.json'), LOG: join(folder, 'calls.log') }
+    writeFileSync(join(folder, 'definitions.json'), JSON.stringify({ resources }))
+    const env = { DEFINITIONS: join(folder, 'definitions.json'), LOG: join(folder, 'calls.log') }
     const model = scripted('m', 'ok')
-    const options = { servers: { s: { ...saying, env } }, models: [model], store: join(folder, 'store.db') }
+    const options = {
+      servers: { s: { ...definitionServer, env } },
+      models: [model],
+      store: join(folder, 'store.db'),
+    }
     const { client, service } = await rig(options)
     const one = await client('one')
     const id = await one.call('conversations.open', { context: false })
@@ -185,13 +189,13 @@ describe("a terminal's data of a conversation", () => {
 
   test('does not include resources of servers with labels automatically', async () => {
     const note = { uri: 'note:/1', name: 'note', annotations: { audience: ['assistant'], priority: 1 } }
-    const says = JSON.stringify({ resources: [note] })
+    const definitions = JSON.stringify({ resources: [note] })
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    writeFileSync(join(folder, 'says.json'), says)
-    const env = { SAYS: join(folder, 'says.json'), LOG: join(folder, 'calls.log') }
+    writeFileSync(join(folder, 'definitions.json'), definitions)
+    const env = { DEFINITIONS: join(folder, 'definitions.json'), LOG: join(folder, 'calls.log') }
     const { client } = await rig({
-      servers: { s: { ...saying, env, labels: ['private'] } },
+      servers: { s: { ...definitionServer, env, labels: ['private'] } },
       models: [scripted('m', 'ok')],
     })
     const one = await client('one')

@@ -21,11 +21,11 @@ export const asking = {
   command: process.execPath,
   args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
 }
-export const saying = {
+export const definitionServer = {
   command: process.execPath,
-  args: [programFile(new URL('../fixtures/saying-server.ts', import.meta.url))],
+  args: [programFile(new URL('../fixtures/definition-server.ts', import.meta.url))],
 }
-/** A model that makes these calls, and then says that it is done. */
+/** A model that makes these calls, and then replies "Done.". */
 export function calling(
   id: string,
   calls: readonly { name: string; arguments: Record<string, unknown> }[],

@@ -33,7 +33,7 @@ function write({ activity }: Store, rows = 4): number[] {
   })
 }
 
-/** Changes the file behind the store's back and tells what is found then. */
+/** Changes the file without the store, and returns what verification finds. */
 function after(...statements: string[]): ReturnType<Store['activity']['verify']> {
   const copy = join(folder, `${Math.random()}.db`)
   copyFileSync(file, copy)
@@ -148,12 +148,12 @@ describe('pruning', () => {
       const [, , open = 0] = write(store)
       const old = activity.verify().head
       vi.setSystemTime('2027-02-01T00:00:00Z')
-      const [kept = 0] = write(store)
+      const [first = 0] = write(store)
       activity.end(open, end)
       const whole = activity.verify()
       expect(activity.prune('2026-12-31')).toBe(0)
       expect(activity.prune('2027-01-31')).toBe(4)
-      expect(activity.list()[0]?.id).toBe(kept)
+      expect(activity.list()[0]?.id).toBe(first)
       const found = activity.verify()
       expect(found).toMatchObject({
         sound: true,

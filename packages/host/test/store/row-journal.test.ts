@@ -50,7 +50,7 @@ function someLines(): string[] {
 }
 
 /** The path of a journal that a process of a new store left. */
-function leave(text: string, pid = noPid): string {
+function writeJournal(text: string, pid = noPid): string {
   const running = join(folder, 'store.db.running')
   mkdirSync(running, { recursive: true })
   const file = join(running, `${pid}-x.rows`)
@@ -112,7 +112,7 @@ describe('the journal of a store', () => {
 describe('the journal of a process that was killed', () => {
   it('is moved whole, with the text of each row', () => {
     const lines = someLines()
-    leave(`${lines.join('\n')}\n`)
+    writeJournal(`${lines.join('\n')}\n`)
     const store = open()
     expect(rows(store)).toEqual(['a ok', 'b running', 'c running'])
     const [a] = store.activity.list()
@@ -126,7 +126,7 @@ describe('the journal of a process that was killed', () => {
     ['a damaged line', ([a, b, c]: string[]) => `${[a, b, c, '\0\0\0'].join('\n')}\n`],
     ['a line that is no row', ([a, b, c]: string[]) => `${[a, '12\t{}', b, 'null', c].join('\n')}\n`],
   ])('keeps the other rows with %s', (_, textOf) => {
-    leave(textOf(someLines()))
+    writeJournal(textOf(someLines()))
     const store = open()
     expect(rows(store)).toEqual(['a running', 'b running', 'c running'])
     expect(store.activity.verify().sound).toBe(true)
@@ -135,7 +135,7 @@ describe('the journal of a process that was killed', () => {
   it('is deleted after a minute, once its rows are in the log', () => {
     const text = `${someLines().join('\n')}\n`
     const old = new Date(Date.now() - 3_600_000)
-    const [dead, alive] = [leave(text), leave(text, process.pid)]
+    const [dead, alive] = [writeJournal(text), writeJournal(text, process.pid)]
     const store = open()
     expect(existsSync(dead)).toBe(true)
     for (const file of [dead, alive]) utimesSync(file, old, old)

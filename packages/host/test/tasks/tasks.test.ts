@@ -10,7 +10,7 @@ import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation, type LateResult } from '../../src/models/agent/index.ts'
 import { HostService } from '../../src/service/service.ts'
 import type { HostOptions, HostTask } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { folder, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -170,7 +170,7 @@ describe('a task', () => {
     await first.close()
     await turn?.catch(() => {})
 
-    const model = scriptedModel(says('Good.'))
+    const model = scriptedModel(textReply('Good.'))
     const second = new HostService({ ...options, models: [model] })
     onTestFinished(() => second.close())
     await second.start()
@@ -223,19 +223,24 @@ describe('a task', () => {
     const host = await started({ servers: { s: { url } }, rules })
     const model = scriptedModel(
       uses('I start.', ['s__work', { what: 'it' }]),
-      says('Meanwhile …'),
-      says('Good.'),
+      textReply('Meanwhile …'),
+      textReply('Good.'),
     )
     const late: LateResult[] = []
-    const talk = createConversation({ host, model, taskPatienceMs: 0, onLate: (result) => late.push(result) })
+    const conversation = createConversation({
+      host,
+      model,
+      taskPatienceMs: 0,
+      onLate: (result) => late.push(result),
+    })
     const events: string[] = []
-    const turn = await talk.say('Do it', { onToolCall: ({ type }) => events.push(type) })
+    const turn = await conversation.say('Do it', { onToolCall: ({ type }) => events.push(type) })
     expect(turn).toMatchObject({ text: 'Meanwhile …', stopReason: 'endTurn' })
     expect(events).toEqual(['start', 'task'])
     expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toMatch(/task in the background/)
     open()
     await until(() => late.length === 1, 'the result')
-    await talk.say('And?')
+    await conversation.say('And?')
     expect(JSON.stringify(model.requests[2]?.messages)).toMatch(
       /s__work whose result was not there yet is over.*it is done/,
     )

@@ -13,7 +13,7 @@ const without = long
   : 'belongs to the long run (JACKFIELD_LONG=1)'
 
 /** A collector that writes down every span it takes. */
-async function collector(): Promise<{ url: string; said: () => string }> {
+async function collector(): Promise<{ url: string; text: () => string }> {
   const port = await freePort()
   const file = join(folder(), 'collector.yaml')
   writeFileSync(
@@ -39,12 +39,12 @@ async function collector(): Promise<{ url: string; said: () => string }> {
     })
   }
   await until(() => text.includes('Everything is ready'), 'the collector listens')
-  return { url: `http://127.0.0.1:${port}/v1/traces`, said: () => text }
+  return { url: `http://127.0.0.1:${port}/v1/traces`, text: () => text }
 }
 
 describe(`an OpenTelemetry Collector${found ? '' : ` [left out: it ${without}]`}`, () => {
   it.skipIf(!found)('takes every span of the log as it was exported', { timeout: 60_000 }, async () => {
-    const { url, said } = await collector()
+    const { url, text } = await collector()
     const host = await started({ servers: { s: session().config }, defaultVerdict: 'allow' })
     for (const text of ['one', 'two', 'Grüße 漢字']) await host.call('s__echo', { text }, { caller: 'chat' })
     await host.call('s__fail', {}, { caller: 'chat' })
@@ -56,10 +56,10 @@ describe(`an OpenTelemetry Collector${found ? '' : ` [left out: it ${without}]`}
     const { resourceSpans } = JSON.parse(body)
     const ids: string[] = resourceSpans[0].scopeSpans[0].spans.map(({ spanId }: { spanId: string }) => spanId)
     expect(ids.length).toBeGreaterThan(10)
-    const heard = (): string[] =>
-      [...said().matchAll(/^ {4}ID +: ([0-9a-f]{16})$/gm)].map(([, id = '']) => id)
-    await until(() => heard().length >= ids.length, 'all spans are written down')
-    expect(heard().sort()).toEqual([...ids].sort())
-    expect(said()).toContain('gen_ai.tool.name: Str(fail)')
+    const exported = (): string[] =>
+      [...text().matchAll(/^ {4}ID +: ([0-9a-f]{16})$/gm)].map(([, id = '']) => id)
+    await until(() => exported().length >= ids.length, 'all spans are written down')
+    expect(exported().sort()).toEqual([...ids].sort())
+    expect(text()).toContain('gen_ai.tool.name: Str(fail)')
   })
 })

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createConversation } from '../../src/index.ts'
 import type { TraceNode, TraceQuery } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { exportOf, session, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -111,7 +111,7 @@ test("traces are nested from the model's turn down to each round, and sent to se
     defaultVerdict: 'allow',
     connect: { traceparent: true },
   })
-  const model = scriptedModel(uses('', ['shop__refund', { order: '42' }]), says('Done.'))
+  const model = scriptedModel(uses('', ['shop__refund', { order: '42' }]), textReply('Done.'))
   await createConversation({ host, model }).say('Refund 42')
 
   const { resourceSpans } = JSON.parse(await exportOf(host, 'otlp', { filter: 'kind:model' }))
@@ -198,7 +198,7 @@ test('an export applies its query, and lets other work run between its chunks', 
 
 test('statistics count requests, failures and the tokens of models', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
-  const model = scriptedModel(uses('', ['fix__echo', { text: 'a' }], ['fix__fail', {}]), says('Done.'))
+  const model = scriptedModel(uses('', ['fix__echo', { text: 'a' }], ['fix__fail', {}]), textReply('Done.'))
   await createConversation({ host, model }).say('Go')
   const { methods, models } = await host.trace.statistics()
   const calls = methods.find(({ method }) => method === 'tools/call')

@@ -7,7 +7,7 @@ import { createConversation, type Recording, recordingChanges } from '../../src/
 import { playBack } from '../../src/log/trace/playback.ts'
 import { parseRecording } from '../../src/log/trace/recording.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
-import { says, scriptedModel, uses } from '../agent/host.ts'
+import { scriptedModel, textReply, uses } from '../agent/host.ts'
 import { folder, session, sessionProgram, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
@@ -86,21 +86,21 @@ test.each([
   const ask: [string, Record<string, unknown>] = isShop
     ? ['s__refund', { order: '42' }]
     : ['s__ask', { params }]
-  const talk = async (server: ServerConfig) => {
+  const rewrite = async (server: ServerConfig) => {
     const host = await started({ servers: { s: server }, surface: agreeing(), defaultVerdict: 'allow' })
     const model = scriptedModel(
       uses('', ['s__echo', { text: 'a' }], ['s__echo', { text: 'a' }], ask),
       uses('', ['s__fail', {}], ['s__echo', { text: 'b' }]),
-      says('Done.'),
+      textReply('Done.'),
     )
     const conversation = createConversation({ host, model })
     await conversation.say('Go on')
     return { host, messages: conversation.messages, tools: host.tools() }
   }
-  const live = await talk(config)
+  const live = await rewrite(config)
   const recording = parseRecording(JSON.stringify(await live.host.trace.recording({ filter: 'server:s' })))
   await live.host.close()
-  const again = await talk(played(recording))
+  const again = await rewrite(played(recording))
   expect(again.messages).toEqual(live.messages)
   expect(again.tools).toEqual(live.tools)
   expect(recordingChanges(recording, await again.host.trace.recording())).toEqual([])
@@ -175,7 +175,7 @@ test('playback ignores lines that are no messages', async () => {
 test('notifications carry the ids of the current requests', async () => {
   const subscription = 'io.modelcontextprotocol/subscriptionId'
   const progress = { method: 'notifications/progress', params: { progressToken: 3, progress: 1 } }
-  const told = {
+  const notification = {
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: {}, _meta: { [subscription]: 2 } },
   }
@@ -186,7 +186,7 @@ test('notifications carry the ids of the current requests', async () => {
       before: [{ message: progress }],
       answer: { result: { content: [] } },
     },
-    { method: 'subscriptions/listen', params: { notifications: {} }, before: [{ message: told }] },
+    { method: 'subscriptions/listen', params: { notifications: {} }, before: [{ message: notification }] },
   ]
   const [input, output] = [new PassThrough(), new PassThrough()]
   const done = playBack({ revision: '2026-07-28', exchanges }, { input, output })
@@ -197,15 +197,15 @@ test('notifications carry the ids of the current requests', async () => {
   ask(43, 'subscriptions/listen', { notifications: {} })
   input.end()
   await done
-  const said = String(output.read())
+  const written = String(output.read())
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
-  expect(said).toEqual([
+  expect(written).toEqual([
     { jsonrpc: '2.0', ...progress, params: { progressToken: 'mine', progress: 1 } },
     { jsonrpc: '2.0', id: 41, result: { content: [] } },
     { jsonrpc: '2.0', id: 42, result: { content: [] } },
-    { jsonrpc: '2.0', ...told, params: { notifications: {}, _meta: { [subscription]: 43 } } },
+    { jsonrpc: '2.0', ...notification, params: { notifications: {}, _meta: { [subscription]: 43 } } },
   ])
 })
 
@@ -246,10 +246,10 @@ test.each([
 test('a message to a recording ends at a line feed, and has a size limit', async () => {
   const text = 'a\u2028b\u2029c\u0085d'
   const exchanges = [{ method: 'tools/call', params: { text }, before: [], answer: { result: {} } }]
-  const play = (said: readonly string[]) => {
+  const play = (texts: readonly string[]) => {
     const [input, output] = [new PassThrough(), new PassThrough()]
     const done = playBack({ revision: null, exchanges }, { input, output })
-    for (const one of said) input.write(one)
+    for (const one of texts) input.write(one)
     input.end()
     return { done, output }
   }

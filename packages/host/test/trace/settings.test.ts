@@ -40,9 +40,9 @@ describe('the message log', () => {
     await first.close()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 86_400_000 })
     try {
-      const kept = await called({ store, log: { keep: false, days: 3 } })
-      expect(kept.trace.counters().events).toBeGreaterThan(0)
-      await kept.close()
+      const recorded = await called({ store, log: { keep: false, days: 3 } })
+      expect(recorded.trace.counters().events).toBeGreaterThan(0)
+      await recorded.close()
       const gone = await called({ store, log: { keep: false, days: 1 } })
       expect(gone.trace.counters().events).toBe(0)
     } finally {

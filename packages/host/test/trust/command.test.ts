@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { scanCommand } from '../../src/servers/launch/command-scan.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 
-const told = (config: ServerConfig): string[] =>
+const findingsIn = (config: ServerConfig): string[] =>
   scanCommand(config).map(({ severity, code, at }) => `${severity} ${code} ${at}`)
 const run = (line: string, more: object = {}): ServerConfig => {
   const [command = '', ...args] = line.split(' ')
@@ -120,7 +120,7 @@ describe('a command line', () => {
     ['in a private folder', run('server', { cwd: '/home/me/.gnupg' }), ['danger sensitive-path cwd']],
     ['with characters that do not show', run('no\u200bde server.js'), ['danger hidden-characters command']],
   ])('%s', (_, config, findings) => {
-    expect(told(config)).toEqual(findings)
+    expect(findingsIn(config)).toEqual(findings)
   })
 })
 
@@ -142,7 +142,7 @@ describe('an address', () => {
     ['with a password', { url: 'https://me:secret@example.org/' }, ['warning credentials-in-address url']],
     ['with a key', { url: 'https://example.org/mcp?api_key=x' }, ['notice credentials-in-address url']],
   ])('%s', (_, config, findings) => {
-    expect(told(config)).toEqual(findings)
+    expect(findingsIn(config)).toEqual(findings)
   })
 })
 

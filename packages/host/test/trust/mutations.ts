@@ -1,5 +1,5 @@
 import type { DefinitionChange } from '../../src/types/index.ts'
-import type { shop } from './saying.ts'
+import type { shop } from './definition-server.ts'
 
 export const first = <T>(list: readonly T[]): T => {
   const [one] = list

@@ -123,7 +123,7 @@ function tags(text: string): string {
   return [...text].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')
 }
 
-/** Descriptions as ordinary servers write them, in the styles one meets, with words that attacks use as well. */
+/** Descriptions of ordinary servers in common styles, with words that attacks use as well. */
 export const ordinary: readonly string[] = [
   'Never deletes or overwrites anything without first showing the user what will happen.',
   'Lists the SSH keys that were added to an account of the hoster, with their fingerprints.',

@@ -115,7 +115,7 @@ export async function startAuthorizationServer(
   return as
 }
 
-/** Takes the issuer's path off, which RFC 8414 puts behind the well-known part and OpenID Connect before it. */
+/** Removes the issuer's path, which follows the well-known part in RFC 8414 and precedes it in OpenID Connect. */
 function mountAt(path: string, request: IncomingMessage): void {
   const { url = '/' } = request
   if (path === '') return

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { adapters, modern } from '../serve/http-support.ts'
 import { as, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
 
-/** Fetches for the issuer, whose metadata says that its keys are at `jwksUri`; notes what was asked. */
+/** A fetch of an issuer whose metadata has this `jwks_uri`; records the requests. */
 function issuerSaying(jwksUri: string) {
   const asked: string[] = []
   const fetch = async (url: string): Promise<Response> => {

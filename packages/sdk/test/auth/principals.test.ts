@@ -99,17 +99,17 @@ describe.each(adapters)('over the %s adapter', (_adapter, mount) => {
       }
       expect((await mine.post(subscribe)).status).toBe(200)
       expect((await theirs.post({ ...subscribe, method: 'resources/unsubscribe' })).status).toBe(200)
-      const [heard, overheard] = [await mine.get(), await theirs.get()]
+      const [received, overheard] = [await mine.get(), await theirs.get()]
       server.resourceUpdated('shop://ledger')
       server.add({ prompts: {} })
       server.remove({ tools: ['whoami'] })
-      await until(() => heard.messages().length === 2 && overheard.messages().length === 1)
-      expect(heard.messages().map(({ method }) => method)).toEqual([
+      await until(() => received.messages().length === 2 && overheard.messages().length === 1)
+      expect(received.messages().map(({ method }) => method)).toEqual([
         'notifications/resources/updated',
         'notifications/tools/list_changed',
       ])
       expect(overheard.messages().map(({ method }) => method)).toEqual(['notifications/tools/list_changed'])
-      heard.drop()
+      received.drop()
       overheard.drop()
     })
   })

@@ -27,7 +27,7 @@ const needing: [string, Record<string, unknown>, string][] = [
   ],
 ]
 
-/** What a list holds for whom. */
+/** The entries of a list for each caller. */
 const lists: [string, string, string[], string[]][] = [
   ['tools/list', 'tools', ['whoami', 'sure'], ['refund', 'whoami', 'sure']],
   ['resources/list', 'resources', ['hours'], ['ledger', 'hours', 'First']],

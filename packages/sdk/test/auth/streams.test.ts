@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A server whose calls are answered when `finish` says so, for tokens whose clock does not differ. */
+/** A server whose calls are answered when `finish` is called, for tokens without clock skew. */
 async function served() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
   const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
@@ -27,7 +27,7 @@ async function served() {
   return { all, finish, stopped }
 }
 
-/** A token that says only how many seconds it is good for from now on. */
+/** A token with a lifetime in seconds from now. */
 const good = (seconds: number) => as(String(inSeconds(seconds)))
 const verify = async (token: string) => ({ sub: 'alice', aud: mcp, exp: Number(token) })
 
@@ -86,11 +86,11 @@ test('a session of HTTP+SSE continues while its client sends newer tokens', asyn
   const stream = await all.send({ method: 'GET', path: '/sse', headers: good(60) })
   await pass(10)
   const path = stream.events[0]?.data ?? ''
-  const say = async (body: object, headers: object): Promise<number> =>
+  const post = async (body: object, headers: object): Promise<number> =>
     (await all.send({ path, body, headers: { ...headers } })).status
-  expect(await say(initialize('2024-11-05'), good(60))).toBe(202)
+  expect(await post(initialize('2024-11-05'), good(60))).toBe(202)
   await pass(0.5 * minute)
-  expect(await say(initialized, good(240))).toBe(202)
+  expect(await post(initialized, good(240))).toBe(202)
   await pass(3 * minute)
   expect(stream.over()).toBe(false)
   await pass(2 * minute)

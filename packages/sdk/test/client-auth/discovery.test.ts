@@ -125,9 +125,9 @@ describe('server text about the login', () => {
         one.as.metadata = { issuer: text }
       },
     ],
-  ])('is one short line in an error: %s', async (_, text, says) => {
+  ])('is one short line in an error: %s', async (_, text, expected) => {
     const one = await protectedServer()
-    says(one, text)
+    expected(one, text)
     const error: unknown = await open(one, person().auth).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
     const message = error instanceof Error ? error.message : ''

@@ -308,9 +308,9 @@ describe('the client id', () => {
     }
     await client.call('x')
     second.close()
-    const said = second.seen.map(({ url, body }) => `${url.search} ${body}`).join(' ')
-    expect(said).toContain('of-the-second')
-    expect(said).not.toContain(first)
-    expect(said).not.toContain(one.as.refreshable.values().next().value)
+    const requests = second.seen.map(({ url, body }) => `${url.search} ${body}`).join(' ')
+    expect(requests).toContain('of-the-second')
+    expect(requests).not.toContain(first)
+    expect(requests).not.toContain(one.as.refreshable.values().next().value)
   })
 })

@@ -18,7 +18,12 @@ interface Web {
 }
 
 /** Connects to a server on a web that exists only here, and returns which other URLs were requested. */
-async function visit({ pages, names = {}, server = 'https://mcp.example/mcp', challenge = 'Bearer' }: Web) {
+async function connectTo({
+  pages,
+  names = {},
+  server = 'https://mcp.example/mcp',
+  challenge = 'Bearer',
+}: Web) {
   const asked: string[] = []
   const redirect = agreeing()
   const answer = async (url: URL): Promise<Response> => {
@@ -114,24 +119,24 @@ describe('a server on the Internet cannot make the client request', () => {
       urls.filter((url) => !/^https:\/\/(?:mcp|as)\.example\//.test(url))
     const at = base.startsWith('http') ? `${base}/x` : base
 
-    const byChallenge = await visit({ pages: {}, challenge: `Bearer resource_metadata="${at}"` })
+    const byChallenge = await connectTo({ pages: {}, challenge: `Bearer resource_metadata="${at}"` })
     expect(byChallenge.error).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(byChallenge.asked).toEqual([])
 
-    const byIssuer = await visit({
+    const byIssuer = await connectTo({
       pages: { [prm]: { resource: 'https://mcp.example/mcp', authorization_servers: [at] } },
     })
     expect(byIssuer.error).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(byIssuer.asked).toEqual([prm])
 
     for (const name of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']) {
-      const one = await visit({ pages: { ...sound, [asPlace]: { ...described(as), [name]: at } } })
+      const one = await connectTo({ pages: { ...sound, [asPlace]: { ...described(as), [name]: at } } })
       expect(one.error).toMatchObject({ code: 'UNAUTHORIZED' })
       expect(reached(one.asked)).toEqual([])
       expect(one.opened).toEqual([])
     }
 
-    const byRedirect = await visit({ pages: { [prm]: at } })
+    const byRedirect = await connectTo({ pages: { [prm]: at } })
     expect(byRedirect.error).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(byRedirect.asked).toEqual([prm])
   })
@@ -144,7 +149,7 @@ describe('a server on the Internet cannot make the client request', () => {
     ['one private and one public', ['93.184.215.14', '10.0.0.1']],
     ['no', []],
   ])('a name that resolves to %s address', async (_, addresses) => {
-    const { asked, error } = await visit({ pages: sound, names: { 'as.example': addresses } })
+    const { asked, error } = await connectTo({ pages: sound, names: { 'as.example': addresses } })
     expect(error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('as.example') })
     expect(asked).toEqual([prm])
   })
@@ -223,14 +228,14 @@ describe('a server in a private network', () => {
     ['a metadata service', '169.254.169.254', false],
   ])('may have its authorization server in %s: %s is %s', async (_, address, may) => {
     const names = { 'mcp.corp.example': ['10.0.0.7'], 'as.corp.example': [address] }
-    const { asked } = await visit({ server, pages: pages('https://as.corp.example'), names })
+    const { asked } = await connectTo({ server, pages: pages('https://as.corp.example'), names })
     expect(asked.some((url) => url.startsWith('https://as.corp.example/'))).toBe(may)
   })
 })
 
 it('a server at a reserved address cannot make the client request anything', async () => {
   const names = { 'mcp.example': ['169.254.1.1'], 'as.example': ['169.254.169.254'] }
-  const { asked, error } = await visit({ pages: sound, names })
+  const { asked, error } = await connectTo({ pages: sound, names })
   expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
   expect(asked).toEqual([])
 })
@@ -245,8 +250,8 @@ describe('the metadata of a server', () => {
       ),
       [`https://mcp.example/${count}`]: sound[prm] ?? '',
     })
-    expect((await visit({ pages: hops(3) })).asked).toContain(asPlace)
-    const four = await visit({ pages: hops(4) })
+    expect((await connectTo({ pages: hops(3) })).asked).toContain(asPlace)
+    const four = await connectTo({ pages: hops(4) })
     expect(four.error).toMatchObject({ message: expect.stringContaining('redirects too often') })
     expect(four.asked).not.toContain(asPlace)
   })
@@ -256,7 +261,7 @@ describe('the metadata of a server', () => {
     ['a host of the same name below', 'https://www.mcp.example/moved'],
     ['another port', 'https://mcp.example:8443/moved'],
   ])('is not followed to %s, and nothing is requested there', async (_where, moved) => {
-    const { asked, error, opened } = await visit({
+    const { asked, error, opened } = await connectTo({
       pages: { ...sound, [prm]: '/1', 'https://mcp.example/1': moved, [moved]: sound[prm] ?? '' },
     })
     expect(error).toMatchObject({
@@ -278,13 +283,13 @@ describe('the metadata of a server', () => {
 
   it('may be invalid in any way', async () => {
     for (const nonsense of [[], 'x', 1, null, { resource: 1 }, { authorization_servers: 'x' }]) {
-      const { error } = await visit({ pages: { [prm]: Object(nonsense) } })
+      const { error } = await connectTo({ pages: { [prm]: Object(nonsense) } })
       expect(error).toMatchObject({ code: 'UNAUTHORIZED' })
     }
   })
 
   it('is ignored if the server itself is used over plain http', async () => {
-    const { error, asked } = await visit({ server: 'http://mcp.example/mcp', pages: {} })
+    const { error, asked } = await connectTo({ server: 'http://mcp.example/mcp', pages: {} })
     expect(error).toMatchObject({
       code: 'UNAUTHORIZED',
       message: expect.stringContaining('Use its https: URL'),

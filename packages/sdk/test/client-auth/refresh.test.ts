@@ -175,13 +175,13 @@ describe('an access token', () => {
     const other = await open(one, second.auth)
     one.as.expireAll()
     let late = (): void => {}
-    const held = new Promise<void>((resolve) => {
+    const locked = new Promise<void>((resolve) => {
       late = resolve
     })
     let refreshing = 0
     one.as.onToken = ({ res }) => {
       if (++refreshing > 1) return false
-      held.then(() => json(res, { error: 'invalid_grant' }, 400))
+      locked.then(() => json(res, { error: 'invalid_grant' }, 400))
       return true
     }
     const losing = client.call('x')
@@ -213,16 +213,16 @@ describe('processes that share a store', () => {
           timeout: 25_000,
         })
         child.stdout.setEncoding('utf8')
-        const said: string[] = []
-        child.stdout.on('data', (text: string) => said.push(text))
+        const output: string[] = []
+        child.stdout.on('data', (text: string) => output.push(text))
         const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-        await expect.poll(() => said.join(''), { timeout: 20_000 }).toContain('ready')
-        return { child, ended, said }
+        await expect.poll(() => output.join(''), { timeout: 20_000 }).toContain('ready')
+        return { child, ended, output }
       }),
     )
     for (const { child } of callers) child.stdin.end('go\n')
     expect(await Promise.all(callers.map(({ ended }) => ended))).toEqual([0, 0, 0])
-    expect(callers.map(({ said }) => said.join('').trim().split('\n').at(-1))).toEqual(['20', '20', '20'])
+    expect(callers.map(({ output }) => output.join('').trim().split('\n').at(-1))).toEqual(['20', '20', '20'])
     expect(one.calls).toHaveLength(60)
     expect(refreshes(one.as)).toBe(1)
     expect(one.as.at('/authorize')).toHaveLength(1)

@@ -109,7 +109,7 @@ describe('logins at one authorization server', () => {
 })
 
 describe('credentials of one authorization server', () => {
-  /** Everything that was said to a server and to the authorization server behind it. */
+  /** Every request to a server and its authorization server. */
   const saidTo = ({ seen, as }: ProtectedServer): string =>
     [...seen, ...as.seen]
       .map(({ url, headers, body }) => `${url.search} ${headers.authorization} ${body}`)

@@ -67,14 +67,14 @@ describe.each([
     const order: string[] = []
     const started = Promise.withResolvers<void>()
     const freed = Promise.withResolvers<void>()
-    const held = store.exclusive('a', () => {
+    const locked = store.exclusive('a', () => {
       started.resolve()
       return freed.promise
     })
     await started.promise
     await store.exclusive('b', async () => void order.push('b'))
     freed.resolve()
-    await held
+    await locked
     expect(order).toEqual(['b'])
   })
 })
@@ -176,7 +176,7 @@ describe('the files of a store', () => {
   it.skipIf(process.platform === 'win32').each([
     ['nothing', 0, 'EFBIG EFBIG', 0],
     ['what is small', 8, 'kept EFBIG', 1],
-  ])('are always complete even if the disk had room for %s', async (_, blocks, said, count) => {
+  ])('are always complete even if the disk had room for %s', async (_, blocks, message, count) => {
     const { store, directory } = await files(keyFile(join(await folder(), 'key')))
     await store.set('a', 'one')
     const before = await readdir(directory)
@@ -193,7 +193,7 @@ describe('the files of a store', () => {
     const child = spawn('bash', ['-c', limited, process.execPath, program, directory], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    expect(await text(child.stdout)).toBe(`${said}\n`)
+    expect(await text(child.stdout)).toBe(`${message}\n`)
     const added = (await readdir(directory)).filter((name) => !before.includes(name))
     expect(added).toEqual(Array(count).fill(expect.stringMatching(/^[0-9a-f]{40}$/)))
   })
@@ -287,16 +287,16 @@ describe('a store key', () => {
   it('in the keychain works, or the error says what is missing', async () => {
     const name = `jackfield-test-${process.pid}`
     const { store } = await files(keychain({ service: name }))
-    const kept = await store.set('a', 'one').then(
+    const outcome = await store.set('a', 'one').then(
       () => 'kept',
       (error: unknown) => error,
     )
-    if (kept === 'kept') {
+    if (outcome === 'kept') {
       expect(await store.get('a')).toBe('one')
       const { AsyncEntry } = await import('@napi-rs/keyring')
       await new AsyncEntry(name, 'credentials').deletePassword()
     } else {
-      expect(kept).toMatchObject({ message: expect.stringMatching(/use a passphrase or a key file/) })
+      expect(outcome).toMatchObject({ message: expect.stringMatching(/use a passphrase or a key file/) })
     }
   })
 })

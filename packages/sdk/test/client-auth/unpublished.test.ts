@@ -22,7 +22,7 @@ function answerOf(init: RequestInit): Response {
 }
 
 /** Logs in to a server on a web that exists only here: its pages, and clients that register and get tokens anywhere. */
-async function visit(server: string, pages: Readonly<Record<string, object>> = {}) {
+async function logIn(server: string, pages: Readonly<Record<string, object>> = {}) {
   const asked: string[] = []
   const forms: URLSearchParams[] = []
   const opened: URL[] = []
@@ -68,7 +68,7 @@ const nothing = [
 
 describe('a server that names no authorization server', () => {
   it('has its metadata requested at the root of its origin, whatever its own path', async () => {
-    const { asked, opened } = await visit('https://mcp.example/v1/mcp', {
+    const { asked, opened } = await logIn('https://mcp.example/v1/mcp', {
       [`${wellKnown}/oauth-authorization-server`]: {
         issuer: 'https://mcp.example',
         authorization_endpoint: 'https://mcp.example/login/page',
@@ -88,7 +88,7 @@ describe('a server that names no authorization server', () => {
   })
 
   it('has its endpoints assumed at the root of its origin, if no metadata was found', async () => {
-    const { asked, forms, opened } = await visit('https://mcp.example/v1/mcp')
+    const { asked, forms, opened } = await logIn('https://mcp.example/v1/mcp')
     expect(asked).toEqual([
       ...nothing,
       `GET ${wellKnown}/openid-configuration`,
@@ -116,7 +116,7 @@ describe('a server that names no authorization server', () => {
       token_endpoint: 'https://mcp.example/token',
     }
     const pages = { [`${wellKnown}/oauth-authorization-server`]: metadata }
-    await expect(visit('https://mcp.example/v1/mcp', pages)).rejects.toThrow(/PKCE/)
+    await expect(logIn('https://mcp.example/v1/mcp', pages)).rejects.toThrow(/PKCE/)
   })
 
   it.each([
@@ -126,7 +126,7 @@ describe('a server that names no authorization server', () => {
     ['https://mcp.example:443/mcp', 'https://mcp.example/mcp'],
     ['https://mcp.example:8443', 'https://mcp.example:8443'],
   ])('%s is the resource %s', async (server, resource) => {
-    const { forms, opened } = await visit(server)
+    const { forms, opened } = await logIn(server)
     expect(opened.map(({ searchParams }) => searchParams.get('resource'))).toEqual([resource])
     expect(forms.map((form) => form.get('resource'))).toEqual([resource])
   })

@@ -18,7 +18,7 @@ const handlers: Record<Asking, ConnectOptions> = {
 }
 
 /** A client of one revision, and every message it sent. A call of "ask" is asked the question first. */
-async function meet(version: ProtocolVersion, options: ConnectOptions, question?: object) {
+async function connectAs(version: ProtocolVersion, options: ConnectOptions, question?: object) {
   const answers: Message[] = []
   const server = await scripted((one) => {
     const { method, id } = one.message
@@ -52,37 +52,37 @@ describe.each(sessions)('a client of %s', (version) => {
     ['sampling', { sampling: {} }],
     ['elicitation', { elicitation: { form: {} } }],
   ])('declares %s in initialize if it has a handler, and nothing else', async (kind, capabilities) => {
-    const { sent } = await meet(version, handlers[kind])
-    const greeting = sent().find(({ method }) => method === 'initialize')
+    const { sent } = await connectAs(version, handlers[kind])
+    const initialize = sent().find(({ method }) => method === 'initialize')
     const unknown = kind === 'elicitation' && version < '2025-06-18'
-    expect(greeting?.params['capabilities']).toEqual(unknown ? expect.anything() : capabilities)
-    expect(checkWire(version, 'client', greeting)).toEqual([])
+    expect(initialize?.params['capabilities']).toEqual(unknown ? expect.anything() : capabilities)
+    expect(checkWire(version, 'client', initialize)).toEqual([])
   })
 
   it('declares nothing without handlers', async () => {
-    const { sent } = await meet(version, {})
-    const greeting = sent().find(({ method }) => method === 'initialize')
-    expect(greeting?.params['capabilities']).toEqual({})
+    const { sent } = await connectAs(version, {})
+    const initialize = sent().find(({ method }) => method === 'initialize')
+    expect(initialize?.params['capabilities']).toEqual({})
   })
 
   it('notifies the server when its roots changed', async () => {
-    const { client, sent } = await meet(version, handlers.roots)
+    const { client, sent } = await connectAs(version, handlers.roots)
     await client.rootsChanged()
     const [notice] = sent().filter(({ method }) => method === 'notifications/roots/list_changed')
     expect(checkWire(version, 'client', notice)).toEqual([])
-    const without = await meet(version, {})
+    const without = await connectAs(version, {})
     await expect(without.client.rootsChanged()).rejects.toMatchObject({ code: 'CAPABILITY' })
   })
 
   it('lists its roots as file URIs, without invalid ones', async () => {
     const question = { jsonrpc: '2.0', id: 'q', method: 'roots/list' }
-    const good = await meet(version, handlers.roots, question)
+    const good = await connectAs(version, handlers.roots, question)
     good.client.call('ask').catch(() => {})
     await until(() => good.answers.length === 1)
     expect(good.answers[0]?.result).toEqual({ roots: [{ uri: 'file:///a', name: 'a' }] })
     expect(checkWire(version, 'client', good.answers[0], 'roots/list')).toEqual([])
     for (const uri of ['https://example.com/', '/srv', 'file:relative', 'FILE//x']) {
-      const bad = await meet(version, { onRoots: [{ uri }] }, question)
+      const bad = await connectAs(version, { onRoots: [{ uri }] }, question)
       bad.client.call('ask').catch(() => {})
       await until(() => bad.answers.length === 1)
       expect([uri, bad.answers[0]?.error?.code]).toEqual([uri, -32603])
@@ -92,7 +92,7 @@ describe.each(sessions)('a client of %s', (version) => {
   it('answers undeclared requests with -32601', async () => {
     if (version < '2025-06-18') faultyPeer('it elicits, which its revision does not know')
     for (const [method, params] of Object.entries(questions)) {
-      const { client, answers } = await meet(version, {}, { jsonrpc: '2.0', id: 'q', method, params })
+      const { client, answers } = await connectAs(version, {}, { jsonrpc: '2.0', id: 'q', method, params })
       client.call('ask').catch(() => {})
       await until(() => answers.length === 1)
       expect([method, answers[0]?.error?.code]).toEqual([method, -32601])
@@ -114,7 +114,7 @@ describe('a client of 2026-07-28', () => {
     ['all of them', all, { roots: {}, sampling: {}, elicitation: { form: {} } }],
     ['nothing', {}, {}],
   ])('declares %s on each of its requests', async (_, options, capabilities) => {
-    const { client, sent } = await meet('2026-07-28', options)
+    const { client, sent } = await connectAs('2026-07-28', options)
     await client.tools()
     await client.call('t')
     await client.read('a:b')

@@ -27,7 +27,7 @@ async function session(during: (send: Send) => void, options: ConnectOptions = {
 }
 
 /** Puts one question and gives what this client answered. */
-async function put(method: string, params: object | undefined, options: ConnectOptions): Promise<Message> {
+async function ask(method: string, params: object | undefined, options: ConnectOptions): Promise<Message> {
   const question = { jsonrpc: '2.0', id: 'q', method, ...(params === undefined ? {} : { params }) }
   const { client, answers } = await session((send) => send({ data: question }), options)
   client.call('x').catch(() => {})
@@ -98,7 +98,7 @@ describe('an elicitation', () => {
       tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a'] },
       left: { type: 'string' },
     })
-    const answer = await put('elicitation/create', schema, { onElicit: accept({ age: 31 }) })
+    const answer = await ask('elicitation/create', schema, { onElicit: accept({ age: 31 }) })
     expect(answer.result).toEqual({
       action: 'accept',
       content: {
@@ -125,7 +125,7 @@ describe('an elicitation', () => {
   ])('with %s is rejected as invalid, without asking the user', async (_, params, fault) => {
     if (fault !== undefined) faultyPeer(fault)
     let asked = 0
-    const answer = await put('elicitation/create', params, {
+    const answer = await ask('elicitation/create', params, {
       onElicit: () => {
         asked++
         return { action: 'cancel' }
@@ -138,16 +138,16 @@ describe('an elicitation', () => {
   it.each(['javascript:alert(1)', 'file:///etc/passwd', 'not a url'])('may not open %s', async (url) => {
     if (!URL.canParse(url)) faultyPeer('a URL that is none')
     const options = { onElicit: accept(), elicitation: { url: true } }
-    const visit = { mode: 'url', message: 'Go', url, elicitationId: '1' }
-    const answer = await put('elicitation/create', visit, options)
+    const urlRequest = { mode: 'url', message: 'Go', url, elicitationId: '1' }
+    const answer = await ask('elicitation/create', urlRequest, options)
     expect(answer.error?.code).toBe(-32602)
   })
 
   it('by URL is answered without content; forms are rejected if only URLs were declared', async () => {
     const options = { onElicit: accept({ a: 'b' }), elicitation: { url: true } }
-    const visit = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }
-    expect((await put('elicitation/create', visit, options)).result).toEqual({ action: 'accept' })
-    expect((await put('elicitation/create', form({}), options)).error?.code).toBe(-32602)
+    const urlRequest = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: '1' }
+    expect((await ask('elicitation/create', urlRequest, options)).result).toEqual({ action: 'accept' })
+    expect((await ask('elicitation/create', form({}), options)).error?.code).toBe(-32602)
   })
 
   it.each([
@@ -160,7 +160,7 @@ describe('an elicitation', () => {
       { n: { type: 'number' }, c: { type: 'string', enum: ['x'] }, r: { type: 'string' } },
       ['r'],
     )
-    const answer = await put('elicitation/create', params, {
+    const answer = await ask('elicitation/create', params, {
       onElicit: accept({ ...(Object.keys(content).length > 0 ? { r: 'r' } : {}), ...content }),
     })
     expect(answer.error).toEqual({ code: -32603, message: 'The client failed to handle the request' })
@@ -172,7 +172,7 @@ describe('a sampling request', () => {
   const withTools = { onSample: sampler, sampling: { tools: true } }
 
   it('is answered', async () => {
-    const answer = await put(
+    const answer = await ask(
       'sampling/createMessage',
       { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 },
       { onSample: sampler },
@@ -182,8 +182,8 @@ describe('a sampling request', () => {
 
   it('with tools is rejected if tools were not declared', async () => {
     const params = { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5, tools }
-    expect((await put('sampling/createMessage', params, { onSample: sampler })).error?.code).toBe(-32602)
-    expect((await put('sampling/createMessage', params, withTools)).result).toBeDefined()
+    expect((await ask('sampling/createMessage', params, { onSample: sampler })).error?.code).toBe(-32602)
+    expect((await ask('sampling/createMessage', params, withTools)).result).toBeDefined()
   })
 
   it.each<[string, unknown[] | undefined, string?]>([
@@ -195,7 +195,7 @@ describe('a sampling request', () => {
     ['no messages', undefined, 'a request without messages'],
   ])('with %s is rejected as invalid', async (_, messages, fault) => {
     if (fault !== undefined) faultyPeer(fault)
-    const answer = await put('sampling/createMessage', { messages, maxTokens: 5, tools }, withTools)
+    const answer = await ask('sampling/createMessage', { messages, maxTokens: 5, tools }, withTools)
     expect(answer.error?.code).toBe(-32602)
   })
 
@@ -210,13 +210,13 @@ describe('a sampling request', () => {
       maxTokens: 5,
       includeContext: 'allServers',
     }
-    await put('sampling/createMessage', params, { onSample })
-    await put('sampling/createMessage', params, { onSample, sampling: { context: true } })
+    await ask('sampling/createMessage', params, { onSample })
+    await ask('sampling/createMessage', params, { onSample, sampling: { context: true } })
     expect(seen).toEqual([undefined, 'allServers'])
   })
 
   it('that the user refused is rejected with the handler’s own error', async () => {
-    const answer = await put(
+    const answer = await ask(
       'sampling/createMessage',
       { messages: [user({ type: 'text', text: 'Q' })], maxTokens: 5 },
       {
@@ -232,11 +232,11 @@ describe('a sampling request', () => {
 describe('roots', () => {
   it('are listed without params as well', async () => {
     const roots = [{ uri: 'file:///a', name: 'a' }]
-    expect((await put('roots/list', undefined, { onRoots: roots })).result).toEqual({ roots })
+    expect((await ask('roots/list', undefined, { onRoots: roots })).result).toEqual({ roots })
   })
 
   it('that are no file URIs are left out', async () => {
-    const answer = await put('roots/list', {}, { onRoots: () => [{ uri: 'https://example.com/' }] })
+    const answer = await ask('roots/list', {}, { onRoots: () => [{ uri: 'https://example.com/' }] })
     expect(answer.error?.code).toBe(-32603)
   })
 })
@@ -245,12 +245,12 @@ describe('a server’s requests', () => {
   it.each(['roots/list', 'elicitation/create', 'sampling/createMessage', 'tasks/get', 'constructor'])(
     'for %s are rejected without a handler',
     async (method) => {
-      expect((await put(method, questions[method] ?? {}, {})).error?.code).toBe(-32601)
+      expect((await ask(method, questions[method] ?? {}, {})).error?.code).toBe(-32601)
     },
   )
 
   it('include pings', async () => {
-    expect((await put('ping', undefined, {})).result).toEqual({})
+    expect((await ask('ping', undefined, {})).result).toEqual({})
   })
 
   it('with an id in use are rejected, and the first is answered', async () => {

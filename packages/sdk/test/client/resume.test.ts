@@ -35,7 +35,7 @@ describe('a stored round', () => {
       nth === 1 ? asks({ inputRequests: { 0: form, b: form }, requestState: state }) : called({ content }),
     )
     const order: string[] = []
-    const kept: string[] = []
+    const stored: string[] = []
     const first = await client({
       onElicit: () => {
         order.push('question')
@@ -44,7 +44,7 @@ describe('a stored round', () => {
     })
     const onRound = (round: Round): void => {
       order.push('round')
-      kept.push(JSON.stringify(round))
+      stored.push(JSON.stringify(round))
     }
     await expect(first.call('x', { n: 1 }, { onRound })).rejects.toThrow('the person is away')
     expect(order).toEqual(['round', 'question', 'question'])
@@ -57,7 +57,7 @@ describe('a stored round', () => {
         return yes()
       },
     })
-    const resume: Round = JSON.parse(kept[0] ?? '')
+    const resume: Round = JSON.parse(stored[0] ?? '')
     await expect(second.call('x', { n: 1 }, { resume })).resolves.toEqual({ content })
     const sent = calls()
     expect(sent).toHaveLength(2)

@@ -16,7 +16,7 @@ const sample = {
 }
 const roots = { jsonrpc: '2.0', id: 'r', method: 'roots/list' }
 
-/** What a client answers to what comes on the stream of a GET while nothing is under way, or while a call is. */
+/** A client's responses to requests on the stream of a GET, without or during a call. */
 async function answersOnGet(during: boolean, options: ConnectOptions): Promise<Message[]> {
   const answers: Message[] = []
   let standalone: ReturnType<typeof sse> | undefined
@@ -44,7 +44,7 @@ async function answersOnGet(during: boolean, options: ConnectOptions): Promise<M
   return answers
 }
 
-/** What a client answers over stdio while nothing is under way, or while a call is. */
+/** A client's responses over stdio, without or during a call. */
 async function answersOverStdio(during: boolean, options: ConnectOptions): Promise<string> {
   const link = child(`
     const answers = []
@@ -63,7 +63,7 @@ async function answersOverStdio(during: boolean, options: ConnectOptions): Promi
     })`)
   const client = await connect(link, { onSample: sampler, onRoots: [], ...options })
   onTestFinished(() => client.close())
-  // What came while nothing was under way came before the answer to this.
+  // Requests outside a call arrived before the response to this.
   await client.ping()
   const { content } = await client.call('x')
   return content[0]?.type === 'text' ? content[0].text : ''

@@ -8,14 +8,14 @@ const day = 86_400_000
 interface Shop {
   readonly client: Client
   readonly server: Scripted
-  /** Answers the lists of tools that are held back. */
+  /** Answers the pending lists of tools. */
   release(): void
-  hold: boolean
+  isPaused: boolean
 }
 
 /** A server whose lists stay fresh for a day, and that acknowledges the subscriptions in `acknowledged`. */
 async function shop(acknowledged: object): Promise<Shop> {
-  const held: Seen[] = []
+  const paused: Seen[] = []
   const answer = (one: Seen): void => {
     const { method } = one.message
     if (method === 'tools/list') result(one, listed({ tools: [], ttlMs: day }))
@@ -31,12 +31,12 @@ async function shop(acknowledged: object): Promise<Shop> {
   }
   const server = await scripted((one) => {
     if (discovered(one)) return
-    if (shop.hold && one.message.method === 'tools/list') held.push(one)
+    if (shop.isPaused && one.message.method === 'tools/list') paused.push(one)
     else answer(one)
   })
   const client = await connect(server.url)
   onTestFinished(() => client.close())
-  const shop: Shop = { client, server, hold: false, release: () => held.forEach(answer) }
+  const shop: Shop = { client, server, isPaused: false, release: () => paused.forEach(answer) }
   return shop
 }
 
@@ -66,11 +66,11 @@ describe('entries cached before a subscription', () => {
   it('are not restored by a result requested before and received after', async () => {
     const made = await shop({ toolsListChanged: true })
     const { client, server } = made
-    made.hold = true
+    made.isPaused = true
     const early = client.tools()
     await until(() => server.of('tools/list').length === 1)
     await client.watch({ toolsListChanged: true })
-    made.hold = false
+    made.isPaused = false
     made.release()
     await early
     await client.tools()

@@ -5,7 +5,7 @@ import { compose } from '@jackfield/sdk/compose'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { say, shop } from './shop.ts'
+import { constant, shop } from './shop.ts'
 import { client, legacy, modern, served, textOf } from './support.ts'
 
 describe("a caller's permissions", () => {
@@ -13,7 +13,10 @@ describe("a caller's permissions", () => {
     const scoped = defineServer({
       name: 'scoped',
       version: '1',
-      tools: { pay: tool({ description: 'Pays', scopes: ['pay'], run: () => 'paid' }), look: say('looked') },
+      tools: {
+        pay: tool({ description: 'Pays', scopes: ['pay'], run: () => 'paid' }),
+        look: constant('looked'),
+      },
       resources: { books: resource({ uri: 'books://all', scopes: ['audit'], read: () => 'numbers' }) },
       prompts: { dun: prompt({ scopes: ['dun'], run: () => 'Pay!' }) },
     })
@@ -100,7 +103,7 @@ describe('methods of extensions', () => {
     const nosy = defineServer({
       name: 'nosy',
       version: '1',
-      tools: { work: say('worked') },
+      tools: { work: constant('worked') },
       extensions: [tasks()],
       use: [
         async (exchange, next) => {

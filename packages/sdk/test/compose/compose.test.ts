@@ -1,7 +1,7 @@
 import { defineServer } from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
 import { describe, expect, it } from 'vitest'
-import { say, shop } from './shop.ts'
+import { constant, shop } from './shop.ts'
 import { client, legacy, modern, textOf, until } from './support.ts'
 
 const both = () => {
@@ -18,13 +18,13 @@ const both = () => {
 }
 
 describe.each([legacy, modern] as const)('a composition for a %s client', (revision) => {
-  const meet = async () => {
+  const open = async () => {
     const parts = both()
     return { ...parts, end: await client(parts.server, { revisions: [revision] }) }
   }
 
   it('lists tools and prompts under their prefixes, over all pages of all members', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     expect((await end.tools()).map(({ name }) => name)).toEqual([
       'thai__hello',
       'thai__regional',
@@ -47,7 +47,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it('routes calls, reads, prompts and completions to their members', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     expect(textOf(await end.call('greek__hello'))).toBe('hello from greek')
     expect((await end.read('greek://menu')).contents).toMatchObject([{ text: 'menu of greek' }])
     expect((await end.read('thai://dishes/curry')).contents).toMatchObject([{ text: 'curry of thai' }])
@@ -65,7 +65,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it('reports missing items like a single server', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     await expect(end.call('hello')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: hello' })
     await expect(end.call('turkish__hello')).rejects.toMatchObject({ code: -32602 })
     await expect(end.call('__proto____hello')).rejects.toMatchObject({ code: -32602 })
@@ -80,11 +80,11 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it("notifies of a member's change once", async () => {
-    const { end, thai, greek } = await meet()
+    const { end, thai, greek } = await open()
     const changes: string[] = []
     const filter = { toolsListChanged: true, resourceSubscriptions: ['greek://menu'] }
     await end.watch(filter, (change) => changes.push(change.type === 'resource' ? change.uri : change.type))
-    thai.add({ tools: { more: say('more') } })
+    thai.add({ tools: { more: constant('more') } })
     await until(() => changes.length > 0)
     greek.resourceUpdated('greek://drinks')
     greek.resourceUpdated('greek://menu')
@@ -95,7 +95,7 @@ describe.each([legacy, modern] as const)('a composition for a %s client', (revis
   })
 
   it('mounts and unmounts while it is served', async () => {
-    const { end, server } = await meet()
+    const { end, server } = await open()
     const changes: string[] = []
     await end.watch({ toolsListChanged: true }, (change) => changes.push(change.type))
     server.mount('turkish', shop('turkish'))
@@ -161,7 +161,7 @@ describe('the declaration of a composition', () => {
     const server = compose({
       name: 'c',
       version: '1',
-      servers: { a: defineServer({ name: 'a', version: '1', tools: { hello: say('hi') } }) },
+      servers: { a: defineServer({ name: 'a', version: '1', tools: { hello: constant('hi') } }) },
     })
     const end = await client(server, { revisions: [modern] })
     expect(end.server.capabilities.prompts).toBeUndefined()
@@ -170,7 +170,9 @@ describe('the declaration of a composition', () => {
 
   it('rejects definitions of its own, with advice', () => {
     const { server } = both()
-    expect(() => server.add({ tools: { own: say('own') } })).toThrow(/add to one of its servers, or mount/)
+    expect(() => server.add({ tools: { own: constant('own') } })).toThrow(
+      /add to one of its servers, or mount/,
+    )
   })
 })
 
@@ -206,7 +208,7 @@ describe('a conflict between two members', () => {
     const long = defineServer({
       name: 'long',
       version: '1',
-      tools: { ['x'.repeat(120)]: say('long'), short: say('short') },
+      tools: { ['x'.repeat(120)]: constant('long'), short: constant('short') },
     })
     const server = compose({
       name: 'c',

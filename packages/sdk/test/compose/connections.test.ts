@@ -112,7 +112,7 @@ describe('a server with sessions', () => {
     const end = await client(through, {
       revisions: [legacy],
       onElicit: async (_question, { signal }) => {
-        // The first asking is put off until the call it came with was given up.
+        // The first question is delayed until its call was cancelled.
         if (++asked === 1) {
           stop.abort()
           await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -162,14 +162,14 @@ describe('a server with sessions', () => {
   it('notifies only the session of a completed URL elicitation', async () => {
     const { through } = await watched({ revisions: [legacy] })
     const done: string[] = []
-    const visitor = async (name: string) =>
+    const clientOf = async (name: string) =>
       client(through, {
         revisions: [legacy],
         elicitation: { url: true },
         onElicit: () => ({ action: 'accept' }),
         onElicitationComplete: (id) => done.push(`${name} ${id}`),
       })
-    const [ada, bob] = [await visitor('ada'), await visitor('bob')]
+    const [ada, bob] = [await clientOf('ada'), await clientOf('bob')]
     await ada.call('visit')
     await ada.call('visited')
     await until(() => done.length > 0)
@@ -326,8 +326,8 @@ it('reveals no internals when the server is unreachable', async () => {
   server.add({ tools: { gone: tool({ description: 'x', run: () => new Promise<string>(() => {}) }) } })
   const end = await client(through, { revisions: [modern] })
   const stop = new AbortController()
-  const gone = end.call('gone', {}, { signal: stop.signal })
+  const call = end.call('gone', {}, { signal: stop.signal })
   stop.abort()
-  await expect(gone).rejects.toMatchObject({ code: 'CANCELLED' })
+  await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
   expect(reports).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { defineServer, prompt, resource, template } from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
 import { expect, it } from 'vitest'
-import { say, shop } from './shop.ts'
+import { constant, shop } from './shop.ts'
 import { client, modern } from './support.ts'
 
 /** A server with one entry of each list. */
@@ -10,7 +10,7 @@ const offering = (name: string) => {
   return {
     name,
     version: '1',
-    tools: { own: say('own') },
+    tools: { own: constant('own') },
     prompts: { own: prompt({ run: () => 'x' }) },
     resources: {
       own: resource({ uri: `${name}://own`, read }),
@@ -23,7 +23,7 @@ it('lists the others when the list of one member has no end, and reports it', as
   const endless = defineServer({
     name: 'endless',
     version: '1',
-    tools: { never: say('never') },
+    tools: { never: constant('never') },
     use: [
       async (exchange, next) => {
         if (exchange.method !== 'tools/list') return next(exchange)
@@ -91,7 +91,7 @@ it('lists valid entries when a member lists entries that clients must ignore', a
   const odd = defineServer({
     name: 'odd',
     version: '1',
-    tools: { plain: say('plain') },
+    tools: { plain: constant('plain') },
     use: [
       async () => ({
         type: 'complete',
@@ -103,7 +103,7 @@ it('lists valid entries when a member lists entries that clients must ignore', a
   const server = compose({
     name: 'c',
     version: '1',
-    servers: { odd, own: defineServer({ name: 'own', version: '1', tools: { look: say('looked') } }) },
+    servers: { odd, own: defineServer({ name: 'own', version: '1', tools: { look: constant('looked') } }) },
     onError: (error) => reports.push(String(error)),
   })
   const end = await client(server, { revisions: [modern] })
@@ -139,7 +139,7 @@ it('lists the others when one member fails, and reports it', async () => {
   const broken = defineServer({
     name: 'broken',
     version: '1',
-    tools: { hello: say('x') },
+    tools: { hello: constant('x') },
     use: [
       () => {
         throw new Error('down')

@@ -43,7 +43,7 @@ const kinds: Record<string, { name: string; make: (use: Middleware[]) => Server 
 }
 
 describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make }) => {
-  const meet = async (use: Middleware[], revision: typeof legacy | typeof modern = modern) =>
+  const open = async (use: Middleware[], revision: typeof legacy | typeof modern = modern) =>
     client(await make(use), { revisions: [revision] })
 
   it('run in order, the first one outermost', async () => {
@@ -59,15 +59,15 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
           order.push(`${label} out`)
         }
       }
-    const end = await meet([layer('a'), layer('b'), layer('c')])
+    const end = await open([layer('a'), layer('b'), layer('c')])
     await end.call(name, { text: 'hi' })
     expect(order).toEqual(['a in', 'b in', 'c in', 'c out', 'b out', 'a out'])
   })
 
   it('see every request with its outcome and duration', async () => {
     const lines: string[] = []
-    const took: number[] = []
-    const end = await meet([
+    const elapsedMs: number[] = []
+    const end = await open([
       async (exchange, next) => {
         const began = performance.now()
         try {
@@ -78,20 +78,20 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
           lines.push(`${exchange.method} ${error instanceof RpcError ? error.code : 'failed'}`)
           throw error
         } finally {
-          took.push(performance.now() - began)
+          elapsedMs.push(performance.now() - began)
         }
       },
     ])
     await end.call(name, { text: 'hi' })
     await end.call('nothing').catch(() => {})
     expect(lines.slice(-2)).toEqual(['tools/call complete', 'tools/call -32602'])
-    expect(took.every((ms) => ms >= 0)).toBe(true)
+    expect(elapsedMs.every((ms) => ms >= 0)).toBe(true)
   })
 
   it.each([legacy, modern] as const)(
     'may refuse, change params and change results (%s)',
     async (revision) => {
-      const end = await meet(
+      const end = await open(
         [
           (exchange, next) => {
             if (exchange.method !== 'tools/call') return next(exchange)
@@ -126,7 +126,7 @@ describe.each(Object.entries(kinds))('layers around %s', (_kind, { name, make })
 
   it('may respond themselves, so that nothing further in runs', async () => {
     const reached: string[] = []
-    const end = await meet([
+    const end = await open([
       async (exchange, next) =>
         exchange.method === 'tools/call'
           ? { type: 'complete', result: { content: [{ type: 'text', text: 'kept' }] } }

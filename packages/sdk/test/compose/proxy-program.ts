@@ -4,7 +4,7 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { proxy } from '@jackfield/sdk/compose'
 import { serveStdio } from '@jackfield/sdk/stdio'
 
-/** A proxy on stdin and stdout of the program in `upstream-program.ts`, spoken to in one revision. */
+/** A stdio proxy of the program in `upstream-program.ts`, for a client of one revision. */
 const { values } = parseArgs({
   options: { revision: { type: 'string' }, upstream: { type: 'string', default: '' } },
 })

@@ -20,14 +20,14 @@ const person = (asked: string[]): ConnectOptions => ({
 })
 
 describe.each(combinations)('a proxy of a $up server for a $down client', ({ up, down }) => {
-  const meet = async (options: ConnectOptions = {}) => {
+  const open = async (options: ConnectOptions = {}) => {
     const { server, log } = createUpstream()
     const served = await proxied(server, { connect: { revisions: [up] }, onError: () => {} })
     return { server, log, served, end: await client(served, { revisions: [down], ...options }) }
   }
 
   it("lists the server's definitions under its own name", async () => {
-    const { end } = await meet()
+    const { end } = await open()
     expect(end.server.info?.name).toBe('upstream-proxy')
     expect(end.server.instructions).toBe('Mind the gap.')
     expect(end.server.capabilities).toMatchObject({
@@ -40,7 +40,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('lists over all pages', async () => {
-    const { end, server } = await meet()
+    const { end, server } = await open()
     const direct = await client(server, { revisions: [down] })
     expect(await end.tools()).toEqual(await direct.tools())
     expect(await end.resources()).toEqual(await direct.resources())
@@ -49,7 +49,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('calls, reads, gets prompts and completes', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     expect((await end.call('add', { a: 1, b: 2 })).structuredContent).toEqual({ sum: 3 })
     expect((await end.read('shop://items/apple')).contents).toMatchObject([{ text: 'item apple' }])
     expect((await end.prompt('pitch', { item: 'pens' })).messages).toMatchObject([
@@ -61,7 +61,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('passes errors on with code and data, and tool failures as results', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     await expect(end.call('refuse')).rejects.toEqual(new RpcError(-32000, 'not today', { why: 'rain' }))
     const failed = await end.call('crash')
     expect(failed.isError).toBe(true)
@@ -74,35 +74,35 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
 
   it('forwards round after round, with every effect once', async () => {
     const asked: string[] = []
-    const { end, log } = await meet(person(asked))
+    const { end, log } = await open(person(asked))
     expect(textOf(await end.call('refund', { order: '7' }))).toBe('refunded 7')
     expect(asked).toEqual(['Refund 7?', 'Really refund 7?'])
     expect(log).toEqual(['looked up 7', 'refunded 7'])
   })
 
   it('forwards a refusal', async () => {
-    const { end, log } = await meet({ onElicit: () => ({ action: 'decline' }) })
+    const { end, log } = await open({ onElicit: () => ({ action: 'decline' }) })
     expect(textOf(await end.call('refund', { order: '7' }))).toBe('kept: decline')
     expect(log).toEqual(['looked up 7'])
   })
 
   it('forwards concurrent forms, sampling and roots, and URL elicitations', async () => {
     const asked: string[] = []
-    const { end } = await meet(person(asked))
+    const { end } = await open(person(asked))
     expect(textOf(await end.call('everything'))).toBe('["Ada","m",["file:///home"]]')
     expect(textOf(await end.call('visit'))).toBe('accept')
     expect(asked).toEqual(['Name?', 'Go'])
   })
 
   it('forwards input requests of reads and prompts', async () => {
-    const { end } = await meet(person([]))
+    const { end } = await open(person([]))
     expect((await end.read('shop://guarded')).contents).toMatchObject([{ text: 'opened with Ada' }])
     expect((await end.prompt('briefing')).messages).toMatchObject([{ content: { text: 'About Ada' } }])
   })
 
   it("declares the final client's capabilities upstream, and no more", async () => {
     const seen = async (options: ConnectOptions): Promise<unknown> =>
-      JSON.parse(textOf(await (await meet(options)).end.call('can')))
+      JSON.parse(textOf(await (await open(options)).end.call('can')))
     expect(await seen({})).toEqual({ kinds: [], client: 'jackfield-proxy', principal: null })
     expect(await seen({ onRoots: [] })).toMatchObject({ kinds: ['roots'] })
     expect(await seen(person([]))).toMatchObject({
@@ -112,7 +112,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it("forwards progress with its client's token, and logs at its level", async () => {
-    const { end } = await meet()
+    const { end } = await open()
     const progress: unknown[] = []
     const logs: unknown[] = []
     if (down === legacy) await end.setLogLevel('warning')
@@ -133,7 +133,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('forwards metadata end to end, except what belongs to one hop', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     const trace = {
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       tracestate: 'a=b',
@@ -153,7 +153,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('forwards cancellations', async () => {
-    const { end, log } = await meet()
+    const { end, log } = await open()
     const stop = new AbortController()
     const call = end.call('hang', {}, { signal: stop.signal })
     await until(() => log.includes('hanging'))
@@ -163,7 +163,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('forwards changes once', async () => {
-    const { end } = await meet()
+    const { end } = await open()
     const changes: string[] = []
     const watch = await end.watch(
       { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['shop://stock'] },
@@ -179,7 +179,7 @@ describe.each(combinations)('a proxy of a $up server for a $down client', ({ up,
   })
 
   it('caches for its own clients only', async () => {
-    const { served, end } = await meet()
+    const { served, end } = await open()
     expect((await end.read('shop://stock')).contents).toMatchObject([{ text: '1' }])
     const raw = await (await client(served, { revisions: [modern] })).request('resources/read', {
       uri: 'shop://stock',

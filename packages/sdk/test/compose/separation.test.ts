@@ -239,7 +239,7 @@ it('many users are asked concurrently by a server with sessions, and each sees o
   server.add({
     tools: {
       secret: tool({
-        description: 'Gives back what it was told',
+        description: 'Returns what it received',
         input: z.object({ who: z.string() }),
         async run({ who }, ctx) {
           const form = { message: `${who}?`, schema: z.object({ word: z.string() }) }

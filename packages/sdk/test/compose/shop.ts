@@ -1,8 +1,8 @@
 import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 
-/** A tool that says one text. */
-export const say = (text: string) => tool({ description: text, run: () => text })
+/** A tool that returns one text. */
+export const constant = (text: string) => tool({ description: text, run: () => text })
 
 /** A server of tools, resources, a template and a prompt, all named after it. */
 export function shop(name: string, scheme = name) {
@@ -12,7 +12,7 @@ export function shop(name: string, scheme = name) {
     instructions: `How to use ${name}.`,
     pageSize: 2,
     tools: {
-      hello: say(`hello from ${name}`),
+      hello: constant(`hello from ${name}`),
       regional: tool({
         description: 'Mirrors an argument',
         input: z.object({ region: z.string().meta({ 'x-mcp-header': `${name}-Region` }) }),

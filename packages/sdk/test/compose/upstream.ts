@@ -100,7 +100,7 @@ export function createUpstream(): { server: Server; log: string[] } {
       }),
       done: tool({ description: 'Tells what was done', run: () => JSON.stringify(log) }),
       hang: tool({
-        description: 'Ends only when it is told to',
+        description: 'Ends only when it is cancelled',
         run: (_, ctx) =>
           new Promise<string>((resolve) => {
             log.push('hanging')

@@ -5,10 +5,10 @@ import {
   conversation,
   member,
   metaOf,
-  notices,
+  notifications,
   places,
+  type RecordedMessage,
   requests,
-  type Said,
 } from './conversation.ts'
 
 const prefix = 'io.modelcontextprotocol/'
@@ -24,20 +24,20 @@ const cacheable = [
 describe.each(places)('all messages over $transport at $revision', (place) => {
   const { revision } = place
   const modern = revision === '2026-07-28'
-  let said: Said[] = []
+  let messages: RecordedMessage[] = []
   beforeAll(async () => {
-    said = await conversation(place)
+    messages = await conversation(place)
   })
   it('conform to the official schema', () => {
-    const faults = said.flatMap(({ by, message, answers }) =>
+    const faults = messages.flatMap(({ by, message, answers }) =>
       checkWire(revision, by, message, answers).map((fault) => `${by}: ${JSON.stringify(message)}: ${fault}`),
     )
     expect(faults).toEqual([])
-    expect(said.length).toBeGreaterThan(40)
+    expect(messages.length).toBeGreaterThan(40)
   })
 
   it('are requests, responses or notifications of JSON-RPC 2.0', () => {
-    for (const { message } of said) {
+    for (const { message } of messages) {
       expect(message['jsonrpc']).toBe('2.0')
       const kinds = ['method', 'result', 'error'].filter((name) => name in message)
       expect(kinds).toHaveLength(1)
@@ -46,23 +46,25 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
 
   it('have a string or an integer as the id of a request, never reused', () => {
     for (const by of ['client', 'server'] as const) {
-      const ids = requests(said, by).map(({ message }) => message['id'])
+      const ids = requests(messages, by).map(({ message }) => message['id'])
       for (const id of ids) expect(typeof id === 'string' || Number.isInteger(id)).toBe(true)
       expect(new Set(ids).size).toBe(ids.length)
     }
-    expect(requests(said, 'server').length > 0).toBe(!modern)
+    expect(requests(messages, 'server').length > 0).toBe(!modern)
   })
 
   it('have one response for each request, by its id, with a result or an error', () => {
-    for (const [asker, answerer] of [
+    for (const [requester, answerer] of [
       ['client', 'server'],
       ['server', 'client'],
     ] as const) {
-      const asked = requests(said, asker).map(({ message }) => message['id'])
-      const answered = answers(said, answerer).map(({ message }) => message['id'])
+      const asked = requests(messages, requester).map(({ message }) => message['id'])
+      const answered = answers(messages, answerer).map(({ message }) => message['id'])
       expect(new Set(answered).size).toBe(answered.length)
       expect(answered.filter((id) => !asked.includes(id))).toEqual([])
-      const unanswered = requests(said, asker).filter(({ message }) => !answered.includes(message['id']))
+      const unanswered = requests(messages, requester).filter(
+        ({ message }) => !answered.includes(message['id']),
+      )
       // Only what was cancelled has no answer.
       for (const { message } of unanswered) {
         expect(['tools/call', 'subscriptions/listen']).toContain(message['method'])
@@ -72,7 +74,7 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
   })
 
   it('have an integer code and a message in every error', () => {
-    const errors = said.flatMap(({ message }) => ('error' in message ? [message['error']] : []))
+    const errors = messages.flatMap(({ message }) => ('error' in message ? [message['error']] : []))
     expect(errors.length).toBeGreaterThanOrEqual(5)
     for (const error of errors) {
       expect(error).toMatchObject({ code: expect.any(Number), message: expect.stringMatching(/./) })
@@ -81,22 +83,23 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
   })
 
   it('have no id in a notification', () => {
-    expect(notices(said).length).toBeGreaterThan(5)
-    for (const { message } of notices(said)) expect(String(message['method'])).toMatch(/^notifications\//)
-    for (const { message } of [...requests(said, 'client'), ...requests(said, 'server')]) {
+    expect(notifications(messages).length).toBeGreaterThan(5)
+    for (const { message } of notifications(messages))
+      expect(String(message['method'])).toMatch(/^notifications\//)
+    for (const { message } of [...requests(messages, 'client'), ...requests(messages, 'server')]) {
       expect(String(message['method'])).not.toMatch(/^notifications\//)
     }
   })
 
   it('have unique progress tokens among running requests, and progress that only increases', () => {
-    const tokens = requests(said, 'client').flatMap(
+    const tokens = requests(messages, 'client').flatMap(
       ({ message }) => metaOf(message['params'])['progressToken'] ?? [],
     )
     expect(tokens.length).toBeGreaterThan(2)
     for (const token of tokens) expect(typeof token === 'string' || Number.isInteger(token)).toBe(true)
     expect(new Set(tokens).size).toBe(tokens.length)
     const last = new Map<unknown, number>()
-    for (const { message } of notices(said)) {
+    for (const { message } of notifications(messages)) {
       if (message['method'] !== 'notifications/progress') continue
       const token = member(message['params'], 'progressToken')
       const progress = Number(member(message['params'], 'progress'))
@@ -110,7 +113,7 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
   it('have well-formed keys in every _meta', () => {
     const label = '[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
     const key = new RegExp(`^(?:${label}(?:\\.${label})*/)?[A-Za-z0-9](?:[\\w.-]*[A-Za-z0-9])?$`)
-    const keys = said.flatMap(({ message }) =>
+    const keys = messages.flatMap(({ message }) =>
       [message['params'], message['result']].flatMap((part) => Object.keys(metaOf(part))),
     )
     expect(keys.length).toBeGreaterThan(2)
@@ -118,7 +121,7 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
   })
 
   it('declare every capability that is used', () => {
-    const [first] = answers(said, 'server').filter(({ answers }) =>
+    const [first] = answers(messages, 'server').filter(({ answers }) =>
       modern ? answers === 'server/discover' : answers === 'initialize',
     )
     const capabilities = member(first?.message['result'], 'capabilities')
@@ -129,10 +132,10 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
       logging: {},
       ...(revision > '2024-11-05' ? { completions: {} } : {}),
     })
-    const greeting = requests(said, 'client').find(({ message }) => message['method'] === 'initialize')
+    const initialize = requests(messages, 'client').find(({ message }) => message['method'] === 'initialize')
     const declared = modern
-      ? metaOf(requests(said, 'client')[0]?.message['params'])[`${prefix}clientCapabilities`]
-      : member(greeting?.message['params'], 'capabilities')
+      ? metaOf(requests(messages, 'client')[0]?.message['params'])[`${prefix}clientCapabilities`]
+      : member(initialize?.message['params'], 'capabilities')
     expect(declared).toMatchObject({ sampling: {}, roots: {}, elicitation: {} })
   })
 })
@@ -140,13 +143,13 @@ describe.each(places)('all messages over $transport at $revision', (place) => {
 describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
   'all messages over $transport without a session',
   (place) => {
-    let said: Said[] = []
+    let messages: RecordedMessage[] = []
     beforeAll(async () => {
-      said = await conversation(place)
+      messages = await conversation(place)
     })
 
     it('have the version, client and capabilities in every request', () => {
-      for (const { message } of requests(said, 'client')) {
+      for (const { message } of requests(messages, 'client')) {
         expect(metaOf(message['params'])).toMatchObject({
           [`${prefix}protocolVersion`]: '2026-07-28',
           [`${prefix}clientInfo`]: { name: 'talker', version: '1.0.0' },
@@ -156,7 +159,7 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
     })
 
     it('have the type and server in every result', () => {
-      const results = answers(said, 'server').filter(({ message }) => 'result' in message)
+      const results = answers(messages, 'server').filter(({ message }) => 'result' in message)
       for (const { message } of results) {
         expect(message['result']).toMatchObject({
           resultType: expect.stringMatching(/^(?:complete|input_required)$/),
@@ -168,7 +171,7 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
     })
 
     it('have the cache lifetime in cacheable results only', () => {
-      const results = answers(said, 'server').filter(({ message }) => 'result' in message)
+      const results = answers(messages, 'server').filter(({ message }) => 'result' in message)
       for (const method of cacheable) {
         const some = results.filter(({ answers }) => answers === method)
         expect([method, some.length > 0]).toEqual([method, true])
@@ -185,11 +188,11 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
     })
 
     it('have the subscription in each of its notifications', () => {
-      const [listen] = requests(said, 'client').filter(
+      const [listen] = requests(messages, 'client').filter(
         ({ message }) => message['method'] === 'subscriptions/listen',
       )
       const id = listen?.message['id']
-      const received = notices(said).filter(
+      const received = notifications(messages).filter(
         ({ by, message }) => by === 'server' && /changed|updated|ackn/.test(String(message['method'])),
       )
       expect(received.length).toBeGreaterThanOrEqual(3)

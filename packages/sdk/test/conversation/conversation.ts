@@ -15,20 +15,20 @@ import { z } from 'zod'
 import { isObject } from '../../../../test/setup/json.ts'
 import { tick, until } from '../client/support/http.ts'
 
-/** One message as it crossed the wire, and the method of the request it answers. */
-export interface Said {
+/** One message as it was sent, and the method of the request it answers. */
+export interface RecordedMessage {
   readonly by: 'client' | 'server'
   readonly message: Readonly<Record<string, unknown>>
   readonly answers: string | undefined
 }
 
-export interface Setting {
+export interface TransportAndRevision {
   readonly transport: 'memory' | 'http'
   readonly revision: ProtocolVersion
 }
 
 /** Every revision over every transport that has it. */
-export const places: readonly Setting[] = (['memory', 'http'] as const).flatMap((transport) =>
+export const places: readonly TransportAndRevision[] = (['memory', 'http'] as const).flatMap((transport) =>
   protocolVersions
     .filter((revision) => transport === 'memory' || revision > '2024-11-05')
     .map((revision) => ({ transport, revision })),
@@ -37,7 +37,7 @@ export const places: readonly Setting[] = (['memory', 'http'] as const).flatMap(
 const bytes = new Uint8Array([0, 250, 251, 252, 253, 254, 255])
 const question = { message: 'Sure?', schema: z.object({ ok: z.boolean() }) }
 
-/** A server with one of everything that can be said. */
+/** A server that sends every kind of message. */
 function everything(): Server {
   const server: Server = defineServer({
     name: 'everything',
@@ -130,28 +130,28 @@ function everything(): Server {
   return server
 }
 
-const held = new Map<string, Promise<Said[]>>()
+const recorded = new Map<string, Promise<RecordedMessage[]>>()
 
-/** All that a client and a server have to say to each other, in order; held once for each place. */
-export function conversation(place: Setting): Promise<Said[]> {
+/** Every kind of message between a client and a server, in order; exchanged once for each transport and revision. */
+export function conversation(place: TransportAndRevision): Promise<RecordedMessage[]> {
   const name = `${place.transport} ${place.revision}`
-  const saying = held.get(name) ?? converse(place)
-  held.set(name, saying)
-  return saying
+  const recording = recorded.get(name) ?? record(place)
+  recorded.set(name, recording)
+  return recording
 }
 
-async function converse({ transport, revision }: Setting): Promise<Said[]> {
-  const said: Said[] = []
+async function record({ transport, revision }: TransportAndRevision): Promise<RecordedMessage[]> {
+  const messages: RecordedMessage[] = []
   const asked = new Map<string, string>()
-  const keep: ConnectOptions['onMessage'] = (direction, message) => {
+  const recordMessage: ConnectOptions['onMessage'] = (direction, message) => {
     const by = direction === 'sent' ? 'client' : 'server'
     const copy: unknown = JSON.parse(JSON.stringify(message))
     if (!isObject(copy)) throw new Error('a message must be an object')
     const { id, method } = copy
     if (typeof method === 'string') asked.set(`${by} ${JSON.stringify(id)}`, method)
-    const asker = by === 'client' ? 'server' : 'client'
-    const answers = method === undefined ? asked.get(`${asker} ${JSON.stringify(id)}`) : undefined
-    said.push({ by, message: copy, answers })
+    const requester = by === 'client' ? 'server' : 'client'
+    const answers = method === undefined ? asked.get(`${requester} ${JSON.stringify(id)}`) : undefined
+    messages.push({ by, message: copy, answers })
   }
   const server = everything()
   let target: Target = server
@@ -170,19 +170,19 @@ async function converse({ transport, revision }: Setting): Promise<Said[]> {
       mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { ok: true } },
     onSample: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'A' } }),
     onRoots: [{ uri: 'file:///home' }],
-    onMessage: keep,
+    onMessage: recordMessage,
     cache: false,
   })
   try {
-    await sayEverything(client)
+    await exerciseEverything(client)
   } finally {
     await client.close()
     await stop()
   }
-  return said
+  return messages
 }
 
-async function sayEverything(client: Client): Promise<void> {
+async function exerciseEverything(client: Client): Promise<void> {
   const failing = async (work: Promise<unknown>): Promise<void> => {
     await work.then(
       () => {
@@ -226,18 +226,18 @@ async function sayEverything(client: Client): Promise<void> {
 }
 
 /** The requests one side sent. */
-export function requests(said: readonly Said[], by: Said['by']): Said[] {
-  return said.filter((one) => one.by === by && 'method' in one.message && 'id' in one.message)
+export function requests(messages: readonly RecordedMessage[], by: RecordedMessage['by']): RecordedMessage[] {
+  return messages.filter((one) => one.by === by && 'method' in one.message && 'id' in one.message)
 }
 
 /** The responses one side gave. */
-export function answers(said: readonly Said[], by: Said['by']): Said[] {
-  return said.filter((one) => one.by === by && !('method' in one.message))
+export function answers(messages: readonly RecordedMessage[], by: RecordedMessage['by']): RecordedMessage[] {
+  return messages.filter((one) => one.by === by && !('method' in one.message))
 }
 
 /** Everything that is neither. */
-export function notices(said: readonly Said[]): Said[] {
-  return said.filter((one) => 'method' in one.message && !('id' in one.message))
+export function notifications(messages: readonly RecordedMessage[]): RecordedMessage[] {
+  return messages.filter((one) => 'method' in one.message && !('id' in one.message))
 }
 
 /** A member of what may be an object. */

@@ -81,9 +81,9 @@ describe('the backplane in memory', () => {
   it('publishes to subscribers until they unsubscribe', async () => {
     const plane = memoryBackplane()
     const received: string[] = []
-    const leave = await plane.subscribe('t', (message) => received.push(message))
+    const unsubscribe = await plane.subscribe('t', (message) => received.push(message))
     await plane.publish('t', '1')
-    leave()
+    unsubscribe()
     await plane.publish('t', '2')
     expect(received).toEqual(['1'])
   })

@@ -66,8 +66,8 @@ it('a backplane in memory behaves like a simple reference store, within its limi
       const plane = memoryBackplane(small)
       const model = new Map<string, { value: string; expires: number; owner: string | undefined }>()
       const live = (name: string) => {
-        const kept = model.get(name)
-        return kept !== undefined && kept.expires > Date.now() ? kept : undefined
+        const entry = model.get(name)
+        return entry !== undefined && entry.expires > Date.now() ? entry : undefined
       }
       for (const one of steps) {
         if (one.does === 'wait') vi.advanceTimersByTime(one.ms)
@@ -78,24 +78,24 @@ it('a backplane in memory behaves like a simple reference store, within its limi
           const before = live(one.key)
           const mayPut =
             one.does === 'swap' ? before?.value === one.expected : one.does === 'set' || before === undefined
-          const put = { value: one.value, expires: Date.now() + one.ttl }
+          const entry = { value: one.value, expires: Date.now() + one.ttl }
           const owned = one.does === 'swap' ? before?.owner : one.owner
           const outcome = await (one.does === 'swap'
             ? plane.swap(one.key, one.expected, one.value, one.ttl)
             : plane[one.does](one.key, one.value, one.ttl, one.owner)
           ).then(
-            (said) => said ?? true,
+            (result) => result ?? true,
             () => 'refused' as const,
           )
           expect(outcome === true || outcome === 'refused').toBe(mayPut)
-          if (outcome === true) model.set(one.key, { ...put, owner: owned })
+          if (outcome === true) model.set(one.key, { ...entry, owner: owned })
         }
         const all = [...model.keys()].flatMap((name) => live(name) ?? [])
         for (const who of [undefined, 'ann', 'bob']) {
-          const theirs = all.filter((kept) => who === undefined || kept.owner === who)
+          const theirs = all.filter((entry) => who === undefined || entry.owner === who)
           const share = who === undefined ? 1 : 5
           expect(theirs.length).toBeLessThanOrEqual(small.remembered / share)
-          const chars = theirs.reduce((sum, kept) => sum + kept.value.length, 0)
+          const chars = theirs.reduce((sum, entry) => sum + entry.value.length, 0)
           expect(chars).toBeLessThanOrEqual(small.rememberedChars / share)
         }
         for (const name of model.keys()) expect(await plane.get(name)).toBe(live(name)?.value)

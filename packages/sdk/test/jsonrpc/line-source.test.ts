@@ -26,7 +26,7 @@ function slowLines(onLine: (text: string, source: LineSource) => void = () => {}
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-/** More than a piece of 16 kB holds, ten times over. */
+/** Ten times more than fits into a chunk of 16 kB. */
 const many = Array.from({ length: 16_000 }, (_, n) => `line ${n} of it`)
 
 test('yields to the event loop while one chunk has many lines, and loses none', async () => {

@@ -4,7 +4,7 @@ import { gc } from '../../../../test/setup/memory.ts'
 import { RotatingMap, RotatingSet } from '../../src/jsonrpc/rotating-map.ts'
 
 /** Bytes of heap in use once everything young that nothing points to is gone. */
-function kept(): number {
+function countKept(): number {
   gc({ type: 'minor' })
   gc({ type: 'minor' })
   return process.memoryUsage().heapUsed
@@ -18,7 +18,7 @@ function churn(entries: {
   for (let key = -32; key < 0; key++) entries.set(key, [])
   // The object below is in the old generation from here on.
   gc()
-  const before = kept()
+  const before = countKept()
   for (let key = 0; key < 20_000; key++) {
     entries.set(
       key,
@@ -26,7 +26,7 @@ function churn(entries: {
     )
     entries.delete(key - 32)
   }
-  return kept() - before
+  return countKept() - before
 }
 
 describe('short-lived entries', () => {

@@ -87,10 +87,10 @@ const answers: [what: string, status: number, type: string, body: string, says: 
 ]
 
 describe.each(eras)('connecting with %s to another kind of server', (_era, options) => {
-  it.each(answers)('reports %s', async (_what, status, type, body, says) => {
+  it.each(answers)('reports %s', async (_what, status, type, body, message) => {
     const url = await answering(status, type, body)
     const error = await connect(url, options).catch((error) => error)
-    expect(error.message).toMatch(says)
+    expect(error.message).toMatch(message)
     expect(error.message).not.toContain('does not support')
     expect(error.message.length).toBeLessThan(600)
     expect(error.message).not.toMatch(/[\p{Cc}\p{Cf}]|<|token/u)

@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 
 describe('a server behind a failing gateway', () => {
-  /** A server of the revision that is met through a gateway, and when each method reached the gateway. */
+  /** A server of the revision behind a gateway, and when each method reached the gateway. */
   function through(
     answer: (nth: number, method: string) => Response | undefined | Promise<Response | undefined>,
     revision: Revision,
@@ -38,9 +38,9 @@ describe('a server behind a failing gateway', () => {
       }
       return Response.json({ jsonrpc: '2.0', id, result: resultOf(method, revision) })
     }
-    const meet = (options: ConnectOptions = {}): Promise<Client> =>
+    const connectThrough = (options: ConnectOptions = {}): Promise<Client> =>
       connect(http('http://127.0.0.1/mcp', { fetch: send }), options)
-    return { meet, seen, methods: () => seen.map(({ method }) => method) }
+    return { connectThrough, seen, methods: () => seen.map(({ method }) => method) }
   }
   const failing =
     (times: number, status: number, headers: Record<string, string> = {}) =>
@@ -48,16 +48,16 @@ describe('a server behind a failing gateway', () => {
       nth < times ? new Response('<h1>Bad gateway</h1>', { status, headers }) : undefined
 
   it.each([502, 503, 504])('is probed again after %i, and is modern', async (status) => {
-    const { meet, methods } = through(failing(3, status), '2026-07-28')
-    const client = await during(meet())
+    const { connectThrough, methods } = through(failing(3, status), '2026-07-28')
+    const client = await during(connectThrough())
     onTestFinished(() => client.close())
     expect(client.server).toMatchObject({ era: 'stateless', revision: '2026-07-28' })
     expect(methods()).toEqual(Array.from({ length: 4 }, () => 'server/discover'))
   })
 
   it('is probed again, and is of the older era if it responds so itself', async () => {
-    const { meet, methods } = through(failing(2, 502), '2025-11-25')
-    const client = await during(meet())
+    const { connectThrough, methods } = through(failing(2, 502), '2025-11-25')
+    const client = await during(connectThrough())
     onTestFinished(() => client.close())
     expect(client.server).toMatchObject({ era: 'session', revision: '2025-11-25' })
     expect(methods()).toEqual([
@@ -68,8 +68,8 @@ describe('a server behind a failing gateway', () => {
   })
 
   it('is not offered a session if the gateway never forwards the probe', async () => {
-    const { meet, methods } = through(failing(100, 502), '2025-11-25')
-    await expect(during(meet())).rejects.toMatchObject({
+    const { connectThrough, methods } = through(failing(100, 502), '2025-11-25')
+    await expect(during(connectThrough())).rejects.toMatchObject({
       code: 'HTTP',
       message: expect.stringContaining('Bad gateway'),
       details: { status: 502 },
@@ -78,8 +78,8 @@ describe('a server behind a failing gateway', () => {
   })
 
   it('is awaited for as long as the gateway says, beyond the probe timeout', async () => {
-    const { meet, seen } = through(failing(2, 503, { 'retry-after': '8' }), '2026-07-28')
-    const client = await during(meet({ probeTimeoutMs: 1_000 }))
+    const { connectThrough, seen } = through(failing(2, 503, { 'retry-after': '8' }), '2026-07-28')
+    const client = await during(connectThrough({ probeTimeoutMs: 1_000 }))
     onTestFinished(() => client.close())
     expect(client.server.era).toBe('stateless')
     const [first, second, third] = seen.map(({ at }) => at)
@@ -92,17 +92,17 @@ describe('a server behind a failing gateway', () => {
       await new Promise((resolve) => setTimeout(resolve, 800))
       return response
     }
-    const { meet, methods } = through((nth) => late(failing(3, 504)(nth)), '2026-07-28')
-    const client = await during(meet({ probeTimeoutMs: 1_000 }))
+    const { connectThrough, methods } = through((nth) => late(failing(3, 504)(nth)), '2026-07-28')
+    const client = await during(connectThrough({ probeTimeoutMs: 1_000 }))
     onTestFinished(() => client.close())
     expect(client.server.era).toBe('stateless')
     expect(methods()).not.toContain('initialize')
   })
 
   it('is not awaited beyond the connection timeout', async () => {
-    const { meet, methods } = through(failing(100, 503, { 'retry-after': '20' }), '2026-07-28')
+    const { connectThrough, methods } = through(failing(100, 503, { 'retry-after': '20' }), '2026-07-28')
     const before = performance.now()
-    await expect(during(meet({ connectTimeoutMs: 10_000 }))).rejects.toMatchObject({
+    await expect(during(connectThrough({ connectTimeoutMs: 10_000 }))).rejects.toMatchObject({
       code: 'HTTP',
       message: expect.stringContaining('after 20 s'),
       details: { status: 503, retryAfterMs: 20_000 },
@@ -112,13 +112,13 @@ describe('a server behind a failing gateway', () => {
   })
 
   it('is not probed again once the caller aborts', async () => {
-    const { meet, methods } = through(failing(100, 503, { 'retry-after': '5' }), '2026-07-28')
+    const { connectThrough, methods } = through(failing(100, 503, { 'retry-after': '5' }), '2026-07-28')
     const stop = new AbortController()
-    const meeting = meet({ signal: stop.signal })
-    meeting.catch(() => {})
+    const connecting = connectThrough({ signal: stop.signal })
+    connecting.catch(() => {})
     await vi.advanceTimersByTimeAsync(1_000)
     stop.abort()
-    await expect(during(meeting)).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(during(connecting)).rejects.toMatchObject({ code: 'CANCELLED' })
     expect(vi.getTimerCount()).toBe(0)
     await vi.advanceTimersByTimeAsync(60_000)
     expect(methods()).toEqual(['server/discover'])
@@ -130,8 +130,8 @@ describe('a server behind a failing gateway', () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500))
       return method === 'server/discover' ? failing(1, 503, { 'retry-after': '5' })(nth) : undefined
     }
-    const { meet, methods } = through(late, '2025-11-25')
-    const client = await during(meet({ probeTimeoutMs: 1_000 }))
+    const { connectThrough, methods } = through(late, '2025-11-25')
+    const client = await during(connectThrough({ probeTimeoutMs: 1_000 }))
     onTestFinished(() => client.close())
     expect(client.server.era).toBe('session')
     expect(vi.getTimerCount()).toBe(0)
@@ -142,8 +142,8 @@ describe('a server behind a failing gateway', () => {
   it('that reports its own failure is not probed again', async () => {
     const refusing = (): Response =>
       Response.json({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'full' } }, { status: 503 })
-    const { meet, methods } = through(refusing, '2026-07-28')
-    await expect(during(meet({ revisions: ['2026-07-28'] }))).rejects.toThrow(/full/)
+    const { connectThrough, methods } = through(refusing, '2026-07-28')
+    await expect(during(connectThrough({ revisions: ['2026-07-28'] }))).rejects.toThrow(/full/)
     expect(methods()).toEqual(['server/discover'])
   })
 })

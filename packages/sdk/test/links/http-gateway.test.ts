@@ -67,15 +67,15 @@ interface Way {
 /** A client, and a server that fails behind a gateway once the client is connected. */
 async function behind(answer: Gateway, revision: Revision): Promise<Way> {
   const seen: { method: string; at: number }[] = []
-  let met = false
+  let isConnected = false
   const times = (method: string): number[] => seen.flatMap((one) => (one.method === method ? [one.at] : []))
   const send = async (_: URL, init: RequestInit): Promise<Response> => {
     if (init.method !== 'POST') return new Response(null, { status: init.method === 'GET' ? 405 : 200 })
     const { id, method, params } = JSON.parse(String(init.body))
     if (id === undefined) return new Response(null, { status: 202 })
     const nth = times(method).length
-    if (met) seen.push({ method, at: performance.now() })
-    const instead = met ? answer(nth, id) : undefined
+    if (isConnected) seen.push({ method, at: performance.now() })
+    const instead = isConnected ? answer(nth, id) : undefined
     if (instead !== undefined) return instead
     if (method !== 'subscriptions/listen') {
       return Response.json({ jsonrpc: '2.0', id, result: resultOf(method, revision) })
@@ -88,7 +88,7 @@ async function behind(answer: Gateway, revision: Revision): Promise<Way> {
     return new Response(body.join(''), { headers: { 'content-type': 'text/event-stream' } })
   }
   const client = await connect(http('http://127.0.0.1/mcp', { fetch: send }), { revisions: [revision] })
-  met = true
+  isConnected = true
   onTestFinished(() => client.close())
   return { client, times }
 }
@@ -290,7 +290,7 @@ it.each([502, 503, 504])('a gateway response %i is not used to detect the era', 
 })
 
 describe('a user’s answer to a question in a session', () => {
-  /** A server whose one call asks for a name and says it; a gateway in front of it responds to answers as configured. */
+  /** A server whose one call asks for a name and returns it; a gateway in front of it responds to answers as configured. */
   async function asking(answer: Gateway) {
     const answers: unknown[] = []
     const warnings: string[] = []

@@ -19,7 +19,7 @@ const tool = (name: string, properties: object): object => ({
 const region = (header: string): object => ({ region: { type: 'string', 'x-mcp-header': header } })
 
 /** A client of a stateless server that lists what `tools` gives and answers calls with `answer`. */
-async function meet(
+async function connectTo(
   tools: () => object[],
   answer: (one: Seen) => void = (one) => result(one, called()),
   options: ConnectOptions = {},
@@ -41,7 +41,7 @@ const params = (headers: Seen['headers']): string[] =>
 
 describe('every request of 2026-07-28 over HTTP', () => {
   it('is a POST of one message with version, method and both content types in its headers', async () => {
-    const { client, server } = await meet(
+    const { client, server } = await connectTo(
       () => [tool('t', {})],
       (one) => {
         const { method, id } = one.message
@@ -102,7 +102,7 @@ describe('every request of 2026-07-28 over HTTP', () => {
     ['a\r\nX-Evil: 1', `=?base64?${Buffer.from('a\r\nX-Evil: 1').toString('base64')}?=`],
     ['=?base64?x?=', `=?base64?${Buffer.from('=?base64?x?=').toString('base64')}?=`],
   ])('encodes its tool name: %j as %j', async (name, wire) => {
-    const { client, server } = await meet(() => [])
+    const { client, server } = await connectTo(() => [])
     await client.call(name)
     expect(last(server)['mcp-name']).toBe(wire)
     expect(last(server)['x-evil']).toBeUndefined()
@@ -112,7 +112,7 @@ describe('every request of 2026-07-28 over HTTP', () => {
 
 describe('annotated arguments', () => {
   it('are sent as headers if present, and only then', async () => {
-    const { client, server } = await meet(() => [
+    const { client, server } = await connectTo(() => [
       tool('t', {
         ...region('Region'),
         count: { type: 'integer', 'x-mcp-header': 'Count' },
@@ -143,7 +143,7 @@ describe('annotated arguments', () => {
 
   it('follow the latest definition of their tool', async () => {
     let header = 'Old'
-    const { client, server } = await meet(() => [tool('t', region(header))])
+    const { client, server } = await connectTo(() => [tool('t', region(header))])
     await client.tools()
     await client.call('t', { region: 'eu' })
     expect(params(last(server))).toEqual(['mcp-param-old'])
@@ -154,7 +154,7 @@ describe('annotated arguments', () => {
   })
 
   it('are left out while the definition is unknown, then learned when the server requires them', async () => {
-    const { client, server } = await meet(
+    const { client, server } = await connectTo(
       () => [tool('t', region('Region'))],
       (one) => {
         if (one.headers['mcp-param-region'] === 'eu') result(one, called())
@@ -173,7 +173,7 @@ describe('annotated arguments', () => {
 
   it('that changed meanwhile are learned again, and a server that rejects again is not asked a third time', async () => {
     let header = 'Old'
-    const { client, server } = await meet(
+    const { client, server } = await connectTo(
       () => [tool('t', region(header))],
       (one) => failure(one, -32020, 'Header mismatch'),
     )
@@ -198,7 +198,7 @@ describe('annotated arguments', () => {
       ['number', { n: { type: 'number', 'x-mcp-header': 'N' } }, 'type string, integer or boolean'],
       ['items', { l: { type: 'array', items: { type: 'string', 'x-mcp-header': 'N' } } }, 'reached through'],
     ]
-    const { client, server, warnings } = await meet(() => [
+    const { client, server, warnings } = await connectTo(() => [
       tool('good', region('Region')),
       ...broken.map(([name, properties]) => tool(name, properties)),
     ])
@@ -215,7 +215,9 @@ describe('annotated arguments', () => {
   })
 
   it('with an integer beyond the safe range are not sent at all', async () => {
-    const { client, server } = await meet(() => [tool('t', { n: { type: 'integer', 'x-mcp-header': 'N' } })])
+    const { client, server } = await connectTo(() => [
+      tool('t', { n: { type: 'integer', 'x-mcp-header': 'N' } }),
+    ])
     await client.tools()
     await expect(client.call('t', { n: 2 ** 53 })).rejects.toMatchObject({ code: 'INVALID' })
     expect(server.of('tools/call')).toEqual([])
@@ -245,7 +247,7 @@ describe('response headers', () => {
   })
 
   it.each([413, 431])('with status %i are a typed error, and the connection continues', async (status) => {
-    const { client } = await meet(
+    const { client } = await connectTo(
       () => [],
       (one) => {
         if (one.message.params.name === 'big') one.res.writeHead(status).end()

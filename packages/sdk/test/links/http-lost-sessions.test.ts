@@ -2,7 +2,7 @@ import { type Client, connect, http } from '@jackfield/sdk/client'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { during } from './during.ts'
 
-/** A server whose sessions are lost while `loses` says so. */
+/** A server whose sessions are lost while `loses` is true. */
 interface Forgetful {
   readonly client: Client
   loses: boolean

@@ -23,7 +23,7 @@ function playing(version: ProtocolVersion, id: () => string, rest: (one: Seen) =
   }
 }
 
-async function meet(server: Scripted, version: ProtocolVersion, options: ConnectOptions = {}) {
+async function connectTo(server: Scripted, version: ProtocolVersion, options: ConnectOptions = {}) {
   const client = await connect(server.url, { revisions: [version], ...options })
   onTestFinished(() => client.close())
   expect(client.server.revision).toBe(version)
@@ -55,7 +55,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
         },
       ),
     )
-    const client = await meet(server, version, { onRoots: [{ uri: 'file:///a' }] })
+    const client = await connectTo(server, version, { onRoots: [{ uri: 'file:///a' }] })
     await client.ping()
     await client.call('t', { text: 'a\nb' })
     await client.rootsChanged()
@@ -107,7 +107,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
         },
       ),
     )
-    const client = await meet(server, version)
+    const client = await connectTo(server, version)
     await expect(client.call('json')).resolves.toMatchObject(text('here'))
     await expect(client.call('stream')).resolves.toMatchObject(text('here'))
   })
@@ -121,7 +121,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
         (one) => result(one, {}),
       ),
     )
-    const client = await meet(server, version)
+    const client = await connectTo(server, version)
     current = 's2'
     await client.ping()
     const begun = server.of('initialize')
@@ -152,7 +152,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
         },
       ),
     )
-    const client = await meet(server, version)
+    const client = await connectTo(server, version)
     await expect(client.call('t')).resolves.toMatchObject(text('rest'))
     const resumed = server.seen.filter((one) => one.headers['last-event-id'] !== undefined)
     expect(resumed).toMatchObject([
@@ -177,7 +177,7 @@ describe.each(revisions)('a session of %s over HTTP', (version) => {
         },
       ),
     )
-    const client = await meet(server, version, {
+    const client = await connectTo(server, version, {
       onWarning: (warning) => received.push(warning),
       onMessage: (_direction, message) => received.push(message),
     })
@@ -205,7 +205,7 @@ describe('a session of 2025-03-26 over HTTP', () => {
         },
       ),
     )
-    const client = await meet(server, '2025-03-26')
+    const client = await connectTo(server, '2025-03-26')
     await expect(client.call('json')).resolves.toMatchObject(text('batched'))
     await expect(client.call('stream')).resolves.toMatchObject(text('batched'))
   })

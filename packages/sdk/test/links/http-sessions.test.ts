@@ -191,7 +191,7 @@ describe('a session', () => {
   it.each([
     ['whose stream has no places', { retry: 0 }],
     ['whose stream was taken up in vain', { id: '1', retry: 0 }],
-  ])('%s is reopened when it ended while idle, and subscribers are notified', async (_, said) => {
+  ])('%s is reopened when it ended while idle, and subscribers are notified', async (_, reason) => {
     let current = 's1'
     let stream: Seen['res'] | undefined
     const server = await scripted((one) => {
@@ -199,7 +199,7 @@ describe('a session', () => {
       if (one.headers['mcp-session-id'] !== current) one.res.writeHead(404).end()
       else if (one.method === 'GET') {
         stream = one.res
-        sse(one.res)(said)
+        sse(one.res)(reason)
       } else result(one, {})
     })
     const client = await open(server.url)

@@ -46,10 +46,10 @@ describe('a malformed response with a known id', () => {
     const server = await scripted((one) => {
       if (discovered(one)) return
       const { id } = one.message
-      const say = sse(one.res)
-      say({ data: { jsonrpc: '2.0', id: 'another' } })
-      say({ data: { jsonrpc: '2.0', id, method: '' } })
-      say({ data: { jsonrpc: '2.0', id, result: called(fine) } })
+      const send = sse(one.res)
+      send({ data: { jsonrpc: '2.0', id: 'another' } })
+      send({ data: { jsonrpc: '2.0', id, method: '' } })
+      send({ data: { jsonrpc: '2.0', id, result: called(fine) } })
       one.res.end()
     })
     const client = await connect(server.url, { onWarning: (warning) => warnings.push(warning) })

@@ -39,7 +39,7 @@ async function descriptorsOfServer(inherited: readonly number[]): Promise<string
   const entries = [...listing.matchAll(/(\d+ -> .*)$/gm)].map(([, entry = '']) =>
     entry.replace(/\[\d+\]$/, ''),
   )
-  // The server is started once for each way of greeting it.
+  // The server is started once for each way to negotiate.
   return [...new Set(entries)].sort()
 }
 

@@ -10,7 +10,7 @@ import { tick, until } from '../client/support/http.ts'
 import { checkWire } from '../schema/wire.ts'
 
 /** A client of one revision over a process that writes down every byte it is sent. */
-async function meet(version: ProtocolVersion, code: string, options: ConnectOptions = {}) {
+async function connectTo(version: ProtocolVersion, code: string, options: ConnectOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'stdin')
@@ -67,7 +67,7 @@ describe.each(protocolVersions)('the messages from a client of %s to a process',
 
   it('are one valid message a line, in UTF-8, for any arguments', async () => {
     if (version === '2026-07-28') faultyPeer(stray)
-    const { client, bytes } = await meet(version, asking, { onRoots: [{ uri: 'file:///a' }] })
+    const { client, bytes } = await connectTo(version, asking, { onRoots: [{ uri: 'file:///a' }] })
     const { content } = await client.call('t', args)
     expect(content).toEqual([{ type: 'text', text: JSON.stringify(args) }])
     await client.rootsChanged()
@@ -99,7 +99,7 @@ describe.each(protocolVersions)('the messages from a client of %s to a process',
 
   it('are not affected by stderr output, which is no failure', async () => {
     if (version === '2026-07-28') faultyPeer(stray)
-    const { client, warnings } = await meet(version, asking)
+    const { client, warnings } = await connectTo(version, asking)
     await expect(client.call('t')).resolves.toMatchObject({ content: [{ text: '{}' }] })
     expect(warnings.filter((warning) => warning.includes('just so'))).toEqual([])
   })
@@ -107,7 +107,7 @@ describe.each(protocolVersions)('the messages from a client of %s to a process',
 
 describe('subscriptions on one channel', () => {
   it('are distinguished by their subscription id', async () => {
-    const { client } = await meet(
+    const { client } = await connectTo(
       '2026-07-28',
       `
       const open = []

@@ -180,7 +180,7 @@ describe('the exit of a server process', () => {
       const reasons = Array.isArray(settled)
         ? settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []))
         : [settled.code]
-      // A server killed on server/discover is started anew and greeted with initialize, on which this one ends.
+      // A server killed on server/discover is started again and sent initialize, on which this one ends.
       const fair = ['OUTCOME_UNKNOWN', 'CONNECTION_CLOSED', 'CONNECT_FAILED']
       for (const code of reasons) expect(fair).toContain(code)
     }

@@ -22,9 +22,9 @@ it('a response over HTTP that is not UTF-8 is rejected, and such an event is dro
       one.res.writeHead(200, { 'content-type': 'application/json' }).end(broken(id))
       return
     }
-    const say = sse(one.res)
+    const send = sse(one.res)
     one.res.write(Buffer.concat([Buffer.from('data: '), broken(id), Buffer.from('\n\n')]))
-    say({ data: { jsonrpc: '2.0', id, result: called(text('right')) } })
+    send({ data: { jsonrpc: '2.0', id, result: called(text('right')) } })
     one.res.end()
   })
   const client = await connect(server.url, { onWarning: (warning) => warnings.push(warning) })

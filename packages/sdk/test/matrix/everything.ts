@@ -1,14 +1,14 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import type { Client, ConnectOptions } from '@jackfield/sdk/client'
-import type { Talk } from './rule.ts'
-import { notices, type Said } from './transcript.ts'
+import type { RecordedClient } from './rule.ts'
+import { notifications, type RecordedMessage } from './transcript.ts'
 
-/** Every kind of word that may be said at a revision, wanted or refused. */
-export async function sayEverything(
-  talk: (options: ConnectOptions) => Promise<Talk>,
+/** Sends every kind of message of a revision, valid or refused. */
+export async function exerciseEverything(
+  connect: (options: ConnectOptions) => Promise<RecordedClient>,
   version: ProtocolVersion,
-): Promise<readonly Said[]> {
-  const { client, said } = await talk({
+): Promise<readonly RecordedMessage[]> {
+  const { client, transcript } = await connect({
     info: { name: 'talker', version: '1.0.0' },
     elicitation: { form: true, url: true },
     sampling: { tools: true },
@@ -34,11 +34,11 @@ export async function sayEverything(
     await givenUp(client)
     await client.ping()
     if (version < '2026-07-28') {
-      const isTold = (all: readonly Said[]): boolean =>
-        notices(all, 'server', 'notifications/tools/list_changed').length > 0
-      await said.until(isTold)
+      const isNotified = (all: readonly RecordedMessage[]): boolean =>
+        notifications(all, 'server', 'notifications/tools/list_changed').length > 0
+      await transcript.until(isNotified)
     }
-    return [...said]
+    return [...transcript]
   } finally {
     await client.close()
   }

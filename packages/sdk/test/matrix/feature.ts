@@ -12,7 +12,7 @@ export interface FeatureRun {
 /** One thing the protocol can do, tried on every revision over every transport. */
 export interface Feature {
   readonly title: string
-  /** First revision that has it. Earlier ones are held to its absence by `run`, unless `only` says otherwise. */
+  /** First revision that has it. At earlier ones `run` checks that it is absent, unless `only` is given. */
   readonly since?: ProtocolVersion
   readonly until?: ProtocolVersion
   /** What must be so; where the revision lacks the feature, that it is absent. */

@@ -3,58 +3,58 @@ import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 import { methods } from '../../src/protocol/methods.ts'
 import type { Kind } from '../transports/kinds.ts'
 import type { ServerName } from '../transports/servers.ts'
-import type { Met, Played, Script } from './played.ts'
-import type { Raw, RawOptions } from './raw.ts'
-import type { Said, Transcript } from './transcript.ts'
+import type { RawClient, RawOptions } from './raw-client.ts'
+import type { Script, ScriptedConnection, ScriptedServer } from './scripted-server.ts'
+import type { RecordedMessage, Transcript } from './transcript.ts'
 
-/** A client and what it and its server said to each other so far. */
-export interface Talk {
+/** A client, and its messages in both directions. */
+export interface RecordedClient {
   readonly client: Client
-  readonly said: Transcript
+  readonly transcript: Transcript
 }
 
 /** A raw client of a server that no other client uses. */
-export interface Alone {
-  readonly raw: Raw
-  /** Has the server end in good order. */
+export interface DedicatedServer {
+  readonly raw: RawClient
+  /** Shuts the server down. */
   end(): Promise<void>
 }
 
-/** Where one run of a rule happens: a transport, at a revision. Everything it opens is closed when the run is over. */
-export interface Ground {
+/** One cell of the matrix: a transport at a revision. Everything it opens is closed after the run. */
+export interface MatrixCell {
   readonly version: ProtocolVersion
   /** Whether every request is stateless and contains everything about its sender. */
   readonly stateless: boolean
   readonly transport: Kind
-  /** Whether what is said about a request comes on a stream of its own. */
+  /** Whether each request has a response stream of its own. */
   readonly streams: boolean
-  /** All that a client and a server have to say to each other; held once, for all rules that look into it. */
-  everything(): Promise<readonly Said[]>
+  /** Every kind of message between a client and a server; exchanged once, and shared by the rules. */
+  everything(): Promise<readonly RecordedMessage[]>
   /** Connects a client to one of the servers, by default the one for the rules. Without options it is one that all rules share. */
-  talk(options?: ConnectOptions, server?: ServerName): Promise<Talk>
+  connect(options?: ConnectOptions, server?: ServerName): Promise<RecordedClient>
   /**
-   * Reaches one of the servers with no client in between, and begins a session where there are such. Without options it
-   * is one that all rules share, and may hear of changes that others make.
+   * Connects to one of the servers without our client, and begins a session where the revision has them. Without options it
+   * is one that all rules share, and may receive notifications of changes that others make.
    */
-  raw(options?: RawOptions, server?: ServerName): Promise<Raw>
-  /** Has a server played by hand. */
-  play(script: Script): Promise<Played>
-  /** The same, with a client that met it. */
-  meet(script: Script, options?: ConnectOptions): Promise<Met>
-  /** The same with a server of its own, which can be ended. */
-  alone(options?: RawOptions, server?: ServerName): Promise<Alone>
-  /** Says that this run has a raw client, or a server played by hand, say something wrong on purpose. */
+  raw(options?: RawOptions, server?: ServerName): Promise<RawClient>
+  /** Serves a scripted server. */
+  serveScript(script: Script): Promise<ScriptedServer>
+  /** The same, with a client connected to it. */
+  connectToScript(script: Script, options?: ConnectOptions): Promise<ScriptedConnection>
+  /** A raw client with a server of its own, which can be shut down. */
+  dedicated(options?: RawOptions, server?: ServerName): Promise<DedicatedServer>
+  /** Declares that this run's raw client or scripted server sends an invalid message on purpose. */
   faulty(reason: string): void
 }
 
-/** A rule of the protocol that can be seen on the wire, held over every transport on every revision that has it. */
+/** A rule of the protocol that messages show, checked over every transport on every revision that has it. */
 export interface Rule {
   /** Unique among rules and features; requirements name it. */
   readonly title: string
   /** First revision that has it. Default: all have. */
   readonly since?: ProtocolVersion
   readonly until?: ProtocolVersion
-  holds(ground: Ground): Promise<void>
+  holds(cell: MatrixCell): Promise<void>
 }
 
 export const sessions = { until: '2025-11-25' } as const
@@ -67,6 +67,9 @@ export function revisionsOf(method: keyof typeof methods): Pick<Rule, 'since' | 
 }
 
 /** Whether a rule applies to a revision. */
-export function stands({ since, until }: Pick<Rule, 'since' | 'until'>, version: ProtocolVersion): boolean {
+export function appliesTo(
+  { since, until }: Pick<Rule, 'since' | 'until'>,
+  version: ProtocolVersion,
+): boolean {
   return (since === undefined || version >= since) && (until === undefined || version <= until)
 }

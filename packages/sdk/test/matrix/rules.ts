@@ -14,7 +14,7 @@ import { newerTaskRules } from './rules/tasks-newer.ts'
 import { olderTaskRules } from './rules/tasks-older.ts'
 import { urlElicitationRules } from './rules/url-elicitation.ts'
 
-/** Every rule that is held everywhere. */
+/** Every rule that is checked in all cells. */
 export const rules: readonly Rule[] = [
   ...messageRules,
   ...sessionRules,

@@ -3,8 +3,8 @@ import { afterAll, afterEach, describe, it } from 'vitest'
 import type { Transport } from '../transports/everywhere.ts'
 import { type Kind, kinds } from '../transports/kinds.ts'
 import { features } from './features.ts'
-import { SharedGround } from './grounds.ts'
-import { stands } from './rule.ts'
+import { SharedMatrixCell } from './matrix-cell.ts'
+import { appliesTo } from './rule.ts'
 import { rules } from './rules.ts'
 
 const full = process.env['JACKFIELD_MATRIX'] === 'full'
@@ -61,12 +61,12 @@ export function tryFeatures(transport: Transport): void {
 /** Tries every rule over a transport. */
 export function tryRules(transport: Transport): void {
   describe.each(transport.revisions)('at %s', (version) => {
-    const ground = new SharedGround(transport, version)
-    afterAll(() => ground.close())
+    const cell = new SharedMatrixCell(transport, version)
+    afterAll(() => cell.close())
     const tried = rules.filter((rule, at) => {
-      const revisions = transport.revisions.filter((one) => stands(rule, one))
+      const revisions = transport.revisions.filter((one) => appliesTo(rule, one))
       return triedAt(transport, at, revisions).includes(version)
     })
-    it.each(tried)('$title', ({ holds }) => holds(ground))
+    it.each(tried)('$title', ({ holds }) => holds(cell))
   })
 }

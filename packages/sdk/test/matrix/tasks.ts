@@ -2,12 +2,12 @@ import type { JsonObject } from '@jackfield/sdk'
 import type { Client } from '@jackfield/sdk/client'
 import { tasksExtension } from '@jackfield/sdk/extensions/tasks'
 import { expect } from 'vitest'
-import { everyCapability, type Raw } from './raw.ts'
-import type { Ground } from './rule.ts'
-import { at, notices, part, requests, type Transcript } from './transcript.ts'
+import { everyCapability, type RawClient } from './raw-client.ts'
+import type { MatrixCell } from './rule.ts'
+import { at, notifications, part, requests, type Transcript } from './transcript.ts'
 
 /** What a request declares that can be answered with a task (2026-07-28). */
-export function able({ version }: Ground): { capabilities: JsonObject } {
+export function able({ version }: MatrixCell): { capabilities: JsonObject } {
   return { capabilities: { ...everyCapability(version), extensions: { [tasksExtension]: {} } } }
 }
 
@@ -19,8 +19,13 @@ export function taskIn(created: unknown): string {
 }
 
 /** Polls a task until it has the status. */
-export async function reached(ground: Ground, raw: Raw, taskId: string, status: string): Promise<JsonObject> {
-  const how = ground.stateless ? able(ground) : {}
+export async function reached(
+  cell: MatrixCell,
+  raw: RawClient,
+  taskId: string,
+  status: string,
+): Promise<JsonObject> {
+  const how = cell.stateless ? able(cell) : {}
   for (;;) {
     const task = await raw.ask('tasks/get', { taskId }, how)
     if (task['status'] === status) return task
@@ -31,12 +36,12 @@ export async function reached(ground: Ground, raw: Raw, taskId: string, status: 
   }
 }
 
-/** The `_meta` that says which task a message is about (2025-11-25). */
+/** The `_meta` that relates a message to a task (2025-11-25). */
 export function related(taskId: string): JsonObject {
   return { 'io.modelcontextprotocol/related-task': { taskId } }
 }
 
-/** The task that a message says it is about. */
+/** The task that a message is related to. */
 export function relatedIn(message: unknown): unknown {
   return at(message, 'params', '_meta', 'io.modelcontextprotocol/related-task', 'taskId')
 }
@@ -47,20 +52,20 @@ export function keysIn(task: JsonObject): string[] {
 }
 
 /** Gives up a call that became a task, which must be cancelled by its own request. */
-export async function cancelsByRequest(client: Client, said: Transcript): Promise<void> {
-  said.forget()
+export async function cancelsByRequest(client: Client, transcript: Transcript): Promise<void> {
+  transcript.clear()
   const stop = new AbortController()
   const call = client.call('waits', { gate: 'of nobody' }, { signal: stop.signal })
   const refused = expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
-  await said.until((all) => requests(all, 'client', 'tasks/get').length > 0)
+  await transcript.until((all) => requests(all, 'client', 'tasks/get').length > 0)
   stop.abort()
   await refused
-  await said.until((all) => requests(all, 'client', 'tasks/cancel').length > 0)
+  await transcript.until((all) => requests(all, 'client', 'tasks/cancel').length > 0)
   await client.ping()
-  // A look that was under way is cancelled like any other request; the call was answered, with the task.
-  const [made] = requests(said, 'client', 'tools/call')
-  const cancelled = notices(said, 'client', 'notifications/cancelled')
-  expect(cancelled.map((one) => at(one, 'params', 'requestId'))).not.toContain(made?.['id'])
-  const after = requests(said, 'client').map(({ method }) => method)
+  // A pending poll is cancelled like any other request; the call was answered with the task.
+  const [toolCall] = requests(transcript, 'client', 'tools/call')
+  const cancelled = notifications(transcript, 'client', 'notifications/cancelled')
+  expect(cancelled.map((one) => at(one, 'params', 'requestId'))).not.toContain(toolCall?.['id'])
+  const after = requests(transcript, 'client').map(({ method }) => method)
   expect(after.slice(after.indexOf('tasks/cancel') + 1)).not.toContain('tasks/get')
 }

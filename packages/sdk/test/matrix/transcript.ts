@@ -1,93 +1,105 @@
 import type { JsonObject, RequestId } from '@jackfield/sdk'
 import { isObject } from '../../../../test/setup/json.ts'
 
-/** One message as it crossed the wire. */
-export interface Said {
+/** One message as it was sent. */
+export interface RecordedMessage {
   readonly by: 'client' | 'server'
   readonly message: Readonly<Record<string, unknown>>
   /** The request it answers, where that is known. */
   readonly answers: Readonly<Record<string, unknown>> | undefined
 }
 
-/** What both sides said, in order, and news of what comes. */
-export class Transcript implements Iterable<Said> {
-  readonly #said: Said[] = []
+/** The messages of both sides, in order. */
+export class Transcript implements Iterable<RecordedMessage> {
+  readonly #messages: RecordedMessage[] = []
   readonly #asked = new Map<string, Readonly<Record<string, unknown>>>()
   readonly #waiting = new Set<() => void>()
 
-  /** Keeps a message; a later change of the object it came as is not seen. */
-  keep(by: Said['by'], value: unknown): void {
+  /** Records a copy of a message. */
+  record(by: RecordedMessage['by'], value: unknown): void {
     const message: unknown = JSON.parse(JSON.stringify(value))
     if (!isObject(message)) throw new TypeError('A message is an object')
-    // A client that tries another transport begins another conversation.
-    if (message['method'] === 'initialize') this.forget()
-    const asker = by === 'client' ? 'server' : 'client'
+    // A client that tries another transport starts again.
+    if (message['method'] === 'initialize') this.clear()
+    const requester = by === 'client' ? 'server' : 'client'
     if ('method' in message) this.#asked.set(keyOf(by, message), message)
-    const answers = 'method' in message ? undefined : this.#asked.get(keyOf(asker, message))
-    this.#said.push({ by, message, answers })
-    for (const look of this.#waiting) look()
+    const answers = 'method' in message ? undefined : this.#asked.get(keyOf(requester, message))
+    this.#messages.push({ by, message, answers })
+    for (const check of this.#waiting) check()
   }
 
-  [Symbol.iterator](): Iterator<Said> {
-    return this.#said[Symbol.iterator]()
+  [Symbol.iterator](): Iterator<RecordedMessage> {
+    return this.#messages[Symbol.iterator]()
   }
 
-  /** Begins anew: what was said so far is left out. */
-  forget(): void {
-    this.#said.length = 0
+  /** Discards the messages recorded so far. */
+  clear(): void {
+    this.#messages.length = 0
   }
 
-  get all(): readonly Said[] {
-    return this.#said
+  get all(): readonly RecordedMessage[] {
+    return this.#messages
   }
 
-  /** Waits until something is so of what was said. */
-  until(so: (said: readonly Said[]) => boolean): Promise<void> {
+  /** Waits until a condition on the messages is true. */
+  until(condition: (recorded: readonly RecordedMessage[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
-        if (!so(this.#said)) return
-        this.#waiting.delete(look)
+      const check = (): void => {
+        if (!condition(this.#messages)) return
+        this.#waiting.delete(check)
         resolve()
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 }
 
-function keyOf(by: Said['by'], { id }: Readonly<Record<string, unknown>>): string {
+function keyOf(by: RecordedMessage['by'], { id }: Readonly<Record<string, unknown>>): string {
   return `${by} ${JSON.stringify(id)}`
 }
 
 /** The requests of one side; of one method only, where that is given. */
-export function requests(said: Iterable<Said>, by: Said['by'], method?: string): JsonObject[] {
-  return messages(said, by).filter((one) => 'method' in one && 'id' in one && isOf(one, method))
+export function requests(
+  recorded: Iterable<RecordedMessage>,
+  by: RecordedMessage['by'],
+  method?: string,
+): JsonObject[] {
+  return messages(recorded, by).filter((one) => 'method' in one && 'id' in one && isOf(one, method))
 }
 
-/** The notices of one side; of one method only, where that is given. */
-export function notices(said: Iterable<Said>, by: Said['by'], method?: string): JsonObject[] {
-  return messages(said, by).filter((one) => 'method' in one && !('id' in one) && isOf(one, method))
+/** The notifications of one side; of one method only, where that is given. */
+export function notifications(
+  recorded: Iterable<RecordedMessage>,
+  by: RecordedMessage['by'],
+  method?: string,
+): JsonObject[] {
+  return messages(recorded, by).filter((one) => 'method' in one && !('id' in one) && isOf(one, method))
 }
 
 /** The responses of one side. */
-export function responses(said: Iterable<Said>, by: Said['by']): JsonObject[] {
-  return messages(said, by).filter((one) => !('method' in one))
+export function responses(recorded: Iterable<RecordedMessage>, by: RecordedMessage['by']): JsonObject[] {
+  return messages(recorded, by).filter((one) => !('method' in one))
 }
 
 /** The results that answered requests of a method. */
-export function results(said: Iterable<Said>, by: Said['by'], method?: string): JsonObject[] {
-  return [...said].flatMap(({ by: who, message: { result }, answers }) =>
+export function results(
+  recorded: Iterable<RecordedMessage>,
+  by: RecordedMessage['by'],
+  method?: string,
+): JsonObject[] {
+  return [...recorded].flatMap(({ by: who, message: { result }, answers }) =>
     who === by && isObject(result) && answers !== undefined && isOf(answers, method) ? [result] : [],
   )
 }
 
 /** The errors one side answered with. */
-export function errors(said: Iterable<Said>, by: Said['by']): JsonObject[] {
-  return responses(said, by).flatMap(({ error }) => (isObject(error) ? [error] : []))
+export function errors(recorded: Iterable<RecordedMessage>, by: RecordedMessage['by']): JsonObject[] {
+  return responses(recorded, by).flatMap(({ error }) => (isObject(error) ? [error] : []))
 }
 
-export function messages(said: Iterable<Said>, by: Said['by']): JsonObject[] {
-  return [...said].flatMap((one) => (one.by === by ? [one.message] : []))
+export function messages(recorded: Iterable<RecordedMessage>, by: RecordedMessage['by']): JsonObject[] {
+  return [...recorded].flatMap((one) => (one.by === by ? [one.message] : []))
 }
 
 function isOf(message: Readonly<Record<string, unknown>>, method: string | undefined): boolean {

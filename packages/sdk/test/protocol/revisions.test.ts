@@ -88,9 +88,9 @@ describe('messages of a revision', () => {
       data: { uri: 'x://y' },
     })
     expect(revisions['2026-07-28'].error(error).code).toBe(-32602)
-    const visit = new RpcError(-32042, 'Visit first', { elicitations: [] })
-    expect(revisions['2025-11-25'].error(visit).code).toBe(-32042)
-    expect(revisions['2026-07-28'].error(visit).code).toBe(-32600)
+    const urlRequired = new RpcError(-32042, 'Visit first', { elicitations: [] })
+    expect(revisions['2025-11-25'].error(urlRequired).code).toBe(-32042)
+    expect(revisions['2026-07-28'].error(urlRequired).code).toBe(-32600)
   })
 
   it('have its own form of input requests', () => {
@@ -113,12 +113,12 @@ describe('messages of a revision', () => {
       },
     })
     expect(revisions['2025-11-25'].question(choice)).toEqual(choice.params)
-    const visit = {
+    const urlRequest = {
       method: 'elicitation/create' as const,
       params: { mode: 'url' as const, message: 'Go', url: 'https://a.example' },
     }
-    expect(revisions['2025-11-25'].question(visit)).toHaveProperty('elicitationId', expect.any(String))
-    expect(revisions['2026-07-28'].question(visit)).not.toHaveProperty('elicitationId')
+    expect(revisions['2025-11-25'].question(urlRequest)).toHaveProperty('elicitationId', expect.any(String))
+    expect(revisions['2026-07-28'].question(urlRequest)).not.toHaveProperty('elicitationId')
   })
 
   it('have only its own notifications', () => {

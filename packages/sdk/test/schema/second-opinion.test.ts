@@ -46,8 +46,8 @@ function objections(received: readonly Received[], version: (typeof versions)[nu
       if ('id' in message) asked.set(`${from} ${message.id}`, message.method)
       return against(definitionName(version, message.method), message)
     }
-    const asker = from === 'client' ? 'server' : 'client'
-    const method = asked.get(`${asker} ${message.id}`)
+    const requester = from === 'client' ? 'server' : 'client'
+    const method = asked.get(`${requester} ${message.id}`)
     if (!('result' in message) || method === undefined) return []
     if (message.result['resultType'] === 'input_required') return []
     const name = definitionName(version, method)?.replace(/Request$/, 'Result')

@@ -3,6 +3,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { isObject } from '../../../../test/setup/json.ts'
 
 /** Who sent a message. */
 export type Sender = 'client' | 'server'
@@ -174,8 +175,4 @@ function codesOf(name: string, definition: Definition): [number, string][] {
   if (!name.endsWith('Error')) return []
   const code = /"code":\{"const":(-\d+)/.exec(JSON.stringify(definition))?.[1]
   return code === undefined ? [] : [[Number(code), name]]
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -19,7 +19,7 @@ import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { type Adapter, adapters, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 
-/** What came of one request: its response, everything said about it before, and the HTTP status where there is one. */
+/** The outcome of one request: its response, the notifications before it, and the HTTP status where there is one. */
 interface Answered {
   response: JsonObject
   before: JsonObject[]

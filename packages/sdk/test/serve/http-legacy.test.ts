@@ -85,8 +85,8 @@ describe.each(adapters)('sessions over the %s adapter', (_, mount) => {
         expect([answer.status, await answer.text()]).toEqual([404, await unknown.text()])
       }
       expect((await alice.call(2, 'echo')).status).toBe(200)
-      const nobody = await place.mounted.send({ body: initialize() })
-      expect([nobody.status, nobody.header('www-authenticate'), await nobody.text()]).toEqual([
+      const anonymous = await place.mounted.send({ body: initialize() })
+      expect([anonymous.status, anonymous.header('www-authenticate'), await anonymous.text()]).toEqual([
         401,
         'Bearer',
         '{"error":"who"}',

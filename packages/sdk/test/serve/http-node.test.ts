@@ -125,7 +125,7 @@ describe('a closing listener', () => {
 
 describe('a client that does not read', () => {
   const big = 'x'.repeat(50_000)
-  /** Sends 200 MB of progress, a few at a time, and says what more the process holds then. */
+  /** Sends 200 MB of progress, a few at a time, and returns the growth of the process's memory. */
   const flooding = (flooded: (heldBytes: number) => void): Tool => {
     return async (_args, { notify, signal }) => {
       const before = heldBytes()
@@ -147,13 +147,13 @@ describe('a client that does not read', () => {
 
   it('is not buffered for 200 MB, and gets the response when it reads again', async () => {
     let flooded = (_heldBytes: number): void => {}
-    const held = new Promise<number>((resolve) => {
+    const finalBytes = new Promise<number>((resolve) => {
       flooded = resolve
     })
     const { mounted, socket, got } = await start({ flood: flooding((bytes) => flooded(bytes)) }, {})
     socket.pause()
     socket.write(rawModern('flood'))
-    expect(await held).toBeLessThan(20_000_000)
+    expect(await finalBytes).toBeLessThan(20_000_000)
     socket.resume()
     await until(() => got().includes('"resultType":"complete"'), 20_000)
     expect(got().match(/"progress":/g)?.length).toBeLessThan(1000)
@@ -281,12 +281,12 @@ describe('a client that is disconnected', () => {
   })
 
   it('while it is being authenticated is handled like any other', async () => {
-    let hold = false
+    let isPaused = false
     let identify = (): void => {}
     const server = testServer({ echo })
     const mounted = await nodeAdapter(server, {
       authenticate: async () => {
-        if (hold) {
+        if (isPaused) {
           await new Promise<void>((resolve) => {
             identify = resolve
           })
@@ -297,13 +297,13 @@ describe('a client that is disconnected', () => {
     const { id, get } = await session(mounted)
     const headers = `Host: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${id}\r\n`
     for (const text of [rawModern('echo'), `GET /mcp HTTP/1.1\r\n${headers}\r\n`]) {
-      hold = true
+      isPaused = true
       const { socket } = await dial(Number(new URL(mounted.url).port))
       socket.write(text)
       await settle(20)
       socket.destroy()
       await settle(20)
-      hold = false
+      isPaused = false
       identify()
       await settle(20)
     }

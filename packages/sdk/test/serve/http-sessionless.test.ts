@@ -398,9 +398,9 @@ const modernClient = async (
 describe("tasks in memory with sessions: 'none'", () => {
   const warningsOf = (store: TaskStore, options: ServeHttpOptions): string[] => {
     const warnings: string[] = []
-    const kept = tasks({ store })
-    onTestFinished(() => kept.close())
-    const extensions = [kept]
+    const extension = tasks({ store })
+    onTestFinished(() => extension.close())
+    const extensions = [extension]
     const slow = tool({ task: 'optional', run: () => 'done' })
     const jobs = defineServer({ name: 'jobs', version: '1', tools: { slow }, extensions })
     for (const server of [jobs, jobs, compose({ name: 'all', version: '1', servers: { jobs } })]) {

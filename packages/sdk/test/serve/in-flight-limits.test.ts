@@ -52,18 +52,18 @@ describe.each(adapters)('a handler whose client disconnected, over HTTP (%s),', 
         modern('tools/call', { name, _meta: meta({ progressToken: 'p' }) }, { authorization: user }),
       )
     /** Begins calls for all places of a user and leaves as soon as all of them run. */
-    const leave = async (user: string, name: string): Promise<void> => {
+    const disconnect = async (user: string, name: string): Promise<void> => {
       const calls = Array.from({ length: places }, () => send(user, name))
       await until(() => running.size === places)
       expect((await send(user, 'quick')).status).toBe(429)
       for (const one of calls) (await one).drop()
     }
-    return { send, leave, letGo, running, unwanted }
+    return { send, disconnect, letGo, running, unwanted }
   }
 
   it('counts as running until it ends, without affecting others', async () => {
-    const { send, leave, letGo, running, unwanted } = await start()
-    await leave('ada', 'stubborn')
+    const { send, disconnect, letGo, running, unwanted } = await start()
+    await disconnect('ada', 'stubborn')
     await until(() => unwanted.size === places)
     expect(running.size).toBe(places)
     const refused = await send('ada', 'quick')
@@ -75,8 +75,8 @@ describe.each(adapters)('a handler whose client disconnected, over HTTP (%s),', 
   })
 
   it('is released at once if it stops on its signal', async () => {
-    const { send, leave, running } = await start()
-    await leave('ada', 'polite')
+    const { send, disconnect, running } = await start()
+    await disconnect('ada', 'polite')
     await until(() => running.size === 0)
     await vi.waitFor(async () => expect((await send('ada', 'quick')).status).toBe(200), watchdogMs)
   })

@@ -68,14 +68,14 @@ describe('running requests', () => {
 
   it("above the node's limit get 503, whoever sends them", async () => {
     const { mounted, server } = await start(4 * MB)
-    const held: ReturnType<typeof holding>[] = []
+    const pending: ReturnType<typeof holding>[] = []
     for (const who of 'abcdefgh') {
-      held.push(holding(mounted, 300_000, who))
-      await until(() => server.ran.length === held.length)
+      pending.push(holding(mounted, 300_000, who))
+      await until(() => server.ran.length === pending.length)
     }
     const refused = await mounted.send(call(300_000, 'j'))
     expect([refused.status, refused.header('retry-after')]).toEqual([503, '10'])
-    for (const one of held) await one.drop()
+    for (const one of pending) await one.drop()
   })
 
   it('with too small a limit: one that can never fit is rejected with 413', async () => {
@@ -225,8 +225,8 @@ describe('a session', () => {
       body: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'who' } },
     })
     const { result } = await answer.json()
-    const said = Object(result)['content'][0].text
-    expect(JSON.parse(said)).toEqual({
+    const output = Object(result)['content'][0].text
+    expect(JSON.parse(output)).toEqual({
       name: 'client',
       version: '1',
       title: 'x'.repeat(1024),
@@ -370,8 +370,8 @@ describe('clients that do not authenticate', () => {
       return { ...ask, headers: { ...ask.headers, 'x-forwarded-for': address } }
     }
     const { headers, body } = modern('tools/call', { name: 'hang', arguments: { text: 'x'.repeat(300_000) } })
-    const held = mounted.send({ body, headers: { ...headers, 'x-forwarded-for': '2001:db8::1' } })
-    held.catch(() => {})
+    const pending = mounted.send({ body, headers: { ...headers, 'x-forwarded-for': '2001:db8::1' } })
+    pending.catch(() => {})
     await until(() => server.ran.length === 1)
     expect((await mounted.send(from('2001:db8::2'))).status).toBe(429)
     expect((await mounted.send(from('2001:db8:1::2'))).status).toBe(200)

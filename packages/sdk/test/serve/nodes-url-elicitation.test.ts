@@ -15,12 +15,12 @@ function shop(): Server {
       pay: tool({
         async run(_args, ctx) {
           const id = await ctx.step('id', () => crypto.randomUUID())
-          const went = await ctx.elicitUrl({
+          const answer = await ctx.elicitUrl({
             message: 'Pay there',
             url: 'https://pay.example/7',
             id,
           })
-          return went.action
+          return answer.action
         },
       }),
     },
@@ -36,10 +36,10 @@ it.each(adapters)(
     onTestFinished(async () => {
       for (const node of nodes) await node.close()
     })
-    const [home, , far] = nodes
-    if (home === undefined || far === undefined) throw new Error('No nodes')
+    const [home, , third] = nodes
+    if (home === undefined || third === undefined) throw new Error('No nodes')
     const asked = await urlElicitationClient(home)
-    const others = [await urlElicitationClient(home), await urlElicitationClient(far)]
+    const others = [await urlElicitationClient(home), await urlElicitationClient(third)]
     const first = await asked.elicit('pay')
     const second = await asked.elicit('pay')
     for (const one of others) await one.elicit('pay')

@@ -54,13 +54,13 @@ function losing(plane: Backplane): { plane: Backplane; lose: () => void } {
   return {
     plane: { ...plane, subscribe },
     lose: () => {
-      for (const tell of lost) tell()
+      for (const disconnect of lost) disconnect()
     },
   }
 }
 
 /** A backplane whose messages take a while to arrive. */
-function far(plane: Backplane): Backplane {
+function delayed(plane: Backplane): Backplane {
   const publish: Backplane['publish'] = async (...given) => {
     setTimeout(() => plane.publish(...given), 5)
   }
@@ -71,7 +71,7 @@ describe('nodes that share a backplane', () => {
   it.each(adapters)(
     'replicate each change once, to subscribed clients of every node (%s)',
     async (_name, adapter) => {
-      const plane = far(memoryBackplane())
+      const plane = delayed(memoryBackplane())
       const publish = vi.spyOn(plane, 'publish')
       const subscribe = vi.spyOn(plane, 'subscribe')
       const servers = [shop(), shop(), shop()]
@@ -125,7 +125,7 @@ describe('nodes that share a backplane', () => {
   })
 
   it('notify of a change once where one server is mounted twice', async () => {
-    const plane = far(memoryBackplane())
+    const plane = delayed(memoryBackplane())
     const server = shop()
     const nodes = [await node(server, plane), await node(server, plane)]
     const listeners = await Promise.all(nodes.map(listening))

@@ -4,7 +4,7 @@ import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 
-// A server that notes each payment in a file. It is killed and started anew, and its keys stay the same.
+// A server that appends each payment to a file. It is killed and restarted with the same keys.
 
 const [kind = '', file = '', paid = ''] = process.argv.slice(2)
 const server = defineServer({

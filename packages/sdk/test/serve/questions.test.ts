@@ -101,14 +101,18 @@ interface Put {
 }
 
 /** Calls a tool as a client with these capabilities and gives what came back, up to the question or the answer. */
-async function put(version: ProtocolVersion, name: string, capabilities: ClientCapabilities): Promise<Put> {
+async function callTool(
+  version: ProtocolVersion,
+  name: string,
+  capabilities: ClientCapabilities,
+): Promise<Put> {
   const sent: JsonRpcMessage[] = []
   const connection = new DuplexConnection(shop(), (message) => sent.push(message), { keys: ['k'.repeat(32)] })
   const isModern = version === '2026-07-28'
   if (!isModern) {
-    const greeting = initialize(version)
-    const params = greeting['params'] as JsonObject
-    connection.receive({ ...greeting, params: { ...params, capabilities } })
+    const handshake = initialize(version)
+    const params = handshake['params'] as JsonObject
+    connection.receive({ ...handshake, params: { ...params, capabilities } })
     connection.receive(initialized)
   }
   const _meta = isModern ? { _meta: meta({ [MetaKey.clientCapabilities]: capabilities }) } : {}
@@ -140,7 +144,7 @@ const everything: ClientCapabilities = {
   sampling: { tools: {} },
   roots: {},
 }
-const withVisits: ProtocolVersion[] = ['2025-11-25', '2026-07-28']
+const withUrlElicitations: ProtocolVersion[] = ['2025-11-25', '2026-07-28']
 
 describe.each(protocolVersions)('an input request of %s', (version) => {
   const elicits = version >= '2025-06-18'
@@ -151,7 +155,7 @@ describe.each(protocolVersions)('an input request of %s', (version) => {
       ['plain', 'sampling/createMessage', { messages: [user(text)], maxTokens: 5 }],
       ['roots', 'roots/list', {}],
     ] as const) {
-      const { questions, faults } = await put(version, name, everything)
+      const { questions, faults } = await callTool(version, name, everything)
       const possible = elicits || name !== 'form'
       expect(questions).toMatchObject(possible ? [{ method, params }] : [])
       expect(faults).toEqual([])
@@ -169,7 +173,7 @@ describe.each(protocolVersions)('an input request of %s', (version) => {
     ['answered', { sampling: { context: {} } }],
     ['roots', { elicitation: {}, sampling: {} }],
   ])('is not sent to a client that did not declare it: %s with %j', async (name, capabilities) => {
-    const { questions, answer } = await put(version, name, capabilities)
+    const { questions, answer } = await callTool(version, name, capabilities)
     expect(questions).toEqual([])
     if (version === '2026-07-28') expect(answer).toMatchObject({ error: { code: -32021 } })
     else expect(answer).toMatchObject({ result: { isError: true } })
@@ -178,16 +182,16 @@ describe.each(protocolVersions)('an input request of %s', (version) => {
   it.each(['unanswered', 'late', 'mixed', 'endless', 'visit1', 'visit2', 'visit3'])(
     'is not sent if it is invalid: %s',
     async (name) => {
-      const { questions, answer } = await put(version, name, everything)
+      const { questions, answer } = await callTool(version, name, everything)
       expect(questions).toEqual([])
       expect(JSON.stringify(answer)).not.toContain('accept')
     },
   )
 })
 
-describe.each(withVisits)('a URL elicitation, on %s', (version) => {
+describe.each(withUrlElicitations)('a URL elicitation, on %s', (version) => {
   it('has its mode, message and URL', async () => {
-    const { questions, faults } = await put(version, 'visit0', everything)
+    const { questions, faults } = await callTool(version, 'visit0', everything)
     const { params } = questions[0] ?? {}
     expect(params).toEqual({
       mode: 'url',
@@ -199,10 +203,10 @@ describe.each(withVisits)('a URL elicitation, on %s', (version) => {
   })
 })
 
-describe.each(withVisits)('tools in sampling, on %s', (version) => {
+describe.each(withUrlElicitations)('tools in sampling, on %s', (version) => {
   it('have uses and results in order', async () => {
     for (const name of ['tools', 'choice', 'answered']) {
-      const { questions, faults } = await put(version, name, everything)
+      const { questions, faults } = await callTool(version, name, everything)
       expect(questions).toMatchObject([{ method: 'sampling/createMessage', params: samples[name] }])
       expect(faults).toEqual([])
     }
@@ -211,14 +215,14 @@ describe.each(withVisits)('tools in sampling, on %s', (version) => {
 
 describe('the error that requires URL elicitations first', () => {
   it('reaches a client of 2025-11-25 with its URLs, and is never generated otherwise', async () => {
-    const { answer, faults } = await put('2025-11-25', 'required', everything)
+    const { answer, faults } = await callTool('2025-11-25', 'required', everything)
     expect(answer).toMatchObject({
       error: { code: -32042, data: { elicitations: [{ mode: 'url', elicitationId: 'e1' }] } },
     })
     expect(faults).toEqual([])
     for (const capabilities of [everything, {}]) {
-      const visit = await put('2025-11-25', 'visit0', capabilities)
-      expect(visit.answer).not.toMatchObject({ error: { code: -32042 } })
+      const refused = await callTool('2025-11-25', 'visit0', capabilities)
+      expect(refused.answer).not.toMatchObject({ error: { code: -32042 } })
     }
   })
 })
@@ -280,9 +284,9 @@ describe.each(adapters)('input requests over the %s adapter', (_, mount: Adapter
     mounted = await mount(server)
     const capabilities = { elicitation: { url: {} } }
     const open = async () => {
-      const greeting = initialize('2025-11-25')
-      const params = { ...(greeting['params'] as JsonObject), capabilities }
-      const first = await mounted.send({ body: { ...greeting, params } })
+      const handshake = initialize('2025-11-25')
+      const params = { ...(handshake['params'] as JsonObject), capabilities }
+      const first = await mounted.send({ body: { ...handshake, params } })
       const headers = {
         'mcp-session-id': first.header('mcp-session-id'),
         'mcp-protocol-version': '2025-11-25',

@@ -69,7 +69,7 @@ class Payments {
     return result?.['requestState']
   }
 
-  /** What a state is answered with: what the tool says, or the code of the error. */
+  /** The answer to a state: the text of the tool, or the code of the error. */
   async answer(order: string, requestState: unknown): Promise<unknown> {
     const inputResponses = { elicitation_1: { action: 'accept', content: { ok: true } } }
     const { result, error } = await this.#send(order, { requestState, inputResponses })

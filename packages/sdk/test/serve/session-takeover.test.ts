@@ -3,9 +3,8 @@ import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { type Answer, type Mounted, nodeAdapter, session } from './http-support.ts'
+import { accept, messages, revision, watchdog } from './shared-sessions-support.ts'
 
-const watchdog = { timeout: 20_000, interval: 5 }
-const revision = '2025-11-25'
 const interrupted = { error: { code: -32603, data: { interrupted: true } } }
 
 /** What handlers did, on any node. */
@@ -37,14 +36,14 @@ function shop(node: string, ledger: Ledger) {
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const book = async (ctx: Parameters<Parameters<typeof tool>[0]['run']>[1]): Promise<string> => {
     ledger.runs.push(node)
-    const seat = await ctx.step('hold', (key) => {
+    const reservation = await ctx.step('hold', (key) => {
       ledger.keys.push(key)
       return { seat: `12A from ${node}` }
     })
     ctx.progress(1)
     const first = await ctx.elicit({ message: 'Book?', schema: yes })
     const second = await ctx.elicit({ message: 'Pay?', schema: yes })
-    return `${seat.seat}: ${first.action}, ${second.action}, on ${node}`
+    return `${reservation.seat}: ${first.action}, ${second.action}, on ${node}`
   }
   return defineServer({
     name: 'shop',
@@ -181,16 +180,6 @@ async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k
   return { a, b, c, nodes, on, ledger, stored, outage, failover, appending, backplane, id: begun.id }
 }
 
-const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
-  vi.waitFor(() => {
-    expect(answer.messages().length).toBeGreaterThanOrEqual(count)
-    return answer.messages()
-  }, watchdog)
-const accept = (id: unknown, action = 'accept'): JsonObject => ({
-  jsonrpc: '2.0',
-  id,
-  result: { action, content: { ok: true } },
-})
 /** A promise that the test resolves. */
 function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {}

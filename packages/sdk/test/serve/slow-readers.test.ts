@@ -10,9 +10,9 @@ import { nodeAdapter } from './http-support.ts'
 import { meta, settle, type Tool, testServer, until } from './support.ts'
 
 const MiB = 1024 * 1024
-/** More than sockets hold for a client that reads nothing. */
+/** More than sockets buffer for a client that reads nothing. */
 const size = 12 * MiB
-/** One progress notice, which makes a stream of an HTTP answer, and a large answer. */
+/** One progress notification, which makes the HTTP response a stream, and a large result. */
 const large: Tool = (_args, { notify }) => {
   notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })
   return 'x'.repeat(size)
@@ -152,18 +152,18 @@ describe('an output that accepts 1 KiB per millisecond', () => {
     vi.useRealTimers()
   })
 
-  /** Takes all that waits in one go, as sockets do, and says so when the last of it was read. */
+  /** Reads everything that is buffered at once, as sockets do, and calls `done` after the last read. */
   function slow(): { output: Writable; text: () => string } {
     let text = ''
-    const take = (all: string, done: () => void): void => {
+    const onData = (all: string, done: () => void): void => {
       setTimeout(() => {
         text += all
         done()
       }, all.length / 1024)
     }
     const output = new Writable({
-      write: (chunk, _encoding, done) => take(String(chunk), done),
-      writev: (chunks, done) => take(chunks.map(({ chunk }) => String(chunk)).join(''), done),
+      write: (chunk, _encoding, done) => onData(String(chunk), done),
+      writev: (chunks, done) => onData(chunks.map(({ chunk }) => String(chunk)).join(''), done),
     })
     return { output, text: () => text }
   }

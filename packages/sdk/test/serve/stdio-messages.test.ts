@@ -23,7 +23,7 @@ const progress: Tool = (_args, { notify }) => {
   return odd
 }
 
-/** A server on a pair of streams, spoken to in one revision. */
+/** A server on a pair of streams, with a client of one revision. */
 function open(version: ProtocolVersion) {
   const server = testServer({ ask, echo, hang, progress })
   const input = new PassThrough()
@@ -56,15 +56,15 @@ describe.each(protocolVersions)('the stdout of a server of %s', (version) => {
   it('is one valid message a line, in UTF-8, for any handler output', async () => {
     const { request, send, messages, bytes, connection } = open(version)
     const methods = new Map<unknown, string>([['init', 'initialize']])
-    const put = (id: string, method: string, params?: JsonObject): void => {
+    const sendRequest = (id: string, method: string, params?: JsonObject): void => {
       methods.set(id, method)
       request(id, method, params)
     }
-    put('list', 'tools/list')
-    put('odd', 'tools/call', { name: 'progress' })
-    put('echo', 'tools/call', { name: 'echo', arguments: { text: odd } })
-    put('none', 'no/such')
-    put('ask', 'tools/call', { name: 'ask' })
+    sendRequest('list', 'tools/list')
+    sendRequest('odd', 'tools/call', { name: 'progress' })
+    sendRequest('echo', 'tools/call', { name: 'echo', arguments: { text: odd } })
+    sendRequest('none', 'no/such')
+    sendRequest('ask', 'tools/call', { name: 'ask' })
     const question = (): JsonObject | undefined =>
       messages().find(({ method }) => method === 'elicitation/create')
     if (asks && !modern) {

@@ -204,12 +204,12 @@ describe('a slow reader', () => {
     const output = new Writable({
       highWaterMark: 1024,
       write(chunk, _encoding, done) {
-        const take = (): void => {
+        const readNext = (): void => {
           taken.push(String(chunk))
           done()
         }
-        if (open) take()
-        else waiting = take
+        if (open) readNext()
+        else waiting = readNext
       },
     })
     const release = (): void => {
@@ -282,12 +282,12 @@ describe('a server process', () => {
     })
     const lines = (): string[] => out.split('\n').slice(0, -1)
     const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
-    return { child, far: new RemoteMessages(), lines, err: () => err, exited }
+    return { child, remote: new RemoteMessages(), lines, err: () => err, exited }
   }
 
   it('reserves stdout for messages, whatever its code prints', async () => {
-    const { child, far, lines, err, exited } = start('noisy')
-    child.stdin.write(far.sent(line(callTool(1, 'noisy'))))
+    const { child, remote, lines, err, exited } = start('noisy')
+    child.stdin.write(remote.sent(line(callTool(1, 'noisy'))))
     await until(() => lines().length === 1)
     child.stdin.end()
     expect(await exited).toEqual({ code: 0, signal: null })
@@ -296,10 +296,10 @@ describe('a server process', () => {
   })
 
   it('continues when its client stopped reading stderr, whatever is logged there', async () => {
-    const { child, far, lines, exited } = start('noisy')
+    const { child, remote, lines, exited } = start('noisy')
     child.stderr.destroy()
     for (let id = 1; id <= 3; id++) {
-      child.stdin.write(far.sent(line(callTool(id, 'noisy'))))
+      child.stdin.write(remote.sent(line(callTool(id, 'noisy'))))
       await until(() => lines().length === id)
     }
     child.stdin.end()
@@ -307,8 +307,8 @@ describe('a server process', () => {
   })
 
   it('answers a whole script from a pipe', async () => {
-    const { child, far, lines, exited } = start()
-    child.stdin.end(far.sent(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))
+    const { child, remote, lines, exited } = start()
+    child.stdin.end(remote.sent(line(initialize()) + line(initialized) + line(callTool(1, 'slow'))))
     expect(await exited).toEqual({ code: 0, signal: null })
     expect(lines()).toHaveLength(2)
   })
@@ -316,10 +316,10 @@ describe('a server process', () => {
   it.each(['hung', 'hangWithTimer'])(
     'exits about a second after its input ended, with a %s tool',
     async (tool) => {
-      const { child, far, exited } = start()
-      child.stdin.write(far.sent(line(initialize())))
+      const { child, remote, exited } = start()
+      child.stdin.write(remote.sent(line(initialize())))
       await once(child.stdout, 'data')
-      child.stdin.write(far.sent(line(callTool(1, tool))))
+      child.stdin.write(remote.sent(line(callTool(1, tool))))
       await settle(50)
       const began = Date.now()
       child.stdin.end()
@@ -329,31 +329,31 @@ describe('a server process', () => {
   )
 
   it('exits soon after its client disconnected, even with an active timer', async () => {
-    const { child, far, exited } = start('timer')
-    child.stdin.write(far.sent(line(initialize())))
+    const { child, remote, exited } = start('timer')
+    child.stdin.write(remote.sent(line(initialize())))
     await once(child.stdout, 'data')
     child.stdin.end()
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
   it('continues without its client if configured', async () => {
-    const { child, far, exited } = start('timer', 'outlives')
-    child.stdin.write(far.sent(line(initialize())))
+    const { child, remote, exited } = start('timer', 'outlives')
+    child.stdin.write(remote.sent(line(initialize())))
     await once(child.stdout, 'data')
     child.stdin.end()
     expect(await Promise.race([exited, settle(2_000).then(() => 'goes on')])).toBe('goes on')
   })
 
   it('exits when its client is connected but reads nothing', async () => {
-    const { child, far, exited } = start('impatient')
+    const { child, remote, exited } = start('impatient')
     child.stdout.pause()
-    child.stdin.write(far.sent(line(callTool(1, 'large'))))
+    child.stdin.write(remote.sent(line(callTool(1, 'large'))))
     expect(await exited).toEqual({ code: 0, signal: null })
   })
 
   it('exits soon when both its pipes break while it writes', async () => {
-    const { child, far, exited } = start()
-    child.stdin.write(far.sent(line(callTool(1, 'chatty'))))
+    const { child, remote, exited } = start()
+    child.stdin.write(remote.sent(line(callTool(1, 'chatty'))))
     await once(child.stdout, 'data')
     const began = Date.now()
     child.stdin.destroy()

@@ -148,7 +148,7 @@ export const initialized: JsonObject = { jsonrpc: '2.0', method: 'notifications/
 /** Lets everything that is ready run. */
 export const settle = (ms = 5): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Waits until a condition holds. */
+/** Waits until a condition is true. */
 export async function until(condition: () => boolean, ms = 5000): Promise<void> {
   const end = Date.now() + ms
   while (!condition()) {

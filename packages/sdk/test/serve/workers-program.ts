@@ -3,7 +3,7 @@ import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 
-// A server with two workers. Its first argument says what goes wrong with it; its second is a port.
+// A server with two workers. Its first argument is its fault; its second is a port.
 
 const [fault = '', port = '0'] = process.argv.slice(2)
 if (fault === 'ends early' && cluster.isWorker) process.exit(7)

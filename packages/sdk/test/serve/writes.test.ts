@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { meta, until } from './support.ts'
 
 /** An output that keeps what each write gave it. */
-function kept(): { output: Writable; writes: string[] } {
+function slowOutput(): { output: Writable; writes: string[] } {
   const writes: string[] = []
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -31,7 +31,7 @@ const server = defineServer({
 describe('the output of a server', () => {
   it('is written at once when many requests arrived at once', async () => {
     const input = new PassThrough()
-    const { output, writes } = kept()
+    const { output, writes } = slowOutput()
     const connection = serveStdio(server, { input, output })
     input.write(Array.from({ length: 40 }, (_, at) => call(at, 'small')).join(''))
     await until(() => writes.join('').split('\n').length > 40)
@@ -47,7 +47,7 @@ describe('the output of a server', () => {
 
   it('is not buffered without a limit', async () => {
     const input = new PassThrough()
-    const { output, writes } = kept()
+    const { output, writes } = slowOutput()
     const connection = serveStdio(server, { input, output })
     input.write(Array.from({ length: 40 }, (_, at) => call(at, 'large')).join(''))
     await until(() => writes.join('').split('\n').length > 40)
@@ -57,7 +57,7 @@ describe('the output of a server', () => {
 
   it('is complete when the server was closed right after the requests', async () => {
     const input = new PassThrough()
-    const { output, writes } = kept()
+    const { output, writes } = slowOutput()
     const connection = serveStdio(server, { input, output })
     input.end(Array.from({ length: 5 }, (_, at) => call(at, 'small')).join(''))
     await connection.closed

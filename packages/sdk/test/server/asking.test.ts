@@ -107,29 +107,29 @@ const server = defineServer({
 })
 
 describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
-  const tell = (name: string, answer: unknown) =>
+  const notify = (name: string, answer: unknown) =>
     serve(server, 'tools/call', { name }, () => Promise.resolve(answer))
 
   test('an accepted form has the types of its schema', async () => {
-    expect(text(await tell('form', yes))).toBe('true AB')
+    expect(text(await notify('form', yes))).toBe('true AB')
     expect(deleted).toHaveBeenCalledOnce()
   })
 
   test.each(['decline', 'cancel'])('%s is an answer', async (action) => {
-    expect(text(await tell('form', { action }))).toBe(`You said ${action}.`)
+    expect(text(await notify('form', { action }))).toBe(`You said ${action}.`)
     expect(deleted).not.toHaveBeenCalled()
   })
 
   test('an answer that the validator rejects ends the call with the reason, even if the handler catches', async () => {
     const bad = { action: 'accept', content: { sure: true, code: 'AB' } }
-    const result = await tell('careless', bad)
+    const result = await notify('careless', bad)
     expect(result['isError']).toBe(true)
     expect(text(result)).toMatch(/^The answer cannot be used: code: /)
     expect(deleted).not.toHaveBeenCalled()
   })
 
   test('a schema that no form can represent ends the call and is reported, even if the handler catches', async () => {
-    const result = await tell('impossible', yes)
+    const result = await notify('impossible', yes)
     expect(text(result)).toContain('"impossible" failed unexpectedly')
     expect(onError).toHaveBeenCalledWith(
       expect.objectContaining({ message: expect.stringContaining('field "who"') }),
@@ -139,26 +139,26 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
   })
 
   test('URLs, samples and roots', async () => {
-    expect(text(await tell('url', { action: 'accept' }))).toBe('accept')
+    expect(text(await notify('url', { action: 'accept' }))).toBe('accept')
     const sampled = { role: 'assistant', content: { type: 'text', text: 'Paris' }, model: 'm' }
-    expect(text(await tell('sample', sampled))).toBe('Paris')
-    expect(text(await tell('roots', { roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }] }))).toBe(
+    expect(text(await notify('sample', sampled))).toBe('Paris')
+    expect(text(await notify('roots', { roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }] }))).toBe(
       'file:///a,file:///b',
     )
   })
 
   test('a step runs once, however often its handler does', async () => {
-    expect(text(await tell('steps', yes))).toBe('7 accept')
+    expect(text(await notify('steps', yes))).toBe('7 accept')
     expect(deleted).toHaveBeenCalledOnce()
     expect(deleted).toHaveBeenCalledWith(expect.any(String))
   })
 
   test('the explicit form gets its answers by key, and its state is returned', async () => {
-    expect(JSON.parse(text(await tell('explicit', yes)))).toEqual([yes, { left: 3 }])
+    expect(JSON.parse(text(await notify('explicit', yes)))).toEqual([yes, { left: 3 }])
   })
 
   test('a form with a requestedSchema of its own needs no validator', async () => {
-    expect(text(await tell('plain', { action: 'accept', content: { sure: false } }))).toBe('{"sure":false}')
+    expect(text(await notify('plain', { action: 'accept', content: { sure: false } }))).toBe('{"sure":false}')
   })
 
   test('resources and prompts can request input too', async () => {

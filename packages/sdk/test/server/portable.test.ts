@@ -2,7 +2,7 @@ import { createContext, runInContext } from 'node:vm'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
-/** A server with everything, called where there is nothing but what browsers have. */
+/** A server with every feature, called with the globals of browsers only. */
 const program = `
   import { defineServer, ask, inputRequired, limits, prompt, resource, template, tool } from './index.ts'
   import { noInput } from './request/live-run.ts'

@@ -45,14 +45,14 @@ describe('the context of a sample', () => {
 
   test.each(both)('is not sent to a client that did not declare it (%s)', async (era) => {
     const asked: unknown[] = []
-    const put = async (_: string, params: object) => {
+    const send = async (_: string, params: object) => {
       asked.push('includeContext' in params ? params.includeContext : undefined)
       return { ...answer }
     }
-    const ran = await everyEra[era](server, 'tools/call', { name: 'sample' }, put)
+    const ran = await everyEra[era](server, 'tools/call', { name: 'sample' }, send)
     expect(text(ran)).toBe('without')
     expect(asked).toEqual([undefined, 'none'])
-    await everyEra[era](server, 'tools/call', { name: 'explicit' }, put)
+    await everyEra[era](server, 'tools/call', { name: 'explicit' }, send)
     expect(asked).toEqual([undefined, 'none', undefined])
   })
 
@@ -83,13 +83,13 @@ test.each(both)('a model that uses tools without end is stopped after 20 rounds 
     tools: {
       agent: tool({
         run: async (_, ctx) => {
-          const said = [...messages]
+          const roles = [...messages]
           for (;;) {
             const tools = [{ name: 't', inputSchema: { type: 'object' as const } }]
-            const { content } = await ctx.sample({ messages: said, tools, maxTokens: 5 })
-            said.push({ role: 'assistant', content })
-            const toolUseId = `u${said.length}`
-            said.push({ role: 'user', content: [{ type: 'tool_result', toolUseId, content: [] }] })
+            const { content } = await ctx.sample({ messages: roles, tools, maxTokens: 5 })
+            roles.push({ role: 'assistant', content })
+            const toolUseId = `u${roles.length}`
+            roles.push({ role: 'user', content: [{ type: 'tool_result', toolUseId, content: [] }] })
           }
         },
       }),

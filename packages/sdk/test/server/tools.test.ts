@@ -92,9 +92,9 @@ describe('arguments are checked before the tool runs', () => {
       ...base,
       tools: { t: tool({ input: z.object({ a: z.array(z.number()) }), run }) },
     })
-    const said = text(await call(many, 't', { a: Array.from({ length: 5000 }, () => 'x') }))
-    expect(said.length).toBeLessThan(3000)
-    expect(said).toContain('; and 4980 more')
+    const output = text(await call(many, 't', { a: Array.from({ length: 5000 }, () => 'x') }))
+    expect(output.length).toBeLessThan(3000)
+    expect(output).toContain('; and 4980 more')
   })
 
   test('a validator that breaks is a failure of the tool, not of the connection', async () => {
@@ -204,9 +204,9 @@ describe('failures of a tool', () => {
   test.each([
     ['told', 'The order is closed.'],
     ['toldLater', 'Too late.'],
-  ])("%s: the model gets the tool's message", async (name, said) => {
+  ])("%s: the model gets the tool's message", async (name, message) => {
     onError.mockClear()
-    expect(await call(server, name)).toEqual({ content: [{ type: 'text', text: said }], isError: true })
+    expect(await call(server, name)).toEqual({ content: [{ type: 'text', text: message }], isError: true })
     expect(onError).not.toHaveBeenCalled()
   })
 

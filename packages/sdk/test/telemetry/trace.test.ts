@@ -107,11 +107,15 @@ describe('a question during a call', () => {
     await client.call('refund', { order: 'A1' })
     const spans = takeSpans()
     const served = only(spans, 'tools/call refund', SpanKind.SERVER)
-    const put = only(spans, 'elicitation/create', SpanKind.CLIENT)
+    const elicitation = only(spans, 'elicitation/create', SpanKind.CLIENT)
     const answered = only(spans, 'elicitation/create', SpanKind.SERVER)
     const person = only(spans, 'ask the person')
-    expect([put.parent, answered.parent, person.parent]).toEqual([served.id, put.id, answered.id])
-    expect(new Set([served, put, answered, person].map(({ trace }) => trace)).size).toBe(1)
+    expect([elicitation.parent, answered.parent, person.parent]).toEqual([
+      served.id,
+      elicitation.id,
+      answered.id,
+    ])
+    expect(new Set([served, elicitation, answered, person].map(({ trace }) => trace)).size).toBe(1)
   })
 
   it('ends a round without an error; all rounds are children of one call (2026-07-28)', async () => {

@@ -28,7 +28,7 @@ export function askingTools(finished: (id: string) => void): Record<string, AnyT
       },
     }),
     caught: tool({
-      description: 'Goes on whatever becomes of its question, if it were told',
+      description: 'Continues whatever the outcome of its question',
       async run(_args, ctx) {
         try {
           await ctx.elicit({ message: 'Sure?', schema: sure })

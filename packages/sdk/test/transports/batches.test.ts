@@ -35,13 +35,13 @@ async function onLines(input: Readable, write: (text: string) => void, version: 
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line))
-  const say = (value: unknown): void => write(`${JSON.stringify(value)}\n`)
-  say(initialize(version))
+  const sendLine = (value: unknown): void => write(`${JSON.stringify(value)}\n`)
+  sendLine(initialize(version))
   await until(() => lines().length === 1)
-  say(initialized)
+  sendLine(initialized)
   return {
     async exchange(batch) {
-      say(batch)
+      sendLine(batch)
       await until(() => lines().length > 1)
       const answer = lines()[1]
       return Array.isArray(answer) ? answer : [answer]
@@ -59,8 +59,8 @@ const wires: [string, (version: string) => Promise<Wire>][] = [
       onTestFinished(() => {
         server.kill('SIGKILL')
       })
-      const far = new RemoteMessages()
-      return onLines(server.stdout, (text) => server.stdin.write(far.sent(text)), version)
+      const remote = new RemoteMessages()
+      return onLines(server.stdout, (text) => server.stdin.write(remote.sent(text)), version)
     },
   ],
   [
@@ -165,7 +165,7 @@ describe.each(wires)('a batch over %s', (_over, open) => {
 })
 
 describe('a client of 2025-03-26 accepts batched responses', () => {
-  const meet = async (target: Target) => {
+  const connectTo = async (target: Target) => {
     const logs: unknown[] = []
     const client = await connect(target, { revisions: ['2025-03-26'], onLog: ({ data }) => logs.push(data) })
     onTestFinished(() => client.close())
@@ -177,7 +177,7 @@ describe('a client of 2025-03-26 accepts batched responses', () => {
   ]
 
   it('over stdio', async () => {
-    const { client, logs } = await meet(
+    const { client, logs } = await connectTo(
       child(`
         const waiting = []
         each((message) => {
@@ -214,7 +214,7 @@ describe('a client of 2025-03-26 accepts batched responses', () => {
         one.res.end()
       }
     })
-    const { client, logs } = await meet(server.url)
+    const { client, logs } = await connectTo(server.url)
     await expect(client.call('a')).resolves.toMatchObject({ content: [{ type: 'text' }] })
     expect(logs).toEqual(['batched'])
   })

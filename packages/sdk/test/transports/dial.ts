@@ -10,24 +10,24 @@ import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 
-/** Hears one JSON value from the server; `cause` is the request on whose own stream it came. */
+/** Receives one JSON value from the server; `cause` is the request on whose stream it came. */
 export type Receive = (value: unknown, cause: RequestId | undefined) => void
 
-/** A client's end of a transport with no client behind it: what is sent goes out as it is, right or wrong. */
-export interface Dialled {
+/** The client's end of a transport, without our client: values are sent unchanged, valid or not. */
+export interface RawConnection {
   /** Sends one JSON value. Over HTTP it settles when the server has taken it. */
   send(value: unknown): Promise<void>
-  /** Lets go of the stream that a request is answered on, where each has its own. */
+  /** Closes the response stream of a request, where each has its own. */
   hangUp?(id: RequestId): void
-  /** Has the server end the connection in good order. Absent where it ends with all others, when the server closes. */
+  /** Has the server shut the connection down. Absent where it ends with all others, when the server closes. */
   end?(): Promise<void>
   close(): Promise<void>
 }
 
-export async function dialMemory(server: Server, hear: Receive): Promise<Dialled> {
+export async function dialMemory(server: Server, receive: Receive): Promise<RawConnection> {
   const connection = new DuplexConnection(server, (message) => {
     const text = JSON.stringify(message)
-    queueMicrotask(() => hear(JSON.parse(text), undefined))
+    queueMicrotask(() => receive(JSON.parse(text), undefined))
   })
   return {
     send: async (value) => {
@@ -38,10 +38,10 @@ export async function dialMemory(server: Server, hear: Receive): Promise<Dialled
   }
 }
 
-export async function dialLines(to: NetConnectOpts, hear: Receive): Promise<Dialled> {
+export async function dialLines(to: NetConnectOpts, receive: Receive): Promise<RawConnection> {
   const reached = dialSocket(to)
   await once(reached, 'connect')
-  readLines(reached, hear)
+  readLines(reached, receive)
   return {
     send: async (value) => {
       reached.write(`${JSON.stringify(value)}\n`)
@@ -55,17 +55,17 @@ export async function dialLines(to: NetConnectOpts, hear: Receive): Promise<Dial
   }
 }
 
-export async function dialProcess(args: readonly string[], hear: Receive): Promise<Dialled> {
+export async function dialProcess(args: readonly string[], receive: Receive): Promise<RawConnection> {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...args])
   child.stderr.resume()
-  const far = new RemoteMessages()
+  const remote = new RemoteMessages()
   readLines(child.stdout, (value, ...more) => {
-    far.received(value)
-    hear(value, ...more)
+    remote.received(value)
+    receive(value, ...more)
   })
   return {
     send: async (value) => {
-      child.stdin.write(far.sent(`${JSON.stringify(value)}\n`))
+      child.stdin.write(remote.sent(`${JSON.stringify(value)}\n`))
     },
     async end() {
       child.stdin.end()
@@ -80,10 +80,10 @@ export async function dialProcess(args: readonly string[], hear: Receive): Promi
   }
 }
 
-function readLines(stream: Readable, hear: Receive): void {
+function readLines(stream: Readable, receive: Receive): void {
   const lines = new LineReader({
     maxBytes: 4 * 1024 * 1024,
-    onLine: (text) => hear(JSON.parse(text), undefined),
+    onLine: (text) => receive(JSON.parse(text), undefined),
     onTooLong: () => {},
     onNotUtf8: () => {},
   })
@@ -91,15 +91,15 @@ function readLines(stream: Readable, hear: Receive): void {
   stream.on('error', () => {})
 }
 
-/** Streamable HTTP in both eras: what a message's own `_meta` says decides which headers it gets. */
-export function dialHttp(url: URL, hear: Receive): Dialled {
+/** Streamable HTTP in both eras: the headers of a message follow from its `_meta`. */
+export function dialHttp(url: URL, receive: Receive): RawConnection {
   const all = new AbortController()
   const streams = new Map<RequestId, AbortController>()
   let session: Record<string, string> = {}
   const listen = async (): Promise<void> => {
     const headers = { accept: 'text/event-stream', ...session }
     const response = await fetch(url, { headers, signal: all.signal })
-    if (response.ok) read(response, (event) => receiveEvent(event, hear, undefined))
+    if (response.ok) read(response, (event) => receiveEvent(event, receive, undefined))
   }
   return {
     async send(value) {
@@ -117,12 +117,12 @@ export function dialHttp(url: URL, hear: Receive): Dialled {
         signal: AbortSignal.any([all.signal, stop.signal]),
       })
       if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-        read(response, (event) => receiveEvent(event, hear, id))
+        read(response, (event) => receiveEvent(event, receive, id))
       } else {
         const text = await response.text()
         const answer: unknown = text === '' ? undefined : JSON.parse(text)
         session = sessionIn(response, answer) ?? session
-        if (answer !== undefined) hear(answer, id)
+        if (answer !== undefined) receive(answer, id)
       }
       if (isObject(value) && value['method'] === 'notifications/initialized') await listen()
     },
@@ -138,14 +138,14 @@ export function dialHttp(url: URL, hear: Receive): Dialled {
 }
 
 /** The transport of 2024-11-05: one stream for received messages, and the endpoint it names for sent ones. */
-export async function dialSse(url: URL, hear: Receive): Promise<Dialled> {
+export async function dialSse(url: URL, receive: Receive): Promise<RawConnection> {
   const stop = new AbortController()
   const { signal } = stop
   const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal })
   const inbox = await new Promise<URL>((resolve) => {
     read(response, (event) => {
       if (event.event === 'endpoint') resolve(new URL(event.data, url))
-      else receiveEvent(event, hear, undefined)
+      else receiveEvent(event, receive, undefined)
     })
   })
   return {
@@ -153,7 +153,7 @@ export async function dialSse(url: URL, hear: Receive): Promise<Dialled> {
       const headers = { 'content-type': 'application/json' }
       const sent = await fetch(inbox, { method: 'POST', headers, body: JSON.stringify(value), signal })
       const text = await sent.text()
-      if (!sent.ok && text !== '') hear(JSON.parse(text), undefined)
+      if (!sent.ok && text !== '') receive(JSON.parse(text), undefined)
     },
     close: async () => stop.abort(),
   }
@@ -184,13 +184,13 @@ function sessionIn(response: Response, answer: unknown): Record<string, string> 
 
 function receiveEvent(
   { data, event = 'message' }: ServerSentEvent,
-  hear: Receive,
+  receive: Receive,
   cause: RequestId | undefined,
 ): void {
-  if (event === 'message' && data !== '') hear(JSON.parse(data), cause)
+  if (event === 'message' && data !== '') receive(JSON.parse(data), cause)
 }
 
-/** Reads a stream until it ends, breaks off, or is let go. */
+/** Reads a stream until it ends, breaks, or is closed. */
 function read(response: Response, onEvent: (event: ServerSentEvent) => void): void {
   const events = new EventReader({ onEvent })
   const pump = async (): Promise<void> => {

@@ -10,29 +10,44 @@ import { stdio } from '@jackfield/sdk/client/stdio'
 import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { serveSocket } from '@jackfield/sdk/socket'
 import { buildSync } from 'esbuild'
-import { type Dialled, dialHttp, dialLines, dialMemory, dialProcess, dialSse, type Receive } from './dial.ts'
+import {
+  dialHttp,
+  dialLines,
+  dialMemory,
+  dialProcess,
+  dialSse,
+  type RawConnection,
+  type Receive,
+} from './dial.ts'
 import { type Kind, kinds } from './kinds.ts'
-import { type Part, playHttp, playLines, playMemory, playSse, type Stage } from './play.ts'
+import {
+  type MessageHandler,
+  type ScriptedTarget,
+  scriptedHttp,
+  scriptedLines,
+  scriptedMemory,
+  scriptedSse,
+} from './scripted-target.ts'
 import { type ServerName, servers } from './servers.ts'
 
 /** A server that can be reached. */
 export interface Served {
   /** Connects a client of its own. */
   connect(options?: ConnectOptions): Promise<Client>
-  /** Reaches the server with no client in between. */
-  dial(receive: Receive): Promise<Dialled>
+  /** Connects to the server without our client. */
+  dial(receive: Receive): Promise<RawConnection>
   close(): Promise<void>
 }
 
-/** One way for a client and a server to meet. */
+/** A transport between a client and a server. */
 export interface Transport {
   readonly name: Kind
-  /** What can be agreed on over it. */
+  /** The revisions that can be negotiated over it. */
   readonly revisions: readonly ProtocolVersion[]
   /** Serves one of the servers there are. */
   open(name: ServerName): Promise<Served>
-  /** Plays a server by hand. */
-  play(part: Part): Promise<Stage>
+  /** Serves a scripted server. */
+  serveScript(part: MessageHandler): Promise<ScriptedTarget>
 }
 
 const keys = ['matrix'.repeat(8)]
@@ -49,7 +64,7 @@ buildSync({
   format: 'esm',
 })
 
-/** A process that hands on what crosses its standard streams, byte for byte. */
+/** A process that forwards its standard streams, byte for byte. */
 const relay = `
   const far = require('node:net').connect(process.argv[1])
   process.stdin.pipe(far).pipe(process.stdout)
@@ -76,7 +91,7 @@ const inMemory: Transport = {
       close: async () => {},
     }
   },
-  play: async (part) => playMemory(part),
+  serveScript: async (part) => scriptedMemory(part),
 }
 
 /** Where programs keep their compiled code for the next start; servers do not inherit it. */
@@ -92,9 +107,9 @@ const childProcess: Transport = {
     dial: (receive) => dialProcess([program, name], receive),
     close: async () => {},
   }),
-  async play(part) {
+  async serveScript(part) {
     const { path, remove } = await scratch()
-    const { close } = await playLines(part, path)
+    const { close } = await scriptedLines(part, path)
     return {
       target: stdio({ command: process.execPath, args: ['-e', relay, path] }),
       async close() {
@@ -116,7 +131,7 @@ const streamableHttp: Transport = {
       close,
     }
   },
-  play: playHttp,
+  serveScript: scriptedHttp,
 }
 
 const unixSocket: Transport = {
@@ -134,9 +149,9 @@ const unixSocket: Transport = {
       },
     }
   },
-  async play(part) {
+  async serveScript(part) {
     const { path, remove } = await scratch()
-    const { target, close } = await playLines(part, path)
+    const { target, close } = await scriptedLines(part, path)
     return {
       target,
       async close() {
@@ -159,7 +174,7 @@ const tcp: Transport = {
       close: () => served.close(),
     }
   },
-  play: (part) => playLines(part),
+  serveScript: (part) => scriptedLines(part),
 }
 
 /** Found by the client itself, behind a URL that it first takes for Streamable HTTP. */
@@ -175,7 +190,7 @@ const httpAndSse: Transport = {
       close,
     }
   },
-  play: playSse,
+  serveScript: scriptedSse,
 }
 
 /** Every transport there is. */

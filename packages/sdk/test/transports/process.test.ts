@@ -196,8 +196,8 @@ describe.runIf(linux)('closing ends the whole process tree', () => {
     onTestFinished(() => {
       parent.kill('SIGKILL')
     })
-    const [said] = await once(parent.stdout, 'data')
-    const pids = String(said).trim().split(',').map(Number)
+    const [output] = await once(parent.stdout, 'data')
+    const pids = String(output).trim().split(',').map(Number)
     // The server, and the shell that ends what a killed client leaves behind.
     expect(pids.map(isRunning)).toEqual([true, true])
     parent.kill('SIGKILL')
@@ -224,9 +224,9 @@ describe('a server process', () => {
       const params = { name: 'noisy', _meta: meta }
       return `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`
     }
-    const far = new RemoteMessages()
+    const remote = new RemoteMessages()
     for (const id of [1, 2, 3]) {
-      server.stdin.write(far.sent(call(id)))
+      server.stdin.write(remote.sent(call(id)))
       await until(() => out.includes(`"id":${id}`))
     }
     server.stdin.end()

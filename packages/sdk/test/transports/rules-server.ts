@@ -14,7 +14,7 @@ const embeddedBytes = {
   resource: { uri: 'rules://bytes', mimeType: 'image/png', blob: 'AP/+' },
 }
 
-/** A server whose handlers do what the rules of the protocol speak of, and what they forbid as far as it is possible. */
+/** A server whose handlers do what the rules of the protocol are about, and as far as possible what they forbid. */
 export function createRulesServer(): Server {
   const reasons: string[] = []
   const server: Server = defineServer({
@@ -140,7 +140,7 @@ export function createRulesServer(): Server {
       }),
       reasons: tool({ run: () => JSON.stringify(reasons) }),
       seen: tool({
-        description: 'Tells what it is told of the request and its sender',
+        description: 'Returns the context of the request and its sender',
         run: (_args, { meta, peer: { revision, capabilities, principal, info, logLevel } }) =>
           JSON.stringify({ meta, capabilities, principal, info, logLevel, version: revision.version }),
       }),

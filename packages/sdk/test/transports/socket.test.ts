@@ -70,7 +70,12 @@ async function raw(at: SocketAddress) {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line))
-  return { end, say: (value: unknown) => end.write(`${JSON.stringify(value)}\n`), messages, over: () => over }
+  return {
+    end,
+    send: (value: unknown) => end.write(`${JSON.stringify(value)}\n`),
+    messages,
+    over: () => over,
+  }
 }
 
 const call = (id: number, name: string, args: JsonObject = {}): JsonObject => ({
@@ -98,10 +103,10 @@ describe.each(places)('a server on %s', (_, place) => {
 
   it('answers a batch with one line', async () => {
     const { address } = await serve(await place())
-    const { say, messages } = await raw(address)
-    say(initialize('2025-03-26'))
-    say(initialized)
-    say([1, 2].map((id) => ({ jsonrpc: '2.0', id, method: 'ping' })))
+    const { send, messages } = await raw(address)
+    send(initialize('2025-03-26'))
+    send(initialized)
+    send([1, 2].map((id) => ({ jsonrpc: '2.0', id, method: 'ping' })))
     await until(() => messages().length === 2)
     expect(messages()[1]).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} })))
   })
@@ -126,8 +131,8 @@ describe.each(places)('a server on %s', (_, place) => {
         }),
       )
     const { address, server } = await serve(await place(), { watched })
-    const { end, say } = await raw(address)
-    say(call(1, 'watched'))
+    const { end, send } = await raw(address)
+    send(call(1, 'watched'))
     await until(() => server.ran.length === 1)
     end.destroy()
     await until(() => stopped)
@@ -145,11 +150,11 @@ describe.each(places)('a server on %s', (_, place) => {
 
   it('continues after a later line that is not JSON, or is too long', async () => {
     const { address } = await serve(await place(), {}, { limits: { messageBytes: 1000 } })
-    const { end, say, messages } = await raw(address)
-    say(call(1, 'echo'))
+    const { end, send, messages } = await raw(address)
+    send(call(1, 'echo'))
     end.write('what?\n')
-    say(call(2, 'echo', { text: 'x'.repeat(2000) }))
-    say(call(3, 'echo'))
+    send(call(2, 'echo', { text: 'x'.repeat(2000) }))
+    send(call(3, 'echo'))
     await until(() => messages().some(({ id }) => id === 3))
     const codes = messages().map((message) => (message['error'] as JsonObject | undefined)?.['code'])
     expect(codes.filter((code) => code !== undefined)).toEqual([-32700, -32600])
@@ -185,9 +190,9 @@ describe.each(places)('a server on %s', (_, place) => {
       { flood },
       { limits, onError: (error) => errors.push(error) },
     )
-    const { end, say } = await raw(address)
+    const { end, send } = await raw(address)
     end.pause()
-    say(call(1, 'flood'))
+    send(call(1, 'flood'))
     await until(() => served.connections === 0, 10_000)
     expect(errors).toMatchObject([{ code: 'TIMEOUT' }])
   })
@@ -288,7 +293,7 @@ describe('the principal of a server on a socket', () => {
 describe('a link to a socket', () => {
   /** A hand-written server: `take` gets each message. */
   const handWritten = async (
-    take: (message: { id: number; method: string }, end: Socket) => void,
+    handle: (message: { id: number; method: string }, end: Socket) => void,
   ): Promise<SocketAddress> => {
     const server = createServer((end) => {
       end.on('error', () => {})
@@ -302,7 +307,7 @@ describe('a link to a socket', () => {
         }
         if (message.method === 'initialize') {
           end.write(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, result })}\n`)
-        } else take(message, end)
+        } else handle(message, end)
       })
       onTestFinished(() => {
         end.destroy()

@@ -94,15 +94,15 @@ describe('connect with the URL of an event stream', () => {
 /** A hand-written server of the older transport. `inbox` is what it names; `take` answers the POSTs. */
 async function handWritten(
   inbox: string,
-  take: (
+  handle: (
     message: { id?: number; method: string },
     res: ServerResponse,
-    say: (message: unknown) => void,
+    send: (message: unknown) => void,
   ) => void,
 ) {
   const posted: string[] = []
   let stream: ServerResponse | undefined
-  const say = (message: unknown): void => {
+  const send = (message: unknown): void => {
     stream?.write(`data: ${JSON.stringify(message)}\n\n`)
   }
   const origin = await listen((req, res) => {
@@ -122,12 +122,12 @@ async function handWritten(
       if (message.method === 'initialize') {
         res.writeHead(202).end()
         const { protocolVersion } = message.params
-        say({
+        send({
           jsonrpc: '2.0',
           id: message.id,
           result: { protocolVersion, capabilities: { tools: {} }, serverInfo: info },
         })
-      } else take(message, res, say)
+      } else handle(message, res, send)
     })
   })
   return { url: `${origin}/deep/sse`, posted, end: () => stream?.end() }
@@ -160,7 +160,7 @@ describe('a server of HTTP+SSE', () => {
   })
 
   it('that rejects one message fails that request only', async () => {
-    const { url } = await handWritten('/in', ({ id, method }, res, say) => {
+    const { url } = await handWritten('/in', ({ id, method }, res, send) => {
       if (method === 'tools/call') {
         const error = { code: -32600, message: 'too much' }
         res.writeHead(413, { 'content-type': 'application/json' })
@@ -168,7 +168,7 @@ describe('a server of HTTP+SSE', () => {
         return
       }
       res.writeHead(202).end()
-      if (id !== undefined) say({ jsonrpc: '2.0', id, result: {} })
+      if (id !== undefined) send({ jsonrpc: '2.0', id, result: {} })
     })
     const client = await open(sse(url), legacy)
     const [call, ping] = await Promise.allSettled([client.call('x'), client.ping()])
@@ -179,11 +179,11 @@ describe('a server of HTTP+SSE', () => {
 
   it('may answer a batch where the revision has them', async () => {
     const waiting: number[] = []
-    const { url } = await handWritten('/in', ({ id, method }, res, say) => {
+    const { url } = await handWritten('/in', ({ id, method }, res, send) => {
       res.writeHead(202).end()
       if (id === undefined || method !== 'ping') return
       waiting.push(id)
-      if (waiting.length === 2) say(waiting.map((one) => ({ jsonrpc: '2.0', id: one, result: {} })))
+      if (waiting.length === 2) send(waiting.map((one) => ({ jsonrpc: '2.0', id: one, result: {} })))
     })
     const client = await open(sse(url), { revisions: ['2025-03-26'] })
     await Promise.all([client.ping(), client.ping()])
@@ -202,8 +202,8 @@ describe('a server of HTTP+SSE', () => {
   })
 
   it('that answers a message before its POST is answered is understood', async () => {
-    const { url } = await handWritten('/in', ({ id }, res, say) => {
-      if (id !== undefined) say({ jsonrpc: '2.0', id, result: {} })
+    const { url } = await handWritten('/in', ({ id }, res, send) => {
+      if (id !== undefined) send({ jsonrpc: '2.0', id, result: {} })
       setTimeout(() => res.writeHead(202).end(), 20)
     })
     const client = await open(sse(url), legacy)

@@ -10,22 +10,22 @@ test('a schema without a dialect is one of 2020-12', async () => {
   const pair = { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: false }
   const input = { type: 'object', properties: { pair }, required: ['pair'] }
   const server = defineServer({ ...base, tools: { t: tool({ input, run: () => 'ran' }) } })
-  const said = async (value: unknown) => text(await call(server, 't', { pair: value }))
-  expect(await said(['a', 1])).toBe('ran')
-  expect(await said([1, 'a'])).toContain('Invalid arguments')
-  expect(await said(['a', 1, 2])).toContain('Invalid arguments')
+  const outputFor = async (value: unknown) => text(await call(server, 't', { pair: value }))
+  expect(await outputFor(['a', 1])).toBe('ran')
+  expect(await outputFor([1, 'a'])).toContain('Invalid arguments')
+  expect(await outputFor(['a', 1, 2])).toContain('Invalid arguments')
 })
 
 test('a schema is checked by the dialect it names', async () => {
-  const said = async ($schema: string) => {
+  const outputFor = async ($schema: string) => {
     const pair = { type: 'array', prefixItems: [{ type: 'string' }] }
     const input = { $schema, type: 'object', properties: { pair } }
     const server = defineServer({ ...base, tools: { t: tool({ input, run: () => 'ran' }) } })
     return text(await call(server, 't', { pair: [7] }))
   }
-  expect(await said('https://json-schema.org/draft/2020-12/schema')).toContain('Invalid arguments')
+  expect(await outputFor('https://json-schema.org/draft/2020-12/schema')).toContain('Invalid arguments')
   // Draft-07 knows no prefixItems.
-  expect(await said('http://json-schema.org/draft-07/schema#')).toBe('ran')
+  expect(await outputFor('http://json-schema.org/draft-07/schema#')).toBe('ran')
 })
 
 test.each([

@@ -155,12 +155,12 @@ const rows: Record<string, Row> = {
       [{ c: 1 }, 'must have the property "d"'],
     ],
   },
-  'allOf tells what is wrong inside': {
+  'allOf reports the errors inside': {
     schema: { allOf: [{ required: ['a'] }, { properties: { a: { type: 'string' } } }] },
     good: [{ a: 'a' }],
     bad: [[{ a: 1 }, '/a must be string']],
   },
-  'anyOf tells what is wrong with the closest alternative': {
+  'anyOf reports the errors of the closest alternative': {
     schema: {
       anyOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }],
     },
@@ -273,7 +273,7 @@ const rows: Record<string, Row> = {
     good: [['a'], []],
     bad: [[['a', 1], '/1 must not be there']],
   },
-  'draft-07: a reference stands alone': {
+  'draft-07: keywords beside $ref are ignored': {
     schema: {
       $schema: draft07,
       properties: { a: { $ref: '#/definitions/text', maxLength: 1 } },
@@ -305,7 +305,7 @@ describe('each keyword', () => {
     test(name, () => {
       const validator = compileSchema(schema)
       for (const value of good) expect(validator.check(value)).toBeUndefined()
-      for (const [value, says] of bad) expect(validator.check(value)).toBe(says)
+      for (const [value, message] of bad) expect(validator.check(value)).toBe(message)
     })
   }
 })

@@ -143,8 +143,8 @@ describe('unsupported constructs are reported, not guessed', () => {
     ['deep groups', `${'('.repeat(60)}a${')'.repeat(60)}`, 'its groups nest too deep'],
     ['a long pattern', 'a'.repeat(5000), 'it is too long'],
   ])('%s', (_, pattern, why) => {
-    const said = `cannot be checked against the pattern ${pattern}: ${why}`
-    expect(compileSchema({ pattern }).check('b')).toBe(said)
+    const message = `cannot be checked against the pattern ${pattern}: ${why}`
+    expect(compileSchema({ pattern }).check('b')).toBe(message)
     expect(compileSchema({ patternProperties: { [pattern]: {} } }).check({ b: 1 })).toContain(why)
   })
 
@@ -161,8 +161,8 @@ describe('unsupported constructs are reported, not guessed', () => {
 
   test('the patterns of one schema share one bound', () => {
     const alternatives = Array.from({ length: 200 }, (_, i) => ({ pattern: `^${i}[a-z]{900}$` }))
-    const said = compileSchema({ allOf: [...alternatives.slice(0, 60), { pattern: 'z' }] }).issues('x')
-    expect(said.at(-1)?.message).toContain('must match')
+    const issues = compileSchema({ allOf: [...alternatives.slice(0, 60), { pattern: 'z' }] }).issues('x')
+    expect(issues.at(-1)?.message).toContain('must match')
     const last = compileSchema({ anyOf: [...alternatives, { pattern: 'x' }] })
     expect(last.check('x')).toContain('must match one of 201 alternatives')
   })

@@ -13,7 +13,7 @@ import { missing, openTab, type Tab } from './journey.ts'
 
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 /** Ids of rows that a page asked for, as its socket sent them. */
-function askedRows(page: Page): { take(): number } {
+function askedRows(page: Page): { next(): number } {
   let asked = 0
   page.on('websocket', (socket) =>
     socket.on('framesent', ({ payload }) => {
@@ -23,7 +23,7 @@ function askedRows(page: Page): { take(): number } {
     }),
   )
   return {
-    take() {
+    next() {
       const count = asked
       asked = 0
       return count
@@ -181,7 +181,7 @@ describe.skipIf(missing !== undefined)(
       expect(all).toBeGreaterThan(seedCount)
       await page.getByText(`${all.toLocaleString('en')} of`).waitFor()
       expect(await page.locator(grid).getAttribute('aria-rowcount')).toBe(String(all))
-      expect(asked.take()).toBeLessThanOrEqual(400)
+      expect(asked.next()).toBeLessThanOrEqual(400)
 
       for (const share of [0, 0.5, 0.123, 0.9, 1]) {
         await page.locator(grid).evaluate((element, to) => {
@@ -199,7 +199,7 @@ describe.skipIf(missing !== undefined)(
         )
         await loaded(tab)
         expect(await drawn(tab)).toBeLessThanOrEqual(60)
-        expect(asked.take()).toBeLessThanOrEqual(400)
+        expect(asked.next()).toBeLessThanOrEqual(400)
       }
 
       const filter = page.getByRole('combobox', { name: 'Filter' })
@@ -345,7 +345,7 @@ describe.skipIf(missing !== undefined)(
       seedLog(dirname(served.file))
       const tab = await openTab(served, '/chat')
       const { page } = tab
-      // By the clock of the browser, which goes on where the host stands still.
+      // By the clock of the browser, which continues while the clock of the host is stopped.
       const flushes: number[] = []
       const session = await page.context().newCDPSession(page)
       session.on('Network.webSocketFrameReceived', ({ timestamp, response }) => {

@@ -13,21 +13,21 @@ import { missing, openBrowser, openTab, type Tab } from './journey.ts'
 const armed = '[data-act=allow][data-armed=true]'
 
 /** A server that records whatever gets out, over HTTP, WebSockets and UDP. */
-async function outside(): Promise<{ origin: string; heard: string[] }> {
-  const heard: string[] = []
+async function outside(): Promise<{ origin: string; received: string[] }> {
+  const received: string[] = []
   const server = createServer((request, response) => {
-    heard.push(request.url ?? '')
+    received.push(request.url ?? '')
     response.writeHead(200, { 'Access-Control-Allow-Origin': '*', 'Content-Type': 'text/javascript' }).end()
   })
   server.on('upgrade', ({ url = '' }, stream) => {
-    heard.push(url)
+    received.push(url)
     stream.destroy()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  const datagrams = createSocket('udp4', () => heard.push('/rtc'))
+  const datagrams = createSocket('udp4', () => received.push('/rtc'))
   datagrams.bind(port, '127.0.0.1')
   await once(datagrams, 'listening')
   onTestFinished(() => {
@@ -35,7 +35,7 @@ async function outside(): Promise<{ origin: string; heard: string[] }> {
     server.closeAllConnections()
     datagrams.close()
   })
-  return { origin: `http://127.0.0.1:${port}`, heard }
+  return { origin: `http://127.0.0.1:${port}`, received }
 }
 
 /** A host with the server whose app tries to get out. */
@@ -43,10 +43,10 @@ async function trapped(): Promise<{
   served: Served
   /** The origin that the app wants to reach. */
   origin: string
-  heard: string[]
+  received: string[]
   write: (part: string) => void
 }> {
-  const { origin, heard } = await outside()
+  const { origin, received } = await outside()
   const part = join(tempFolder(), 'part.txt')
   const write = (text: string): void => writeFileSync(part, text)
   write('first')
@@ -62,7 +62,7 @@ async function trapped(): Promise<{
       { id: 'all', verdict: 'allow' },
     ],
   })
-  return { served, origin, heard, write }
+  return { served, origin, received, write }
 }
 
 /**
@@ -188,7 +188,7 @@ describe.skipIf(missing !== undefined)(
   { timeout: 120_000 },
   () => {
     test('none is possible without consent', async () => {
-      const { served, heard } = await trapped()
+      const { served, received } = await trapped()
       const tab = await openTab(served, '/inbox')
       await openApp(tab, 'show')
       await tab.click(armed)
@@ -221,7 +221,7 @@ describe.skipIf(missing !== undefined)(
           ]),
         ),
       )
-      expect({ heard, seen, address: tab.page.url() }).toEqual({ heard: [], seen: [], address })
+      expect({ received, seen, address: tab.page.url() }).toEqual({ received: [], seen: [], address })
       const calls = served.service.host.activity({ kind: 'call' })
       expect(calls.map(({ detail, outcome }) => [detail['tool'], outcome])).toEqual([
         ['show', 'ok'],
@@ -240,7 +240,7 @@ describe.skipIf(missing !== undefined)(
     test('each is possible in a page without sandbox and policy', async () => {
       expect(Object.keys(stopped).length).toBeGreaterThanOrEqual(16)
       expect(Object.keys(possible).sort()).toEqual(Object.keys(stopped).sort())
-      const { served, heard } = await trapped()
+      const { served, received } = await trapped()
       const { contents } = await served.service.host.read('trap', 'ui://trap/page')
       const [content] = contents
       const url = await withoutSandbox(content !== undefined && 'text' in content ? content.text : '')
@@ -267,7 +267,7 @@ describe.skipIf(missing !== undefined)(
           const got = file === undefined ? await attempted : `saved ${file.suggestedFilename()}`
           if (!expected.test(got)) unproved.push([way, got])
         } else {
-          await until(() => expected.every((path) => heard.includes(path)), `${way} outside`)
+          await until(() => expected.every((path) => received.includes(path)), `${way} outside`)
           if ([...leavesEmptyFrame, 'top', 'link'].includes(way)) ({ page, app } = await open())
         }
       }
@@ -275,7 +275,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('the same ways work after the user consented', async () => {
-      const { served, heard } = await trapped()
+      const { served, received } = await trapped()
       const tab = await openTab(served, '/inbox')
       await openApp(tab, 'showOpen')
       await tab.page.getByText('programs on this machine').waitFor()
@@ -286,7 +286,7 @@ describe.skipIf(missing !== undefined)(
       const found = await Promise.all(ways.slice(0, 1).map((way) => attempt(app, way)))
       for (const way of ways.slice(1)) found.push(await attempt(app, way))
       expect(found).toEqual(['out', 'out', 'error', 'nothing', 'out', 'threw NotAllowedError', 'nothing'])
-      expect([...new Set(heard)].sort()).toEqual(['/fetch', '/frame', '/script', '/socket'])
+      expect([...new Set(received)].sort()).toEqual(['/fetch', '/frame', '/script', '/socket'])
     })
 
     test('too many requests are refused', async () => {

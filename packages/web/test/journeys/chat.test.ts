@@ -81,8 +81,8 @@ describe.skipIf(missing !== undefined)(
       await tab.page.reload()
       await tab.page.getByText('word4999').first().waitFor({ timeout: 60_000 })
       await tab.page.locator('[data-act=stop]').waitFor({ state: 'detached' })
-      const said = await log.innerText()
-      expect(said.match(/word\d+/g)).toEqual(words.map((word) => word.trim()))
+      const logText = await log.innerText()
+      expect(logText.match(/word\d+/g)).toEqual(words.map((word) => word.trim()))
       // At most 30 frames a second, and the first of each of two turns and of a tab that comes back.
       const seconds = ((frames.at(-1) ?? 0) - (frames[0] ?? 0)) / 1_000
       expect(frames.length).toBeGreaterThan(10)

@@ -15,7 +15,7 @@ interface Generated {
   readonly property: Property
   readonly value: FormValues[string]
   /** A value that breaks a limit of the field, as typed, and the text that the page shows for it. */
-  readonly wrong?: { readonly typed: string; readonly said: RegExp }
+  readonly wrong?: { readonly typed: string; readonly message: RegExp }
 }
 
 const words = fc.constantFrom('Oslo', 'São Paulo', '<b>bold</b>', 'a & b', '東京', '"quoted"', '$HOME')
@@ -26,25 +26,25 @@ const text: fc.Arbitrary<Generated> = fc
   .map(({ value, more }) => ({
     property: { type: 'string', minLength: 2, maxLength: [...value].length + more },
     value,
-    wrong: { typed: 'x', said: /at least 2 characters|2 to \d+ characters/i },
+    wrong: { typed: 'x', message: /at least 2 characters|2 to \d+ characters/i },
   }))
 
 const formatted: fc.Arbitrary<Generated> = fc.constantFrom<Generated>(
   {
     property: { type: 'string', format: 'email' },
     value: 'ada@example.org',
-    wrong: { typed: 'ada', said: /e-mail address/ },
+    wrong: { typed: 'ada', message: /e-mail address/ },
   },
   {
     property: { type: 'string', format: 'uri' },
     value: 'https://example.org/a?b=c#d',
-    wrong: { typed: 'example', said: /address/ },
+    wrong: { typed: 'example', message: /address/ },
   },
   { property: { type: 'string', format: 'date' }, value: '2026-07-28' },
   {
     property: { type: 'string', format: 'date-time' },
     value: '2026-07-28T09:30:00Z',
-    wrong: { typed: 'soon', said: /date and time/ },
+    wrong: { typed: 'soon', message: /date and time/ },
   },
 )
 
@@ -58,7 +58,7 @@ const number: fc.Arbitrary<Generated> = fc
   .map(({ least, span, isWhole, at }) => ({
     property: { type: isWhole ? 'integer' : 'number', minimum: least, maximum: least + span },
     value: isWhole ? least + Math.floor(at * span) : least + Math.round(at * span * 4) / 4,
-    wrong: { typed: String(least - 1), said: new RegExp(span === 0 ? 'exactly' : 'to', 'i') },
+    wrong: { typed: String(least - 1), message: new RegExp(span === 0 ? 'exactly' : 'to', 'i') },
   }))
 
 const yesNo: fc.Arbitrary<Generated> = fc.boolean().map((value) => ({ property: { type: 'boolean' }, value }))
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)(
           const field = tab.page.locator(`[id="field-${id}-${broken.key}"]`)
           await field.fill(broken.wrong.typed)
           await card.locator('[data-act=review]').click()
-          await card.getByText(broken.wrong.said).first().waitFor()
+          await card.getByText(broken.wrong.message).first().waitFor()
           await field.fill('')
         }
         const values: Record<string, FormValues[string]> = {}

@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)(
   },
 )
 
-/** Shows texts wherever a server, a model or a caller can put one, and gives the places: a kind of text on a screen. */
+/** Shows texts in every field of servers, models and callers, and returns the kinds of text on each screen. */
 async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<string>> {
   const all = texts.join('\n\n')
   const args = Object.fromEntries(

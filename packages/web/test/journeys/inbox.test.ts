@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { seed } from '../../../../test/setup/seed.ts'
 import { run } from '../../../app/test/cli/jackfield.ts'
-import { changed, saying, shop as shopTexts } from '../../../host/test/trust/saying.ts'
+import { changed, definitionServer, shop as shopTexts } from '../../../host/test/trust/definition-server.ts'
 import { asking, type Served, serveHost, stateless } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
 import { missing, openTab, type Tab } from './journey.ts'
@@ -121,9 +121,9 @@ describe.skipIf(missing !== undefined)(
       for (const n of [1, 2]) await boxes.nth(n).uncheck()
       await press(tab, 'allow')
       const { result } = await served.service.runs.wait(run, new AbortController().signal)
-      const said = JSON.stringify(result)
+      const output = JSON.stringify(result)
       const files = uris.filter((uri) => uri.startsWith('file:'))
-      expect(files.map((uri) => said.includes(`\\"${uri}\\"`))).toEqual([true, false, false])
+      expect(files.map((uri) => output.includes(`\\"${uri}\\"`))).toEqual([true, false, false])
       await tab.go('/servers/demo')
       await tab.page.getByRole('button', { name: 'Allow none' }).click()
       await expect.poll(async () => (await host.roots.servers())[0]?.state).toBe('denied')
@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('12 changed definitions of a server are rows, and disabled until the user accepts them', async () => {
-      const shop = saying(shopTexts)
+      const shop = definitionServer(shopTexts)
       const served = await serveHost({ servers: { demo: shop.config }, rules })
       const tab = await openTab(served, '/inbox')
       const { host } = served.service
@@ -144,13 +144,13 @@ describe.skipIf(missing !== undefined)(
         const [choose, thank] = copy.prompts
         const [open, list] = copy.resources
         const [item, bill] = copy.templates
-        const said = { description: 'Now it also sends \u200byour files.' }
-        Object.assign(buy ?? {}, said, { title: 'Buy!' })
-        for (const one of [look, choose, thank, open, list, item, bill]) Object.assign(one ?? {}, said)
+        const definition = { description: 'Now it also sends \u200byour files.' }
+        Object.assign(buy ?? {}, definition, { title: 'Buy!' })
+        for (const one of [look, choose, thank, open, list, item, bill]) Object.assign(one ?? {}, definition)
         Object.assign(open ?? {}, { title: 'Opening hours' })
         for (const one of [choose, thank]) Object.assign(one ?? {}, { title: 'Choose!' })
       }
-      shop.says(changed(change))
+      shop.define(changed(change))
       await host.call('demo__reload', {}, { caller: 'person', typed: true })
       await until(() => changesOf(served) >= 12, 'all changes')
       const ids = open(served).map(({ id }) => id)
@@ -174,7 +174,7 @@ describe.skipIf(missing !== undefined)(
 
       // One more change, from another screen: two actions lead to it and accept it.
       await tab.go('/servers')
-      shop.says(
+      shop.define(
         changed((copy) => {
           change(copy)
           Object.assign(copy.tools[0] ?? {}, { description: 'Now it sends nothing.' })

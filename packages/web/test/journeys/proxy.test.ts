@@ -138,7 +138,7 @@ async function proxied(name: ProxyName): Promise<Proxied> {
   const start = async (): Promise<Running> => {
     const running = begin(words, { cwd: folder })
     onTestFinished(() => void running.child.kill('SIGKILL'))
-    await running.says('It listens at')
+    await running.waitForOutput('It listens at')
     return running
   }
   let running = await start()
@@ -178,13 +178,13 @@ async function startProxy(proxy: Proxy, port: number, socket: string, folder: st
   const [program] = proxy.program
   const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
   const child = spawn(program, proxy.words(file, folder), { stdio: ['ignore', 'ignore', 'pipe'], env })
-  let said = ''
+  let output = ''
   child.stderr.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   const gone = once(child, 'exit')
   onTestFinished(async ({ task }) => {
-    if (task.result?.state === 'fail') console.error(said)
+    if (task.result?.state === 'fail') console.error(output)
     child.kill('SIGTERM')
     await gone
   })
@@ -335,7 +335,7 @@ describe.skipIf(missing !== undefined)(
       at.issuer.account = 'carol'
       await carol.page.getByRole('button', { name: 'Sign in' }).click()
       await carol.page.getByText('may not use this host').waitFor()
-      await at.running().says('subject carol signed in and is not allowed to')
+      await at.running().waitForOutput('subject carol signed in and is not allowed to')
       at.issuer.denies = true
       await carol.page.getByRole('link', { name: 'Sign in again' }).click()
       await carol.page.getByRole('button', { name: 'Sign in' }).click()

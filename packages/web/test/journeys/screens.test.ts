@@ -56,8 +56,8 @@ describe.skipIf(missing !== undefined)(
       await tab.page.reload()
       await tab.page.getByText('word599').first().waitFor()
       await tab.page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
-      const said = await tab.page.getByRole('log').innerText()
-      expect(said.match(/word\d+/g)).toEqual(words)
+      const logText = await tab.page.getByRole('log').innerText()
+      expect(logText.match(/word\d+/g)).toEqual(words)
       await tab.check()
     })
 

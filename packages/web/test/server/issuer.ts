@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
 
-/** What an issuer puts into its next ID token and its next answers. */
+/** The contents of an issuer's next ID token and next responses. */
 export interface Issuing {
   /** In place of the right ones; undefined leaves one out. */
   claims: Readonly<Record<string, unknown>>

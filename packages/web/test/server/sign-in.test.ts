@@ -503,7 +503,7 @@ describe('the hosts of users', () => {
   })
 })
 
-describe('the door behind a proxy', () => {
+describe('signing in behind a proxy', () => {
   test('refuses other hosts and origins, and believes no header of a proxy', async () => {
     const rig = await users({ appsDomain: 'apps.example.net' })
     const forwarded = { 'X-Forwarded-Host': 'jackfield.example', Forwarded: 'host=jackfield.example' }

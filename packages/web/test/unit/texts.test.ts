@@ -115,9 +115,11 @@ describe('a sentence of the host', () => {
         .filter((text) => !/\$\{[^}]*(?:\?|\()/.test(text) && !/\$\{(?:more|says|how)\}/.test(text)),
     )
     expect(found.length).toBeGreaterThan(50)
-    const says = [...readFileSync(new URL('core/trust/phrases.ts', host), 'utf8').matchAll(/says: '(.*)'/g)]
+    const messages = [
+      ...readFileSync(new URL('core/trust/phrases.ts', host), 'utf8').matchAll(/says: '(.*)'/g),
+    ]
     const depending = [
-      ...says.map(([, words = '']) => `It ${words}: "x"`),
+      ...messages.map(([, words = '']) => `It ${words}: "x"`),
       'It contains 1 invisible character: U+200B. A model reads what you do not see.',
       'It contains 3 invisible characters: U+200B. A model reads what you do not see.',
       'It gives instructions about x, a tool of y.',

@@ -143,7 +143,7 @@ describe.runIf(process.platform === 'linux')('the files of the filesystem server
       changeMinutes: 18,
       longMinutes: 240,
     },
-    async ({ trials, seed, measured, made }) => {
+    async ({ trials, seed, measured, setTrials }) => {
       const random = new Random(seed)
       const { base, inside, outside, swaps } = makeBoundary()
       const before = contentOf(outside)
@@ -179,7 +179,7 @@ describe.runIf(process.platform === 'linux')('the files of the filesystem server
         await Promise.all(Array.from({ length: atOnce }, caller))
         expect(contentOf(outside)).toEqual(before)
         expect(Math.min(counts.done, counts.outside)).toBeGreaterThan(needed)
-        made(calls)
+        setTrials(calls)
         measured('calls that succeeded', counts.done, '')
         measured('refused for leading out', counts.outside, '')
         measured('failed otherwise, such as for a missing file', counts.other, '')

@@ -16,10 +16,10 @@ import {
   notes,
   png,
   resultMeta,
+  signInId,
+  signInUrl,
   startingWith,
   stateOf,
-  visitId,
-  visitUrl,
   waitFor,
   weather,
 } from '../contract.ts'
@@ -157,9 +157,14 @@ function addAsking(server: FastMCP<undefined>): void {
     const second = await ctx.elicit(form)
     return `${first.content?.['name']} likes ${second.content?.['color']}`
   })
-  asking('ask_visit', async ({ elicit }) => {
-    const visit = { mode: 'url' as const, message: 'Please sign in', url: visitUrl, elicitationId: visitId }
-    return JSON.stringify({ action: (await elicit(visit)).action })
+  asking('ask_url', async ({ elicit }) => {
+    const urlRequest = {
+      mode: 'url' as const,
+      message: 'Please sign in',
+      url: signInUrl,
+      elicitationId: signInId,
+    }
+    return JSON.stringify({ action: (await elicit(urlRequest)).action })
   })
   asking('sample', async (ctx) => {
     const { model, content } = await session(ctx).requestSampling(modelRequest)

@@ -1,6 +1,14 @@
 import { type Context, inputRequired, prompt, RpcError, type Server, tool } from '@jackfield/sdk'
 import { z } from 'zod'
-import { choicesForm, colorForm, modelRequest, modelTool, nameForm, visitId, visitUrl } from '../contract.ts'
+import {
+  choicesForm,
+  colorForm,
+  modelRequest,
+  modelTool,
+  nameForm,
+  signInId,
+  signInUrl,
+} from '../contract.ts'
 
 const answered = z.object({ content: z.object({ name: z.string() }) })
 const asName = { message: 'What is your name?', schema: nameForm }
@@ -46,16 +54,16 @@ export const askingTools = {
       return `${greeting} ${name}, ${roots.length} folders`
     },
   }),
-  ask_visit: tool({
+  ask_url: tool({
     async run(_args, ctx) {
-      const { action } = await ctx.elicitUrl({ message: 'Please sign in', url: visitUrl })
+      const { action } = await ctx.elicitUrl({ message: 'Please sign in', url: signInUrl })
       return JSON.stringify({ action })
     },
   }),
-  visit_first: tool({
+  url_required: tool({
     run(): string {
       throw new RpcError(-32042, 'Sign in first', {
-        elicitations: [{ mode: 'url', elicitationId: visitId, url: visitUrl, message: 'Please sign in' }],
+        elicitations: [{ mode: 'url', elicitationId: signInId, url: signInUrl, message: 'Please sign in' }],
       })
     },
   }),
@@ -92,13 +100,13 @@ export const askingPrompts = {
 }
 
 /** A tool that reports when its URL elicitation is complete. */
-export function addVisit(server: Server): void {
+export function addUrlElicitation(server: Server): void {
   server.add({
     tools: {
-      visit_over: tool({
+      url_complete: tool({
         async run(_args, ctx) {
-          const id = 'visit-2'
-          await ctx.elicitUrl({ message: 'Please sign in', url: visitUrl, id })
+          const id = 'sign-in-2'
+          await ctx.elicitUrl({ message: 'Please sign in', url: signInUrl, id })
           server.elicitationComplete(id)
           return id
         },

@@ -28,7 +28,7 @@ import {
   waitFor,
   weather,
 } from '../contract.ts'
-import { addVisit, askingPrompts, askingTools } from './asking.ts'
+import { addUrlElicitation, askingPrompts, askingTools } from './asking.ts'
 
 const still = Object.fromEntries(
   Object.entries(contents).map(([name, { content }]) => [
@@ -175,7 +175,7 @@ export function createFixture(): Server {
       update_watched: change(() => server.resourceUpdated('fixture://watched')),
     },
   })
-  addVisit(server)
+  addUrlElicitation(server)
   return server
 }
 

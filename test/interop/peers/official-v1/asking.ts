@@ -1,13 +1,21 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { type CreateMessageRequest, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
-import { choicesForm, colorForm, modelRequest, modelTool, nameForm, visitId, visitUrl } from '../contract.ts'
+import {
+  choicesForm,
+  colorForm,
+  modelRequest,
+  modelTool,
+  nameForm,
+  signInId,
+  signInUrl,
+} from '../contract.ts'
 
 const say = (text: string) => ({ content: [{ type: 'text' as const, text }] })
 const askName = { message: 'What is your name?', requestedSchema: nameForm }
-const visit = (elicitationId: string) => ({
+const urlElicitation = (elicitationId: string) => ({
   mode: 'url' as const,
   message: 'Please sign in',
-  url: visitUrl,
+  url: signInUrl,
   elicitationId,
 })
 
@@ -37,21 +45,21 @@ export function registerAsking(mcp: McpServer): void {
       server.createMessage(modelRequest, related),
       server.listRoots({}, related),
     ])
-    const greeting = answer.content.type === 'text' ? answer.content.text : ''
-    return say(`${greeting} ${person.content?.['name']}, ${roots.length} folders`)
+    const reply = answer.content.type === 'text' ? answer.content.text : ''
+    return say(`${reply} ${person.content?.['name']}, ${roots.length} folders`)
   })
-  mcp.registerTool('ask_visit', {}, async ({ requestId }) => {
-    const { action } = await server.elicitInput(visit(visitId), { relatedRequestId: requestId })
+  mcp.registerTool('ask_url', {}, async ({ requestId }) => {
+    const { action } = await server.elicitInput(urlElicitation(signInId), { relatedRequestId: requestId })
     return say(JSON.stringify({ action }))
   })
-  mcp.registerTool('visit_first', {}, () => {
-    throw new UrlElicitationRequiredError([visit(visitId)])
+  mcp.registerTool('url_required', {}, () => {
+    throw new UrlElicitationRequiredError([urlElicitation(signInId)])
   })
-  mcp.registerTool('visit_over', {}, async ({ requestId }) => {
+  mcp.registerTool('url_complete', {}, async ({ requestId }) => {
     const related = { relatedRequestId: requestId }
-    await server.elicitInput(visit('visit-2'), related)
-    await server.createElicitationCompletionNotifier('visit-2', related)()
-    return say('visit-2')
+    await server.elicitInput(urlElicitation('sign-in-2'), related)
+    await server.createElicitationCompletionNotifier('sign-in-2', related)()
+    return say('sign-in-2')
   })
   mcp.registerTool('sample', {}, async ({ requestId }) => {
     const { model, content } = await server.createMessage(modelRequest, { relatedRequestId: requestId })

@@ -10,7 +10,15 @@ import {
   UrlElicitationRequiredError,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { choicesForm, colorForm, modelRequest, modelTool, nameForm, visitId, visitUrl } from '../contract.ts'
+import {
+  choicesForm,
+  colorForm,
+  modelRequest,
+  modelTool,
+  nameForm,
+  signInId,
+  signInUrl,
+} from '../contract.ts'
 
 const say = (text: string) => ({ content: [{ type: 'text' as const, text }] })
 const none = { inputSchema: z.object({}) }
@@ -20,7 +28,7 @@ const colored = z.object({ color: z.string() })
 const askName = () => inputRequired.elicit({ message: 'What is your name?', requestedSchema: nameForm })
 const askColor = () =>
   inputRequired.elicit({ message: 'Which color do you like?', requestedSchema: colorForm })
-const visit = { message: 'Please sign in', url: visitUrl }
+const urlRequest = { message: 'Please sign in', url: signInUrl }
 
 /** Asks one question and hands its answer on, in the form that works on both eras. */
 function asking<T>(question: () => InputRequest, then: (answer: InputResponseView) => T) {
@@ -33,22 +41,22 @@ function asking<T>(question: () => InputRequest, then: (answer: InputResponseVie
 /** Tools and a prompt that ask the client back. */
 export function registerAsking(mcp: McpServer): void {
   registerForms(mcp)
-  registerVisits(mcp)
+  registerUrlElicitations(mcp)
   registerModel(mcp)
 }
 
 function registerForms(mcp: McpServer): void {
-  const told = (answer: InputResponseView) =>
+  const readAnswer = (answer: InputResponseView) =>
     say(
       answer.kind === 'elicit'
         ? JSON.stringify({ action: answer.action, content: answer.content })
         : answer.kind,
     )
-  const ask = asking(askName, told)
+  const ask = asking(askName, readAnswer)
   mcp.registerTool('ask', none, (_args, ctx) => ask(ctx))
   const askChoices = asking(
     () => inputRequired.elicit({ message: 'How do you take your tea?', requestedSchema: choicesForm }),
-    told,
+    readAnswer,
   )
   mcp.registerTool('ask_choices', none, (_args, ctx) => askChoices(ctx))
   mcp.registerTool('ask_twice', none, (_args, { mcpReq }) => {
@@ -58,26 +66,26 @@ function registerForms(mcp: McpServer): void {
     if (color !== undefined) return say(`${mcpReq.requestState<string>()} likes ${color}`)
     return inputRequired({ inputRequests: { name: askName() } })
   })
-  const greet = asking(askName, (answer) => {
+  const registerGreeting = asking(askName, (answer) => {
     const name = answer.kind === 'elicit' ? answer.content?.['name'] : answer.kind
     const content = { type: 'text' as const, text: `Greet ${name}.` }
     return { messages: [{ role: 'user' as const, content }] }
   })
-  mcp.registerPrompt('asks', {}, (ctx) => greet(ctx))
+  mcp.registerPrompt('asks', {}, (ctx) => registerGreeting(ctx))
 }
 
-function registerVisits(mcp: McpServer): void {
+function registerUrlElicitations(mcp: McpServer): void {
   const ask = asking(
-    () => inputRequired.elicitUrl(visit),
+    () => inputRequired.elicitUrl(urlRequest),
     (answer) => say(JSON.stringify({ action: answer.kind === 'elicit' ? answer.action : answer.kind })),
   )
-  mcp.registerTool('ask_visit', none, (_args, ctx) => ask(ctx))
-  mcp.registerTool('visit_first', none, () => {
-    throw new UrlElicitationRequiredError([{ mode: 'url', ...visit, elicitationId: visitId }])
+  mcp.registerTool('ask_url', none, (_args, ctx) => ask(ctx))
+  mcp.registerTool('url_required', none, () => {
+    throw new UrlElicitationRequiredError([{ mode: 'url', ...urlRequest, elicitationId: signInId }])
   })
-  mcp.registerTool('visit_over', none, async (_args, { mcpReq }) => {
-    const elicitationId = 'visit-2'
-    await mcpReq.elicitInput({ mode: 'url', ...visit, elicitationId })
+  mcp.registerTool('url_complete', none, async (_args, { mcpReq }) => {
+    const elicitationId = 'sign-in-2'
+    await mcpReq.elicitInput({ mode: 'url', ...urlRequest, elicitationId })
     await mcpReq.notify({ method: 'notifications/elicitation/complete', params: { elicitationId } })
     return say(elicitationId)
   })

@@ -28,7 +28,7 @@ const none = { inputSchema: z.object({}) }
 export interface Host {
   forget(): void
   /** Notifies open subscriptions of the modern era, which the server's own notifications do not reach. */
-  tell(what: 'tools' | 'prompts' | 'resources' | { uri: string }): void
+  notify(what: 'tools' | 'prompts' | 'resources' | { uri: string }): void
 }
 
 interface Open {
@@ -153,7 +153,7 @@ function registerChanges(mcp: McpServer, host: Host): void {
     mcp.registerTool(`change_${list}`, none, () => {
       if (!added.has(list)) added.set(list, add[list]())
       late[list] = true
-      host.tell(list)
+      host.notify(list)
       return say('Changed.')
     })
   }
@@ -161,13 +161,13 @@ function registerChanges(mcp: McpServer, host: Host): void {
     added.get('tools')?.remove()
     added.delete('tools')
     late.tools = false
-    host.tell('tools')
+    host.notify('tools')
     return say('Changed.')
   })
   mcp.registerTool('update_watched', none, async () => {
     const uri = 'fixture://watched'
     for (const other of open) if (other.watched.has(uri)) await other.mcp.server.sendResourceUpdated({ uri })
-    host.tell({ uri })
+    host.notify({ uri })
     return say('Changed.')
   })
   mcp.registerTool('forget_sessions', none, () => {

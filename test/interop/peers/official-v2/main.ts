@@ -8,29 +8,29 @@ import { createFixture, type Host } from './definition.ts'
 
 /** The fixture on `@modelcontextprotocol/server` 2: `main.ts stdio|http|sessions`. */
 const [how] = process.argv.slice(2)
-const quiet: Host = { forget: () => {}, tell: () => {} }
+const quiet: Host = { forget: () => {}, notify: () => {} }
 
 if (how === 'http') serveHttp()
 else if (how === 'sessions') serveSessions()
 else serveStdio(({ era }) => onStdio(era))
 
 function onStdio(era: 'legacy' | 'modern'): McpServer {
-  const tell: Host['tell'] = (what) => {
+  const notify: Host['notify'] = (what) => {
     if (typeof what === 'object' && era === 'modern') void mcp.server.sendResourceUpdated(what)
   }
-  const mcp = createFixture({ ...quiet, tell })
+  const mcp = createFixture({ ...quiet, notify })
   return mcp
 }
 
 /** Both eras without sessions, the way its documentation begins. */
 function serveHttp(): void {
-  const tell: Host['tell'] = (what) => {
+  const notify: Host['notify'] = (what) => {
     if (what === 'tools') handler.notify.toolsChanged()
     else if (what === 'prompts') handler.notify.promptsChanged()
     else if (what === 'resources') handler.notify.resourcesChanged()
     else handler.notify.resourceUpdated(what.uri)
   }
-  const handler = createMcpHandler(() => createFixture({ ...quiet, tell }), { onerror: () => {} })
+  const handler = createMcpHandler(() => createFixture({ ...quiet, notify }), { onerror: () => {} })
   const node = toNodeHandler(handler)
   // The adapter's types leave no room for an absent method or URL; a request always has both.
   listen((request, response) =>

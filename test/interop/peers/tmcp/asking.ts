@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { modelRequest, visitUrl } from '../contract.ts'
+import { modelRequest, signInUrl } from '../contract.ts'
 import type { Fixture } from './definition.ts'
 
 const say = (text: string) => ({ content: [{ type: 'text' as const, text }] })
@@ -38,8 +38,8 @@ export function defineAsking(server: Fixture): void {
     })
     return `${first?.name} likes ${second?.color}`
   })
-  tool('ask_visit', async () => {
-    const { action } = await server.elicitation('Please sign in', visitUrl)
+  tool('ask_url', async () => {
+    const { action } = await server.elicitation('Please sign in', signInUrl)
     return JSON.stringify({ action })
   })
   tool('sample', async () => {

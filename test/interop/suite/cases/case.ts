@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
+import { isObject } from '../../../setup/json.ts'
 import type { Bench } from '../bench.ts'
-import type { Called, Failed, Guest } from '../guest.ts'
-import { isRecord } from '../json.ts'
 import type { Call, Refusal } from '../offer.ts'
+import type { Called, Failed, TestClient } from '../test-client.ts'
 
 /** One behaviour of one pair. */
 export interface Case {
@@ -19,13 +19,13 @@ export function does(name: string, run: Case['run']): Case {
   return { name, run }
 }
 
-export function calling(guest: Guest, { tool, args }: Call): Promise<Called> {
-  return guest.call(tool, args)
+export function calling(client: TestClient, { tool, args }: Call): Promise<Called> {
+  return client.call(tool, args)
 }
 
 /** All the text a result has. */
 export function textOf({ content }: Called): string {
-  return content.map((block) => (isRecord(block) && block['type'] === 'text' ? block['text'] : '')).join('')
+  return content.map((block) => (isObject(block) && block['type'] === 'text' ? block['text'] : '')).join('')
 }
 
 /** What a call is refused with; a call that succeeds fails the case. */
@@ -39,7 +39,7 @@ export async function failureOf({ kind }: Bench, call: Promise<unknown>): Promis
   throw new Error(`It was not refused: ${JSON.stringify(result)?.slice(0, 300)}`)
 }
 
-/** Holds a call to the way its server says no. */
+/** Checks that a call fails in the way of its server. */
 export async function expectRefusal(bench: Bench, refusal: Refusal, call: Promise<Called>): Promise<void> {
   if (refusal.as === 'result') {
     const result = await call

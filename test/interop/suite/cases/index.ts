@@ -1,6 +1,6 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
-import type { GuestKind, Place } from '../guest.ts'
 import { type Offer, offerAt } from '../offer.ts'
+import type { ClientKind, ServerAddress } from '../test-client.ts'
 import type { Case } from './case.ts'
 import { changeCases } from './changes.ts'
 import { endCases, meetingCases } from './meeting.ts'
@@ -16,13 +16,13 @@ export type { Case } from './case.ts'
 
 /** What a case may depend on besides what the server offers. */
 export interface Setting {
-  readonly kind: GuestKind
+  readonly kind: ClientKind
   readonly revision: ProtocolVersion
   readonly transport: 'stdio' | 'http' | 'sse'
 }
 
-export function transportOf(place: Place): Setting['transport'] {
-  return 'url' in place ? place.transport : 'stdio'
+export function transportOf(address: ServerAddress): Setting['transport'] {
+  return 'url' in address ? address.transport : 'stdio'
 }
 
 /** Every case there is about what this server offers at this revision. */

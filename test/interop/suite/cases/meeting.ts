@@ -33,8 +33,8 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
     }),
     ...given(offer.ping, () => [
       does('gets repeated pings answered', async (bench) => {
-        const guest = await bench.able()
-        for (let at = 0; at < 3; at++) await expect(guest.ping()).resolves.toBeUndefined()
+        const client = await bench.able()
+        for (let at = 0; at < 3; at++) await expect(client.ping()).resolves.toBeUndefined()
       }),
     ]),
     ...given(first, ({ call, content }) => [
@@ -48,21 +48,24 @@ export function meetingCases(offer: Offer, { kind, revision, transport }: Settin
     ]),
     ...(kind.ours && transport !== 'stdio'
       ? offer.refuses.map((refused) =>
-          does(`says so when only ${refused} is allowed, which the server does not speak`, async (bench) => {
-            const { failure } = bench.kind
-            const refusal = await bench.refusalOf(refused)
-            expect(failure(refusal)).toMatchObject({
-              kind: 'other',
-              message: expect.stringMatching(/speaks? |revision|version/i),
-            })
-          }),
+          does(
+            `reports that the server does not support ${refused}, if only that is allowed`,
+            async (bench) => {
+              const { failure } = bench.kind
+              const refusal = await bench.refusalOf(refused)
+              expect(failure(refusal)).toMatchObject({
+                kind: 'other',
+                message: expect.stringMatching(/speaks? |revision|version/i),
+              })
+            },
+          ),
         )
       : []),
-    ...given(offer.echo, ({ tool, args, said }) => [
+    ...given(offer.echo, ({ tool, args, reply }) => [
       does('answers twenty calls in a row', async (bench) => {
-        const guest = await bench.able()
+        const client = await bench.able()
         for (let at = 0; at < 20; at++) {
-          expect(textOf(await guest.call(tool, args(`number ${at}`)))).toBe(said(`number ${at}`))
+          expect(textOf(await client.call(tool, args(`number ${at}`)))).toBe(reply(`number ${at}`))
         }
       }),
     ]),
@@ -74,10 +77,10 @@ export function endCases({ exit }: Offer, { transport }: Setting): Case[] {
   if (exit === undefined || transport !== 'stdio') return []
   return [
     does('fails open calls when the server process ends, and later ones too', async (bench) => {
-      const guest = await bench.mute()
-      await guest.tools()
-      expect((await failureOf(bench, calling(guest, exit))).kind).toBe('closed')
-      expect((await failureOf(bench, guest.ping())).kind).not.toBe('rpc')
+      const client = await bench.mute()
+      await client.tools()
+      expect((await failureOf(bench, calling(client, exit))).kind).toBe('closed')
+      expect((await failureOf(bench, client.ping())).kind).not.toBe('rpc')
     }),
   ]
 }

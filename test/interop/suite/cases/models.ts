@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest'
 import type { Bench } from '../bench.ts'
-import type { Guest, ModelQuestion } from '../guest.ts'
 import type { Offer } from '../offer.ts'
+import type { ModelQuestion, TestClient } from '../test-client.ts'
 import { type Case, calling, does, given } from './case.ts'
 
 /** Questions to the client's model, and its folders. */
@@ -10,7 +10,7 @@ export function modelCases(offer: Offer): Case[] {
     ...given(offer.model, ({ call, asks, outcome }) => [
       does('samples with its model, with the content of the server', async (bench) => {
         const asked: ModelQuestion[] = []
-        bench.desk.model = (question) => {
+        bench.answers.model = (question) => {
           asked.push(question)
           return {
             role: 'assistant',
@@ -26,7 +26,7 @@ export function modelCases(offer: Offer): Case[] {
     ...given(offer.modelTools, ({ call, tools, outcome }) => [
       does('samples with its model and tools', async (bench) => {
         const asked: (string[] | undefined)[] = []
-        bench.desk.model = (question) => {
+        bench.answers.model = (question) => {
           asked.push(question.tools?.map(({ name }) => name))
           return {
             role: 'assistant',
@@ -48,10 +48,10 @@ const other = 'file:///tmp/a%20b'
 
 function folderCases({ call, outcome, follows, existing }: NonNullable<Offer['folders']>): Case[] {
   const [first, second] = existing ?? [home, other]
-  const opens = async (bench: Bench, guest: Guest, uris: readonly string[]): Promise<void> => {
-    bench.desk.folders = uris.map((uri, at) => (at === 0 ? { uri, name: 'first' } : { uri }))
-    if (follows || bench.revision < '2026-07-28') await guest.rootsChanged()
-    await vi.waitFor(async () => expect(await calling(guest, call)).toMatchObject(outcome(uris)), {
+  const opens = async (bench: Bench, client: TestClient, uris: readonly string[]): Promise<void> => {
+    bench.answers.folders = uris.map((uri, at) => (at === 0 ? { uri, name: 'first' } : { uri }))
+    if (follows || bench.revision < '2026-07-28') await client.rootsChanged()
+    await vi.waitFor(async () => expect(await calling(client, call)).toMatchObject(outcome(uris)), {
       timeout: 5000,
     })
   }
@@ -60,9 +60,9 @@ function folderCases({ call, outcome, follows, existing }: NonNullable<Offer['fo
       await opens(bench, await bench.able(), [first, second])
     }),
     does(existing ? 'opens another folder later' : 'opens another folder later, and none', async (bench) => {
-      const guest = await bench.able()
-      await opens(bench, guest, [second])
-      if (!existing) await opens(bench, guest, [])
+      const client = await bench.able()
+      await opens(bench, client, [second])
+      if (!existing) await opens(bench, client, [])
     }),
   ]
 }

@@ -35,22 +35,22 @@ export function resourceCases(offer: Offer): Case[] {
     ]),
     ...given(offer.subscribe, ({ uri, update }) => [
       does('is notified that a subscribed resource changed', async (bench) => {
-        const guest = await bench.able()
-        const stop = await guest.watch({ uris: [uri] })
-        await calling(guest, update)
-        await vi.waitFor(() => expect(guest.heard.changes).toContain(uri), { timeout: 5000 })
+        const client = await bench.able()
+        const stop = await client.watch({ uris: [uri] })
+        await calling(client, update)
+        await vi.waitFor(() => expect(client.notifications.changes).toContain(uri), { timeout: 5000 })
         await stop()
       }),
       does('gets no notification after it unsubscribed', async (bench) => {
-        const [guest, other] = await Promise.all([bench.able(), bench.mute()])
-        const stop = await guest.watch({ uris: [uri] })
+        const [client, other] = await Promise.all([bench.able(), bench.mute()])
+        const stop = await client.watch({ uris: [uri] })
         await stop()
         const stopOther = await other.watch({ uris: [uri] })
         await calling(other, update)
-        if ('command' in bench.place) await calling(guest, update)
-        await vi.waitFor(() => expect(other.heard.changes).toContain(uri), { timeout: 5000 })
-        await guest.tools()
-        expect(guest.heard.changes).toEqual([])
+        if ('command' in bench.address) await calling(client, update)
+        await vi.waitFor(() => expect(other.notifications.changes).toContain(uri), { timeout: 5000 })
+        await client.tools()
+        expect(client.notifications.changes).toEqual([])
         await stopOther()
       }),
     ]),

@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest'
 import type { Bench } from '../bench.ts'
-import type { ReceivedProgress } from '../guest.ts'
 import type { Offer } from '../offer.ts'
+import type { ReceivedProgress } from '../test-client.ts'
 import { type Case, calling, does, failureOf, given, textOf } from './case.ts'
 
 let keys = 0
@@ -15,11 +15,11 @@ export function runningCases(offer: Offer): Case[] {
     ...given(offer.wait, waitCases),
     ...given(offer.slow, ({ tool }) => [
       does('gets a quick response during a slow call', async (bench) => {
-        const guest = await bench.able()
+        const client = await bench.able()
         const order: string[] = []
         await Promise.all(
           [100, 0].map(async (ms) => {
-            order.push(textOf(await guest.call(tool, { ms, text: `after ${ms}` })))
+            order.push(textOf(await client.call(tool, { ms, text: `after ${ms}` })))
           }),
         )
         expect(order).toEqual(['after 0', 'after 100'])
@@ -37,8 +37,8 @@ function progressCases({ tool, args, message }: NonNullable<Offer['progress']>):
     }))
   const listen = async (bench: Bench, steps: number, tag: string): Promise<void> => {
     const received: ReceivedProgress[] = []
-    const guest = await bench.able()
-    await guest.call(tool, args(steps, tag), { onProgress: (report) => received.push(report) })
+    const client = await bench.able()
+    await client.call(tool, args(steps, tag), { onProgress: (report) => received.push(report) })
     const all = reports(steps, tag, bench)
     expect(received).toMatchObject(bench.kind.dropsLateProgress ? all.slice(0, received.length) : all)
   }
@@ -57,13 +57,15 @@ function logCases({ call, entries, filters }: NonNullable<Offer['log']>): Case[]
   const levels = ['debug', 'info', 'warning', 'error'] as const
   return [
     ...levels.slice(0, filters ? levels.length : 1).map((level, at) =>
-      does(`hears log messages from ${level} upwards`, async (bench) => {
-        const guest = await bench.mute()
-        await guest.logLevel(level)
-        await calling(guest, call)
+      does(`receives log messages from ${level} upwards`, async (bench) => {
+        const client = await bench.mute()
+        await client.logLevel(level)
+        await calling(client, call)
         const wanted = entries.filter((entry) => levels.slice(at).some((name) => name === entry.level))
-        await vi.waitFor(() => expect(guest.heard.logs).toHaveLength(wanted.length), { timeout: 5000 })
-        expect(guest.heard.logs).toMatchObject(wanted)
+        await vi.waitFor(() => expect(client.notifications.logs).toHaveLength(wanted.length), {
+          timeout: 5000,
+        })
+        expect(client.notifications.logs).toMatchObject(wanted)
       }),
     ),
     does('gets no log messages of another connection', async (bench) => {
@@ -71,28 +73,28 @@ function logCases({ call, entries, filters }: NonNullable<Offer['log']>): Case[]
       await loud.logLevel('debug')
       await still.logLevel('debug')
       await calling(loud, call)
-      await vi.waitFor(() => expect(loud.heard.logs).toHaveLength(entries.length), { timeout: 5000 })
+      await vi.waitFor(() => expect(loud.notifications.logs).toHaveLength(entries.length), { timeout: 5000 })
       await still.tools()
-      expect(still.heard.logs).toEqual([])
+      expect(still.notifications.logs).toEqual([])
     }),
   ]
 }
 
-function waitCases({ tool, told, stops }: NonNullable<Offer['wait']>): Case[] {
+function waitCases({ tool, stateTool, stops }: NonNullable<Offer['wait']>): Case[] {
   const known = stops ? ['and the tool is stopped'] : []
   const stopping = (how: string, options: () => { end: () => void; with: object }, kind: string): Case =>
     does([how, ...known].join(', '), async (bench) => {
-      const guest = await bench.able()
+      const client = await bench.able()
       const key = `key ${keys++}`
-      const state = async (): Promise<string> => textOf(await guest.call(told, { key }))
+      const state = async (): Promise<string> => textOf(await client.call(stateTool, { key }))
       const { end, with: bounds } = options()
-      const failed = failureOf(bench, guest.call(tool, { key }, bounds))
+      const failed = failureOf(bench, client.call(tool, { key }, bounds))
       await vi.waitFor(async () => expect(await state()).not.toBe('unknown'), soon)
       end()
       expect(await failed).toMatchObject({ kind })
       if (stops)
         await vi.waitFor(async () => expect(await state()).toBe('stopped'), { timeout: 5000, interval: 20 })
-      expect(await guest.tools()).not.toEqual([])
+      expect(await client.tools()).not.toEqual([])
     })
   return [
     stopping(
@@ -105,19 +107,22 @@ function waitCases({ tool, told, stops }: NonNullable<Offer['wait']>): Case[] {
     ),
     stopping('runs out of time', () => ({ end: () => {}, with: { timeoutMs: 200 } }), 'timeout'),
     does('cancels one of two calls, and the other continues', async (bench) => {
-      const guest = await bench.able()
+      const client = await bench.able()
       const keep = `key ${keys++}`
       const drop = `key ${keys++}`
-      const [kept, dropped] = [new AbortController(), new AbortController()]
-      const one = failureOf(bench, guest.call(tool, { key: keep }, { signal: kept.signal }))
-      const other = failureOf(bench, guest.call(tool, { key: drop }, { signal: dropped.signal }))
+      const [finished, dropped] = [new AbortController(), new AbortController()]
+      const one = failureOf(bench, client.call(tool, { key: keep }, { signal: finished.signal }))
+      const other = failureOf(bench, client.call(tool, { key: drop }, { signal: dropped.signal }))
       for (const key of [keep, drop]) {
-        await vi.waitFor(async () => expect(textOf(await guest.call(told, { key }))).toBe('started'), soon)
+        await vi.waitFor(
+          async () => expect(textOf(await client.call(stateTool, { key }))).toBe('started'),
+          soon,
+        )
       }
       dropped.abort()
       expect((await other).kind).toBe('cancelled')
-      expect(textOf(await guest.call(told, { key: keep }))).toBe('started')
-      kept.abort()
+      expect(textOf(await client.call(stateTool, { key: keep }))).toBe('started')
+      finished.abort()
       expect((await one).kind).toBe('cancelled')
     }),
   ]

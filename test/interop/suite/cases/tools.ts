@@ -87,9 +87,9 @@ export function toolCases(offer: Offer): Case[] {
     ]),
     ...given(offer.unknownTool, (refusal) => [
       does('gets an error for an unknown tool, and for a name of an object prototype', async (bench) => {
-        const guest = await bench.able()
-        await expectRefusal(bench, refusal, guest.call('no_such_tool'))
-        await expectRefusal(bench, refusal, guest.call('constructor'))
+        const client = await bench.able()
+        await expectRefusal(bench, refusal, client.call('no_such_tool'))
+        await expectRefusal(bench, refusal, client.call('constructor'))
       }),
     ]),
     ...given(offer.badArguments, ({ calls, refusal }) =>
@@ -97,8 +97,8 @@ export function toolCases(offer: Offer): Case[] {
         does(
           `is refused ${args ? `the arguments ${JSON.stringify(args)}` : 'no arguments'} for ${tool}`,
           async (bench) => {
-            const guest = await bench.able()
-            await expectRefusal(bench, refusal, guest.call(tool, args))
+            const client = await bench.able()
+            await expectRefusal(bench, refusal, client.call(tool, args))
           },
         ),
       ),
@@ -115,32 +115,32 @@ export function toolCases(offer: Offer): Case[] {
         }),
       ]),
     ]),
-    ...given(offer.mirrored, ({ tool, said }) => [
+    ...given(offer.mirrored, ({ tool, reply }) => [
       does('sends arguments in headers too, thirty at once', async (bench) => {
-        const guest = await bench.able()
+        const client = await bench.able()
         // Which argument it is, a client knows from the list.
-        await guest.tools()
+        await client.tools()
         const plain = Array.from({ length: 25 }, (_, at) => `region-${at}`)
         const regions = [...plain, 'Ærø, Bodø', '北欧', ' padded ', '=?base64?no?=', '']
-        const answers = await Promise.all(regions.map((region) => guest.call(tool, { region })))
-        expect(answers.map(textOf)).toEqual(regions.map(said))
+        const answers = await Promise.all(regions.map((region) => client.call(tool, { region })))
+        expect(answers.map(textOf)).toEqual(regions.map(reply))
       }),
     ]),
     ...given(offer.pages, ({ method, refusesBadCursor }) => [
       does(`gets ${method} page by page, without gaps and repetitions`, async (bench) => {
-        const guest = await bench.able()
+        const client = await bench.able()
         const names: string[] = []
         let cursor: string | undefined
         let pages = 0
         do {
-          const page = await guest.page(method, cursor)
+          const page = await client.page(method, cursor)
           names.push(...page.names)
           cursor = page.nextCursor
           pages++
         } while (cursor !== undefined && pages < 100)
         expect(pages).toBeGreaterThan(1)
         expect(new Set(names).size).toBe(names.length)
-        if (method === 'tools/list') expect(names).toEqual((await guest.tools()).map(({ name }) => name))
+        if (method === 'tools/list') expect(names).toEqual((await client.tools()).map(({ name }) => name))
       }),
       ...(refusesBadCursor
         ? [
@@ -154,27 +154,27 @@ export function toolCases(offer: Offer): Case[] {
   ]
 }
 
-function echoCases({ tool, args, said, maxChars = 1_000_000 }: NonNullable<Offer['echo']>): Case[] {
+function echoCases({ tool, args, reply, maxChars = 1_000_000 }: NonNullable<Offer['echo']>): Case[] {
   return [
     ...Object.entries(scripts).map(([kind, text]) =>
       does(`sends and gets ${kind} unchanged`, async (bench) => {
-        expect(textOf(await (await bench.able()).call(tool, args(text)))).toBe(said(text))
+        expect(textOf(await (await bench.able()).call(tool, args(text)))).toBe(reply(text))
       }),
     ),
     does('sends and gets an empty text', async (bench) => {
-      expect(textOf(await (await bench.able()).call(tool, args('')))).toBe(said(''))
+      expect(textOf(await (await bench.able()).call(tool, args('')))).toBe(reply(''))
     }),
     does(`sends and gets ${maxChars} characters`, async (bench) => {
       const text = 'Jackfrucht '.repeat(maxChars / 10).slice(0, maxChars)
       const echoed = textOf(await (await bench.able()).call(tool, args(text)))
-      expect(echoed.length).toBe(said(text).length)
-      expect(echoed === said(text)).toBe(true)
+      expect(echoed.length).toBe(reply(text).length)
+      expect(echoed === reply(text)).toBe(true)
     }),
     does('separates thirty concurrent calls', async (bench) => {
-      const guest = await bench.able()
+      const client = await bench.able()
       const texts = Array.from({ length: 30 }, (_, at) => `call ${at}`)
-      const answers = await Promise.all(texts.map((text) => guest.call(tool, args(text))))
-      expect(answers.map(textOf)).toEqual(texts.map(said))
+      const answers = await Promise.all(texts.map((text) => client.call(tool, args(text))))
+      expect(answers.map(textOf)).toEqual(texts.map(reply))
     }),
   ]
 }

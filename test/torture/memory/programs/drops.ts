@@ -3,11 +3,11 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serveSocket } from '@jackfield/sdk/socket'
-import { Lane } from './lane.ts'
+import { HttpConnection } from './http-connection.ts'
+import { keepBusy, openLineSession, openSession, openSseSession } from './http-session.ts'
 import { Line } from './line.ts'
 import { served } from './served.ts'
 import { planIn, soak } from './soak.ts'
-import { enter, enterLine, enterOlder, occupy } from './visits.ts'
 import { wares } from './wares.ts'
 
 // Sessions that are begun, used and dropped in every way there is, and the server that must not keep them.
@@ -15,7 +15,7 @@ import { wares } from './wares.ts'
 const plan = planIn(process.argv[2])
 /** The program of `crowd.ts`. */
 const { crowd: crowdProgram = '' } = plan
-const lanes = 8
+const concurrency = 8
 const each = 50
 const idleMs = 400
 const patienceMs = 30_000
@@ -86,43 +86,43 @@ class Crowd {
   }
 }
 
-const free = Array.from({ length: lanes }, () => new Lane(port))
+const free = Array.from({ length: concurrency }, () => new HttpConnection(port))
 let crowd: Crowd | undefined
 
-type Drop = (lane: Lane) => Promise<void>
+type Drop = (connection: HttpConnection) => Promise<void>
 
 const drops: Readonly<Record<string, Drop>> = {
-  DELETE: async (lane) => {
-    const { headers } = await enter(lane)
-    const { status } = await lane.exchange(`DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`)
+  DELETE: async (connection) => {
+    const { headers } = await openSession(connection)
+    const { status } = await connection.exchange(`DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`)
     if (status !== 204 && status !== 404) throw new Error(`DELETE was answered with ${status}`)
   },
-  FIN: async (lane) => {
-    const drop = await occupy(port, await enter(lane))
+  FIN: async (connection) => {
+    const drop = await keepBusy(port, await openSession(connection))
     await drop('FIN')
   },
-  RST: async (lane) => {
-    const drop = await occupy(port, await enter(lane))
+  RST: async (connection) => {
+    const drop = await keepBusy(port, await openSession(connection))
     await drop('RST')
   },
-  silence: async (lane) => {
-    await enter(lane)
+  silence: async (connection) => {
+    await openSession(connection)
   },
   crash: async () => {
     if (crowd === undefined || crowd.full) crowd = new Crowd()
     await crowd.enter()
   },
-  'FIN of HTTP+SSE': async (lane) => {
-    const stream = await enterOlder(port, lane)
+  'FIN of HTTP+SSE': async (connection) => {
+    const stream = await openSseSession(port, connection)
     await stream.end('FIN')
   },
-  'RST of HTTP+SSE': async (lane) => {
-    const stream = await enterOlder(port, lane)
+  'RST of HTTP+SSE': async (connection) => {
+    const stream = await openSseSession(port, connection)
     await stream.end('RST')
   },
   'end of a socket': async () => {
     const line = await Line.to({ path })
-    await enterLine(line)
+    await openLineSession(line)
     await line.end('FIN')
   },
 }
@@ -131,19 +131,19 @@ const ways =
     ? Object.values(drops)
     : Object.values(drops).slice(Number(plan.way), Number(plan.way) + 1)
 
-async function put(n: number): Promise<void> {
-  const lane = free.pop()
+async function runRequest(n: number): Promise<void> {
+  const connection = free.pop()
   const drop = ways[n % ways.length]
-  if (lane === undefined || drop === undefined) throw new Error('There is no lane, or no way')
-  await drop(lane)
-  free.push(lane)
+  if (connection === undefined || drop === undefined) throw new Error('There is no lane, or no way')
+  await drop(connection)
+  free.push(connection)
 }
 
 /** Settles when no session is left and no connection. */
 async function settled(): Promise<void> {
   await crowd?.kill()
   crowd = undefined
-  await Promise.all(free.map((lane) => lane.leave()))
+  await Promise.all(free.map((connection) => connection.close()))
   const late = performance.now() + patienceMs
   while (ended < begun || connections() > 0 || lines.connections > 0) {
     if (performance.now() > late) {
@@ -155,4 +155,4 @@ async function settled(): Promise<void> {
   }
 }
 
-await soak({ put, lanes, listeners, settled }, plan)
+await soak({ runRequest, concurrency, listeners, settled }, plan)

@@ -27,8 +27,8 @@ type State = Extract<Report, { type: 'state' }>
 type Ready = Extract<Report, { type: 'ready' }>
 type Way = Ready['ways'][number]
 
-/** A server in a process of its own. */
-class Far {
+/** A server in its own process. */
+class HandlerServer {
   readonly child: ChildProcess
 
   constructor(http: boolean) {
@@ -198,19 +198,19 @@ async function trial(caller: Caller, way: Way): Promise<void> {
   else await cancel(caller, params)
 }
 
-/** As many calls as there is room for hold their places, and one more is refused. */
-async function fill(caller: Caller, far: Far): Promise<void> {
+/** Fills all slots with pending calls; one more is refused. */
+async function fill(caller: Caller, server: HandlerServer): Promise<void> {
   const params = { name: 'hold', arguments: {} }
-  const held = Array.from({ length: room }, () => callWhole(caller, params))
-  for (let look = 1; (await far.state('state')).holding < room; look++) {
+  const calls = Array.from({ length: room }, () => callWhole(caller, params))
+  for (let look = 1; (await server.state('state')).holding < room; look++) {
     // A call that was cancelled at once may begin only now.
-    far.order('open')
+    server.order('open')
     if (look % 100 === 0) caller.insist?.()
     await pause(5)
   }
   if (!isBusy(await caller.call(params).answer)) throw new Error('More was taken than there is room for')
-  far.order('release')
-  for (const answer of await Promise.all(held)) {
+  server.order('release')
+  for (const answer of await Promise.all(calls)) {
     if (answer === undefined || isFailure(answer)) throw new Error('A call that held its place was lost')
   }
 }
@@ -237,11 +237,11 @@ function handlesOf({ resources }: State): number {
 /** All trials against one server with one client. */
 async function course(
   http: boolean,
-  connect: (far: Far, url: string) => Caller | Promise<Caller>,
+  connect: (server: HandlerServer, url: string) => Caller | Promise<Caller>,
 ): Promise<Found> {
-  const far = new Far(http)
-  const { url, ways } = await far.ready()
-  const caller = await connect(far, url)
+  const server = new HandlerServer(http)
+  const { url, ways } = await server.ready()
+  const caller = await connect(server, url)
   const [first, ...others] = ways.filter(({ name }) => name.includes(only))
   if (first === undefined) throw new Error('There are no handlers')
   let made = 0
@@ -256,25 +256,25 @@ async function course(
     })
     await Promise.all(done)
     made += atOnce
-    far.order('open')
+    server.order('open')
   }
   for (let warm = 0; warm < Math.min(trials, 240); warm += atOnce) await batch()
-  await inTime(`${caller.name}: filling it at first`, fill(caller, far))
-  const before = await far.state('measure')
+  await inTime(`${caller.name}: filling it at first`, fill(caller, server))
+  const before = await server.state('measure')
   const heaps = [{ at: 0, held: before.heap }]
   made = 0
   while (made < trials) {
     await batch()
     if (heaps.length <= (samples * made) / trials) {
-      await inTime(`${caller.name}: filling it`, fill(caller, far))
-      heaps.push({ at: made, held: (await far.state('measure')).heap })
+      await inTime(`${caller.name}: filling it`, fill(caller, server))
+      heaps.push({ at: made, held: (await server.state('measure')).heap })
     }
   }
-  await inTime(`${caller.name}: filling it at last`, fill(caller, far))
-  const after = await far.state('measure')
+  await inTime(`${caller.name}: filling it at last`, fill(caller, server))
+  const after = await server.state('measure')
   if (after.unhandled.length > 0) throw new Error(`Nobody handled ${after.unhandled.join(', ')}`)
   caller.close()
-  far.end()
+  server.end()
   // Engines go on compiling for a while, so the first half is less significant.
   const { best, upper } = slopeOf(heaps.slice(samples / 2))
   return {
@@ -301,10 +301,10 @@ const note = (name: string, { answered, best, upper, timers, handles }: Found): 
   })
 }
 for (const [name, http, connect] of [
-  ['stateless', true, (_far: Far, url: string) => statelessHttp(url, onText)],
-  ['session', true, (_far: Far, url: string) => sessionHttp(url, onText)],
-  ['lines', false, (far: Far) => lines(far.child, false, onText)],
-  ['stateless lines', false, (far: Far) => lines(far.child, true, onText)],
+  ['stateless', true, (_server: HandlerServer, url: string) => statelessHttp(url, onText)],
+  ['session', true, (_server: HandlerServer, url: string) => sessionHttp(url, onText)],
+  ['lines', false, (server: HandlerServer) => lines(server.child, false, onText)],
+  ['stateless lines', false, (server: HandlerServer) => lines(server.child, true, onText)],
 ] as const) {
   where = name
   note(name, await course(http, connect))

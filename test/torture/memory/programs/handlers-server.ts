@@ -3,12 +3,12 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { type Ending, hardTools, hardWays } from './hard-tools.ts'
 
-// Serves hard handlers, over HTTP or on its standard streams, and says on a channel how it fares. Run with --expose-gc.
+// Serves hard handlers, over HTTP or on its standard streams, and reports its state on a channel. Run with --expose-gc.
 
-/** What its parent says: let go of what hangs, or of what holds its place; say how it is, or say so after collecting. */
+/** An order of its parent: release hanging calls or calls that keep their slot, or report its state, also after garbage collection. */
 export type Order = 'open' | 'release' | 'state' | 'measure'
 
-/** What it says at the start, then each time it is asked. */
+/** What it reports at the start, then on each order. */
 export type Report =
   | { type: 'ready'; url: string; ways: { name: string; ending: Ending }[] }
   | {
@@ -25,7 +25,7 @@ const { http, limits }: { http: boolean; limits: Record<string, number> } = JSON
 )
 const unhandled: string[] = []
 const hanging = new Set<() => void>()
-const held = new Set<() => void>()
+const pending = new Set<() => void>()
 let holding = 0
 let reports = 0
 
@@ -38,9 +38,9 @@ function release(at: Set<() => void>): void {
   at.clear()
 }
 
-async function hold(): Promise<string> {
+async function waitForRelease(): Promise<string> {
   holding++
-  await wait(held)
+  await wait(pending)
   holding--
   return 'held'
 }
@@ -49,7 +49,7 @@ const ways = hardWays(() => wait(hanging))
 const server = defineServer({
   name: 'hard',
   version: '1.0.0',
-  tools: hardTools(ways, hold),
+  tools: hardTools(ways, waitForRelease),
   onError: () => {
     // Every other report fails too.
     if (reports++ % 2 === 0) throw new Error('The log is full')
@@ -93,7 +93,7 @@ process.on('unhandledRejection', (error, promise) => {
 })
 process.on('message', (order: Order) => {
   if (order === 'open') release(hanging)
-  else if (order === 'release') release(held)
+  else if (order === 'release') release(pending)
   else state(order === 'measure')
 })
 process.on('disconnect', () => process.exit(0))

@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { createInterface } from 'node:readline'
 
-// Clients by hand, one for each transport, which send only what the test passes.
+// Clients without an SDK, one for each transport, which send only what the test passes.
 
 export type Message = Record<string, unknown>
 
 /** One call on its way. */
-export interface Trip {
+export interface CallState {
   /** The response, or undefined where the call was cancelled first. */
   readonly answer: Promise<Message | undefined>
   cancel(): void
@@ -20,7 +20,7 @@ export type OnQuestion = (answer: (given: Message) => void) => void
 export interface Caller {
   readonly name: string
   /** Calls a tool. On the stateless era questions come with the result. */
-  call(params: Message, onQuestion?: OnQuestion): Trip
+  call(params: Message, onQuestion?: OnQuestion): CallState
   /** Cancels the newest again: over HTTP a cancel may come before what it cancels, and then means nothing. */
   insist?(): void
   close(): void
@@ -164,7 +164,7 @@ export function statelessHttp(url: string, onText: OnText): Caller {
   }
 }
 
-/** A session over HTTP, which goes on with a stream that ends before the answer. */
+/** A session over HTTP, which resumes a stream that ends before the response. */
 export async function sessionHttp(url: string, onText: OnText): Promise<Caller> {
   const http = new Http(url)
   const params = { protocolVersion: version, capabilities, clientInfo }
@@ -174,14 +174,14 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
     'Mcp-Session-Id': String(begun?.headers['mcp-session-id']),
     'Mcp-Protocol-Version': version,
   }
-  const tell = async (message: Message): Promise<void> => {
+  const notify = async (message: Message): Promise<void> => {
     const got = await http.send('POST', headers, { jsonrpc: '2.0', ...message }).response
     got?.resume()
   }
-  await tell({ method: 'notifications/initialized' })
+  await notify({ method: 'notifications/initialized' })
   const newest: number[] = []
-  const take = (requestId: number): Promise<void> =>
-    tell({ method: 'notifications/cancelled', params: { requestId, reason: 'enough' } })
+  const receive = (requestId: number): Promise<void> =>
+    notify({ method: 'notifications/cancelled', params: { requestId, reason: 'enough' } })
   return {
     name: 'a session over HTTP',
     call(params, onQuestion) {
@@ -197,7 +197,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
           const newest = await readBody(got, onText, (received) => {
             const { id } = received
             if (isResponse(received)) answered = received
-            else if (id !== undefined) onQuestion?.((given) => tell({ id, ...given }))
+            else if (id !== undefined) onQuestion?.((given) => notify({ id, ...given }))
           })
           last = newest ?? last
           if (last === undefined || answered !== undefined || cancelled) return answered
@@ -211,7 +211,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
         answer: answer(),
         cancel: () => {
           cancelled = true
-          take(message.id)
+          receive(message.id)
           cut()
           newest.push(message.id)
           if (newest.length > 1000) newest.shift()
@@ -219,7 +219,7 @@ export async function sessionHttp(url: string, onText: OnText): Promise<Caller> 
       }
     },
     insist: () => {
-      for (const id of newest) take(id)
+      for (const id of newest) receive(id)
     },
     close: () => http.close(),
   }
@@ -241,7 +241,7 @@ export function lines(child: ChildProcess, stateless: boolean, onText: OnText): 
   const write = (message: Message): void => {
     stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
-  const take = (line: string): void => {
+  const receive = (line: string): void => {
     onText(line)
     const message = parse(line)
     const { id } = message
@@ -254,7 +254,7 @@ export function lines(child: ChildProcess, stateless: boolean, onText: OnText): 
     waiting.delete(id)
   }
   const reader = createInterface({ input: stdout })
-  reader.on('line', take)
+  reader.on('line', receive)
   if (!stateless) {
     write({
       id: 'first',
@@ -280,6 +280,6 @@ export function lines(child: ChildProcess, stateless: boolean, onText: OnText): 
         },
       }
     },
-    close: () => reader.off('line', take),
+    close: () => reader.off('line', receive),
   }
 }

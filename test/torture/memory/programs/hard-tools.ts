@@ -14,7 +14,7 @@ interface Way {
 /** Ways of hard handlers by their names. */
 export type Ways = ReadonlyMap<string, Way>
 
-/** Stands in what handlers throw or say after their end, and must not stand in anything that is sent. */
+/** Contained in what handlers throw or send after their end; no sent message may contain it. */
 export const secret = 'swordfish'
 
 const pause = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -134,7 +134,7 @@ function speak(ctx: Context): void {
 /** The ways of hard handlers; those that hang do so until the gate opens. */
 export function hardWays(gate: () => Promise<void>): Ways {
   /** Contexts of requests that are over. */
-  const kept: Context[] = []
+  const contexts: Context[] = []
   const ways = new Map<string, Way>()
   const add = (name: string, ending: Ending, run: Way['run']): void => {
     ways.set(name, { ending, run })
@@ -177,17 +177,17 @@ export function hardWays(gate: () => Promise<void>): Ways {
     await gate()
     throw new Error(secret)
   })
-  add('stops when it is told to', 'hangs', ({ signal }) => {
+  add('stops when it is cancelled', 'hangs', ({ signal }) => {
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason))
       gate().then(() => resolve('late'))
     })
   })
-  add('stops when it is told to, and says something', 'hangs', async (ctx) => {
-    const told = new Promise<boolean>((resolve) => {
+  add('stops when it is cancelled, and sends notifications', 'hangs', async (ctx) => {
+    const stopped = new Promise<boolean>((resolve) => {
       ctx.signal.addEventListener('abort', () => resolve(true))
     })
-    if (await Promise.race([told, gate()])) speak(ctx)
+    if (await Promise.race([stopped, gate()])) speak(ctx)
     return 'stopped'
   })
   add('streams and stops', 'hangs', async (ctx) => {
@@ -212,10 +212,10 @@ export function hardWays(gate: () => Promise<void>): Ways {
     return 'done'
   })
   add('keeps its context', 'answers', (ctx) => {
-    for (const old of kept) speak(old)
+    for (const old of contexts) speak(old)
     setTimeout(() => {
-      kept.push(ctx)
-      if (kept.length > 4) kept.shift()
+      contexts.push(ctx)
+      if (contexts.length > 4) contexts.shift()
     }, 50)
     return 'done'
   })
@@ -253,8 +253,8 @@ export function hardWays(gate: () => Promise<void>): Ways {
 /** Lets a value pass for one of another type, as code without types would. */
 function passesFor<T>(_value: unknown): asserts _value is T {}
 
-/** A tool that behaves in the way its caller names, one whose result has a schema, and one that holds its place. */
-export function hardTools(ways: Ways, hold: () => Promise<string>) {
+/** A tool with the behaviour that its caller names, one whose result has a schema, and one that keeps its slot. */
+export function hardTools(ways: Ways, waitForRelease: () => Promise<string>) {
   const input = {
     type: 'object' as const,
     properties: { way: { type: 'string' as const }, mark: { type: 'string' as const } },
@@ -268,6 +268,6 @@ export function hardTools(ways: Ways, hold: () => Promise<string>) {
   return {
     hard: tool({ input, run }),
     shaped: tool({ input, output: { type: 'object' }, run }),
-    hold: tool({ run: hold }),
+    hold: tool({ run: waitForRelease }),
   }
 }

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createHost, type HostOptions } from '@jackfield/host'
 import { slopeOf } from '../slope.ts'
 
-// One host with its store in a file: calls, or connects and lets go, and prints what stays of it.
+// One host with its store in a file: calls, or connects and disconnects, and prints what leaks.
 
 interface Input {
   what: 'calls' | 'connections'
@@ -45,7 +45,7 @@ async function collected(): Promise<number> {
 }
 
 /** Listeners of the process itself, and what it has open beside timers: pipes, sockets, processes. */
-function held(): { listeners: number; handles: number } {
+function resourceUsage(): { listeners: number; handles: number } {
   const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
   const handles = process.getActiveResourcesInfo().filter((name) => name !== 'Timeout').length
   return { listeners, handles }
@@ -57,10 +57,10 @@ function remote(): Promise<{ child: ChildProcess; url: string }> {
   return new Promise((resolve) => child.once('message', (url) => resolve({ child, url: String(url) })))
 }
 
-const far = what === 'connections' ? await remote() : undefined
+const remoteServer = what === 'connections' ? await remote() : undefined
 const servers: HostOptions['servers'] = {
   near: { command: process.execPath, args: ['--no-warnings', program], connectTimeoutMs: 60_000 },
-  ...(far === undefined ? {} : { far: { url: far.url, connectTimeoutMs: 60_000 } }),
+  ...(remoteServer === undefined ? {} : { far: { url: remoteServer.url, connectTimeoutMs: 60_000 } }),
 }
 const host = createHost({
   servers,
@@ -93,7 +93,7 @@ async function step(): Promise<void> {
 
 for (let made = 0; made < warm; made++) await step()
 let heap = await collected()
-const before = held()
+const before = resourceUsage()
 // Rows and messages reach the file in batches, and pages when the write-ahead log is full.
 host.activity({ limit: 1 })
 const other = new DatabaseSync(store)
@@ -110,24 +110,24 @@ for (let made = 1; made <= count; made++) {
     heaps.push({ at: made, held: heap })
   }
 }
-const after = held()
+const after = resourceUsage()
 const verified = host.verifyActivity().sound
 await host.close()
-const kept = sizeOf(store)
+const storeBytes = sizeOf(store)
 await collected()
-const atEnd = held()
+const atEnd = resourceUsage()
 // Engines go on compiling for a while, so the first half is less significant.
 const { best, upper } = slopeOf(heaps.slice(samples / 2))
-far?.child.disconnect()
+remoteServer?.child.disconnect()
 rmSync(folder, { recursive: true, force: true })
 const found = {
   made: count,
   intact: verified ? 1 : 0,
   best,
   upper,
-  stored: kept / (warm + count),
+  stored: storeBytes / (warm + count),
   first,
-  file: kept,
+  file: storeBytes,
   largest,
   listeners: after.listeners - before.listeners,
   handles: after.handles - before.handles,

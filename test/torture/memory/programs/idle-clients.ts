@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Order, Report } from './idle-server.ts'
 
-// Has a server hold very many clients that do nothing, and prints what each takes and what happens to them.
+// Connects very many idle clients to a server, and prints the memory of each and their events.
 
 type Held = Extract<Report, { type: 'held' }>
 
@@ -40,12 +40,12 @@ server.once('exit', (code) => {
 
 function reported<T extends Report['type']>(type: T): Promise<Extract<Report, { type: T }>> {
   return new Promise((resolve) => {
-    const take = (report: Report): void => {
+    const onReport = (report: Report): void => {
       if (!isOf(report, type)) return
-      server.off('message', take)
+      server.off('message', onReport)
       resolve(report)
     }
-    server.on('message', take)
+    server.on('message', onReport)
   })
 }
 
@@ -58,9 +58,9 @@ function order(what: Order): void {
 }
 
 async function measure(): Promise<Held> {
-  const held = reported('held')
+  const heldReport = reported('held')
   order('measure')
-  return held
+  return heldReport
 }
 
 const { port } = await reported('listening')
@@ -95,7 +95,7 @@ async function begin(): Promise<string> {
 interface Stream {
   readonly socket: Socket
   changes: number
-  /** Whether the notice came that ends them. */
+  /** Whether the notification arrived that ends them. */
   last: boolean
   /** Milliseconds at which comments came. */
   readonly breaths: number[]
@@ -179,7 +179,7 @@ async function gather(size: number): Promise<Crowd> {
 }
 
 /** All go: half of the streams say goodbye, the others are just gone. */
-async function leave({ sessions, streams }: Crowd): Promise<void> {
+async function disconnect({ sessions, streams }: Crowd): Promise<void> {
   for (const [at, { socket }] of streams.entries()) {
     socket.removeAllListeners('error').on('error', () => {})
     if (at % 2 === 0) socket.end()
@@ -189,7 +189,7 @@ async function leave({ sessions, streams }: Crowd): Promise<void> {
   while ((await measure()).sockets > atOnce + 1) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-/** Waits until it holds for every stream; a watchdog of the caller bounds it. */
+/** Waits until the condition is true for every stream; a watchdog of the caller bounds it. */
 async function all(streams: readonly Stream[], holds: (stream: Stream) => boolean): Promise<void> {
   while (!streams.every(holds)) await new Promise((resolve) => setTimeout(resolve, 20))
 }
@@ -218,7 +218,7 @@ function rhythm(streams: readonly Stream[], from: number): { most: number; jitte
   }
 }
 
-await leave(await gather(100))
+await disconnect(await gather(100))
 const before = await measure()
 const crowd = await gather(count)
 const during = await measure()
@@ -242,7 +242,7 @@ const from = performance.now()
 await new Promise((resolve) => setTimeout(resolve, keepAliveMs * intervals))
 const { most, jitter, silent } = rhythm(streams, from)
 
-await leave({ sessions: crowd.sessions, streams })
+await disconnect({ sessions: crowd.sessions, streams })
 const after = await measure()
 const found = {
   held: kind === 'sessions' ? crowd.sessions.length : streams.length,

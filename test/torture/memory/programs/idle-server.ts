@@ -4,10 +4,10 @@ import { serveHttp } from '@jackfield/sdk/http'
 
 // Serves sessions and subscriptions, and reports on request how much memory it uses. Run with --expose-gc and a channel.
 
-/** What its parent says: how much it holds, a change of its tools, or one of its prompts that ends them. */
+/** An order of its parent: measure memory, change its tools, or change its prompts, which ends them. */
 export type Order = 'measure' | 'change' | 'last change'
 
-/** What it says: where it listens, then what it holds each time it is asked to measure. */
+/** What it reports: its address, then its memory on each order to measure. */
 export type Report =
   | { type: 'listening'; port: number }
   | { type: 'held'; heap: number; outside: number; resident: number; sockets: number }
@@ -24,7 +24,7 @@ function say(report: Report): void {
   process.send?.(report)
 }
 
-/** Collects until nothing more goes: what finalizers let go of can be collected only after them. */
+/** Collects garbage until nothing more is freed: objects released by finalizers can be collected only after them. */
 async function measure(): Promise<void> {
   for (let round = 0; round < 4; round++) {
     await new Promise((resolve) => setTimeout(resolve, 20))

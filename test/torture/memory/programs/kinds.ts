@@ -1,13 +1,13 @@
-/** How a request is put: in the stateless era, or in a session. */
+/** How a request is sent: in the stateless era, or in a session. */
 export type Era = 'modern' | 'session'
 
 /** One request of the mix, and how to know its answer. */
 export interface Request {
   readonly method: string
   readonly params: Readonly<Record<string, unknown>>
-  /** What the text of its answer holds. */
+  /** A part of the text of its response. */
   readonly answer: string
-  /** What is done besides waiting for the answer: the call is taken back, or is larger than the server takes. */
+  /** A variation: the call is cancelled, or is larger than the server accepts. */
   readonly twist?: 'cancelled' | 'oversized'
 }
 
@@ -112,7 +112,7 @@ export const initialize: string = JSON.stringify({
   method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
 })
-/** How it goes on. */
+/** The next step. */
 export const initialized: string = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
 
 /** Takes a request back. */

@@ -6,8 +6,8 @@ export type Ending = 'FIN' | 'RST'
 /** One connection whose bytes are read as they come. */
 export class Line {
   readonly #socket: Socket
-  #heard = ''
-  #tell: (() => void) | undefined
+  #received = ''
+  #onData: (() => void) | undefined
 
   /** Connects to a port, or to a socket file. */
   static async to(where: { port: number } | { path: string }): Promise<Line> {
@@ -23,31 +23,31 @@ export class Line {
     this.#socket = socket
     socket.on('error', () => {})
     socket.on('data', (chunk) => {
-      this.#heard += chunk.toString('latin1')
-      this.#tell?.()
+      this.#received += chunk.toString('latin1')
+      this.#onData?.()
     })
-    socket.on('close', () => this.#tell?.())
+    socket.on('close', () => this.#onData?.())
   }
 
-  say(text: string): void {
+  write(text: string): void {
     this.#socket.write(text)
   }
 
-  /** What came, up to the end of the line that holds a text, once it did. What came before is forgotten. */
+  /** Resolves with the input up to the end of the line that contains a text. Earlier input is discarded. */
   async until(text: string): Promise<string> {
     for (;;) {
-      const at = this.#heard.indexOf(text)
-      const end = at < 0 ? -1 : this.#heard.indexOf('\n', at)
+      const at = this.#received.indexOf(text)
+      const end = at < 0 ? -1 : this.#received.indexOf('\n', at)
       if (end >= 0) {
-        const found = this.#heard.slice(0, end)
-        this.#heard = this.#heard.slice(end + 1)
+        const found = this.#received.slice(0, end)
+        this.#received = this.#received.slice(end + 1)
         return found
       }
-      if (this.#socket.destroyed) throw new Error(`Closed before ${text} came: ${this.#heard.slice(-500)}`)
+      if (this.#socket.destroyed) throw new Error(`Closed before ${text} came: ${this.#received.slice(-500)}`)
       await new Promise<void>((resolve) => {
-        this.#tell = resolve
+        this.#onData = resolve
       })
-      this.#tell = undefined
+      this.#onData = undefined
     }
   }
 

@@ -1,5 +1,5 @@
 import { defineServer, tool } from '@jackfield/sdk'
-import { Lane } from './lane.ts'
+import { HttpConnection } from './http-connection.ts'
 import { modernHeaders, post, served } from './served.ts'
 import { planIn, soak } from './soak.ts'
 
@@ -7,7 +7,7 @@ import { planIn, soak } from './soak.ts'
 // clocks are moved on until nothing of them counts any more.
 
 const plan = planIn(process.argv[2])
-const lanes = 8
+const concurrency = 8
 const stateTtlMs = 600_000
 
 let ahead = 0
@@ -37,7 +37,7 @@ const { port, listeners } = await served(server, {
   // All clients here have one address.
   clientAddress: () => undefined,
 })
-const free = Array.from({ length: lanes }, () => new Lane(port))
+const free = Array.from({ length: concurrency }, () => new HttpConnection(port))
 
 const _meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -46,19 +46,19 @@ const _meta = {
 }
 
 async function askedBack(n: number): Promise<void> {
-  const lane = free.pop()
-  if (lane === undefined) throw new Error('More is put at once than there are lanes')
+  const connection = free.pop()
+  if (connection === undefined) throw new Error('More is put at once than there are lanes')
   const params = { name: 'order', arguments: {}, _meta }
   const body = JSON.stringify({ jsonrpc: '2.0', id: n, method: 'tools/call', params })
-  const { text } = await lane.exchange(post(body, modernHeaders('tools/call', 'order')))
+  const { text } = await connection.exchange(post(body, modernHeaders('tools/call', 'order')))
   if (!text.includes('"requestState"')) throw new Error(text.slice(0, 500))
-  free.push(lane)
+  free.push(connection)
 }
 
-/** Settles when what was asked is out of date, and there was one more call to notice that. */
+/** Settles when the questions have expired, and one more call has removed them. */
 async function settled(): Promise<void> {
   ahead += 2 * stateTtlMs
   await askedBack(0)
 }
 
-await soak({ put: askedBack, lanes, listeners, settled }, plan)
+await soak({ runRequest: askedBack, concurrency, listeners, settled }, plan)

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Server } from '@jackfield/sdk'
 import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
-import { listenersOf } from './lane.ts'
+import { listenersOf } from './http-connection.ts'
 
 /** A server on a port of this process. */
 export interface Served {
@@ -50,7 +50,7 @@ export function sessionHeaders(session: string | undefined): string {
   return `MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: ${session}\r\n`
 }
 
-/** What a request of the stateless era says about itself. `named` is the name or the URI it is about. */
+/** The headers of a request of the stateless era. `named` is its name or URI. */
 export function modernHeaders(method: string, named?: unknown): string {
   const name = typeof named === 'string' ? `Mcp-Name: ${named}\r\n` : ''
   return `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: ${method}\r\n${name}`

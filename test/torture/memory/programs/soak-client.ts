@@ -6,7 +6,7 @@ import { messageBytes, type Request, requestOf } from './kinds.ts'
 import { planIn, soak } from './soak.ts'
 import { wares } from './wares.ts'
 
-// Clients of both eras that put each kind of request to a server in the same process, over memory or over HTTP. All
+// Clients of both eras that send each kind of request to a server in the same process, over memory or over HTTP. All
 // calls share one signal that is never aborted, as those of an application do that stops them when it ends.
 
 const plan = planIn(process.argv[2])
@@ -23,16 +23,16 @@ const clients = {
   session: await connect(target, { revisions: ['2025-11-25'] }),
 }
 
-async function put(n: number): Promise<void> {
+async function runRequest(n: number): Promise<void> {
   const era = Math.floor(n / 20) % 2 === 0 ? 'modern' : 'session'
   const request = requestOf(n, era)
   const client: Client = clients[era]
-  if (request.twist === 'cancelled') await putBack(n, client, request)
-  else await putWhole(client, request)
+  if (request.twist === 'cancelled') await giveBack(n, client, request)
+  else await requestWhole(client, request)
   if (n % 500 === 0) server.changes.publish({ type: 'tools' })
 }
 
-async function putWhole(client: Client, { method, params, answer, twist }: Request): Promise<void> {
+async function requestWhole(client: Client, { method, params, answer, twist }: Request): Promise<void> {
   const { _meta, ...rest } = params
   let progress = 0
   const answered = await client
@@ -49,10 +49,10 @@ async function putWhole(client: Client, { method, params, answer, twist }: Reque
   // Within memory there are no bytes to count.
   const holds = twist === 'oversized' && plan.way !== 'http' ? '"isError":true' : answer
   if (!text.includes(holds)) throw new Error(`${text.slice(0, 500)} where ${holds} was expected`)
-  if (answer === 'counted' && progress !== 3) throw new Error(`Progress was heard of ${progress} times`)
+  if (answer === 'counted' && progress !== 3) throw new Error(`Progress arrived ${progress} times`)
 }
 
-async function putBack(n: number, client: Client, { method, params }: Request): Promise<void> {
+async function giveBack(n: number, client: Client, { method, params }: Request): Promise<void> {
   const { _meta, ...rest } = params
   const own = new AbortController()
   const signal = AbortSignal.any([own.signal, whole.signal])
@@ -67,4 +67,7 @@ async function putBack(n: number, client: Client, { method, params }: Request): 
   await stopped(n)
 }
 
-await soak({ put, lanes: 8, listeners: () => getEventListeners(whole.signal, 'abort').length }, plan)
+await soak(
+  { runRequest, concurrency: 8, listeners: () => getEventListeners(whole.signal, 'abort').length },
+  plan,
+)

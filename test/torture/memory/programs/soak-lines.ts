@@ -4,7 +4,7 @@ import { cancelledOf, initialize, initialized, messageBytes, messageOf, requestO
 import { planIn, soak } from './soak.ts'
 import { wares } from './wares.ts'
 
-// A server on a pair of streams, and a client that puts each kind of request to it, in both eras by turns.
+// A server on a pair of streams, and a client that sends each kind of request to it, in both eras by turns.
 
 const plan = planIn(process.argv[2])
 const { server, began, stopped } = wares()
@@ -39,12 +39,12 @@ function answerTo(id: unknown): Promise<string> {
   return new Promise((resolve) => answers.set(id, resolve))
 }
 
-const met = answerTo('initialize')
+const initializeAnswer = answerTo('initialize')
 say(initialize)
-await met
+await initializeAnswer
 say(initialized)
 
-async function put(n: number): Promise<void> {
+async function runRequest(n: number): Promise<void> {
   const era = Math.floor(n / 20) % 2 === 0 ? 'modern' : 'session'
   const request = requestOf(n, era)
   const text = messageOf(n, request)
@@ -67,8 +67,8 @@ async function put(n: number): Promise<void> {
 
 await soak(
   {
-    put,
-    lanes: 8,
+    runRequest,
+    concurrency: 8,
     listeners: () =>
       [input, output].reduce(
         (sum, stream) => sum + stream.eventNames().reduce((all, name) => all + stream.listenerCount(name), 0),

@@ -1,66 +1,73 @@
 import { type Sample, slopeOf } from '../slope.ts'
-import { compileNothing, countWarnings, grown, type Held, held, ownListeners } from './held.ts'
 import { period } from './kinds.ts'
+import {
+  compileNothing,
+  countWarnings,
+  grown,
+  ownListeners,
+  type ResourceUsage,
+  resourceUsage,
+} from './resource-usage.ts'
 
-/** One way of putting requests: each number once, several at a time. */
+/** A kind of request: each number once, several at a time. */
 export interface Way {
-  /** Puts the request of a number, and throws where its answer is not what it must be. */
-  put(n: number): Promise<void>
-  /** Requests that are put at once. */
-  readonly lanes: number
+  /** Sends the request of a number, and throws if its response is wrong. */
+  runRequest(n: number): Promise<void>
+  /** Concurrent requests. */
+  readonly concurrency: number
   /** Listeners of everything that lives long, besides the process. */
   listeners(): number
-  /** Settles when whatever was put is over. Default: it is when `put` is. */
+  /** Settles when every request is over. Default: with `runRequest`. */
   settled?(): Promise<void>
 }
 
-/** How much is put, and how often it is looked at what is held. */
+/** The number of requests, and of samples of memory. */
 export interface Plan {
   /** Requests that are measured. */
   readonly requests: number
-  /** Requests before, until everything that is made once was made. */
+  /** Requests before the measurement, until one-time allocations are made. */
   readonly warm: number
   readonly samples: number
-  /** Bytes that are kept of each request on purpose: whole times 32. */
+  /** Bytes leaked for each request on purpose: a multiple of 32. */
   readonly leak: number
   /** Whether the engine compiles what is used much, which grows the heap for the first 100 000 requests. */
   readonly compiles: boolean
 }
 
-interface Kept {
-  readonly before: Kept | undefined
+interface LinkedObject {
+  readonly before: LinkedObject | undefined
 }
 
-/** The orders of a program. */
+/** The plan of a program. */
 export function planIn(text: string | undefined): Plan & { readonly way: string; readonly crowd?: string } {
   return JSON.parse(text ?? '{}')
 }
 
-/** Puts requests for long and prints how what is held grows with their number. */
+/** Sends many requests, and prints how memory grows with their number. */
 export async function soak(way: Way, { requests, warm, samples, leak, compiles }: Plan): Promise<void> {
   if (!compiles) compileNothing()
   const warnings = countWarnings()
-  let kept: Kept | undefined
+  let newest: LinkedObject | undefined
   let next = 0
   const until = async (end: number): Promise<void> => {
-    const lane = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       while (next < end) {
-        await way.put(next++)
+        await way.runRequest(next++)
         // An object of one member takes 32 bytes: its shape, its two stores and the member.
-        for (let bytes = 0; bytes < leak; bytes += 32) kept = { before: kept }
+        for (let bytes = 0; bytes < leak; bytes += 32) newest = { before: newest }
       }
     }
-    await Promise.all(Array.from({ length: way.lanes }, lane))
+    await Promise.all(Array.from({ length: way.concurrency }, worker))
     await way.settled?.()
   }
   const whole = (count: number): number => Math.ceil(count / period) * period
   const begin = whole(warm)
   await until(begin)
   const each = whole(requests / samples)
-  const found: (Held & { at: number; listeners: number })[] = []
+  const found: (ResourceUsage & { at: number; listeners: number })[] = []
   for (let sample = 0; sample <= samples; sample++) {
     await until(begin + sample * each)
-    found.push({ at: next, ...(await held()), listeners: ownListeners() + way.listeners() })
+    found.push({ at: next, ...(await resourceUsage()), listeners: ownListeners() + way.listeners() })
   }
   const [first] = found
   const last = found.at(-1)
@@ -77,7 +84,7 @@ export async function soak(way: Way, { requests, warm, samples, leak, compiles }
     warnings: warnings(),
     heldBytes: last.heap,
     // Keeps the chain in use to the end.
-    leaked: kept === undefined ? 0 : leak * next,
+    leaked: newest === undefined ? 0 : leak * next,
   }
   process.stdout.write(JSON.stringify(report), () => process.exit())
 }

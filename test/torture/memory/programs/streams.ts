@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { serveSocket } from '@jackfield/sdk/socket'
+import { HttpConnection } from './http-connection.ts'
+import { openSession } from './http-session.ts'
 import { cancelledOf } from './kinds.ts'
-import { Lane } from './lane.ts'
 import { type Ending, Line } from './line.ts'
 import { get, modernHeaders, post, served } from './served.ts'
 import { planIn, soak } from './soak.ts'
-import { enter } from './visits.ts'
 import { wares } from './wares.ts'
 
 // Streams of changes that are opened, notified of a change and dropped: subscriptions of the stateless era, streams of sessions,
 // and what a client watches; and the server and the client that must not keep them.
 
 const plan = planIn(process.argv[2])
-const lanes = 8
+const concurrency = 8
 const patienceMs = 30_000
 
 let listening = 0
@@ -35,18 +35,18 @@ const path = join(tmpdir(), `jackfield-streams-${process.pid}.sock`)
 await serveSocket(server, { path })
 process.on('exit', () => rmSync(path, { force: true }))
 
-/** Where one stream at a time is opened. */
-interface Seat {
-  /** The headers of its session. */
+/** A session and a socket for one stream at a time. */
+interface Connection {
+  /** The headers of the session. */
   readonly session: string
-  /** Its connection to the socket. */
+  /** The connection to the socket. */
   readonly line: Line
 }
 
-async function seat(): Promise<Seat> {
-  const lane = new Lane(port)
-  const { headers } = await enter(lane)
-  await lane.leave()
+async function openConnection(): Promise<Connection> {
+  const lane = new HttpConnection(port)
+  const { headers } = await openSession(lane)
+  await lane.close()
   return { session: headers, line: await Line.to({ path }) }
 }
 
@@ -69,25 +69,25 @@ const acknowledged = 'notifications/subscriptions/acknowledged'
 
 async function subscription(n: number, how: Ending): Promise<void> {
   const line = await Line.to({ port })
-  line.say(post(listen(n), modernHeaders('subscriptions/listen')))
+  line.write(post(listen(n), modernHeaders('subscriptions/listen')))
   await line.until(acknowledged)
   server.resourceUpdated(`wares://items/${n}`)
   await line.until('resources/updated')
   await line.end(how)
 }
 
-/** Opens the stream of a session, anew where the server has not seen yet that the last one is gone. */
+/** Opens the stream of a session, and retries until the server has noticed that the last one is closed. */
 async function streamOf(headers: string): Promise<Line> {
   for (;;) {
     const line = await Line.to({ port })
-    line.say(get(headers))
+    line.write(get(headers))
     if ((await line.until('HTTP/1.1 ')).includes(' 200 ')) return line
     await line.end('FIN')
   }
 }
 
 /** Opens the stream of a session, and once more where it broke off. */
-async function sessionStream({ session }: Seat, how: Ending): Promise<void> {
+async function sessionStream({ session }: Connection, how: Ending): Promise<void> {
   const line = await streamOf(session)
   server.changes.publish({ type: 'prompts' })
   const id = /id: (\S+)/.exec(await line.until('list_changed'))?.[1]
@@ -100,12 +100,12 @@ async function sessionStream({ session }: Seat, how: Ending): Promise<void> {
 
 async function watched(n: number, client: Client): Promise<void> {
   const uri = `wares://items/${n}`
-  const told = Promise.withResolvers<void>()
+  const notified = Promise.withResolvers<void>()
   const watch = await client.watch({ resourceSubscriptions: [uri] }, (change) => {
-    if (change.type === 'resource' && change.uri === uri) told.resolve()
+    if (change.type === 'resource' && change.uri === uri) notified.resolve()
   })
   server.resourceUpdated(uri)
-  await told.promise
+  await notified.promise
   await watch.close()
 }
 
@@ -113,27 +113,27 @@ const clients = {
   modern: await connect(server, { revisions: ['2026-07-28'] }),
   session: await connect(server, { revisions: ['2025-11-25'] }),
 }
-const ways: readonly ((n: number, seat: Seat) => Promise<void>)[] = [
+const ways: readonly ((n: number, connection: Connection) => Promise<void>)[] = [
   (n) => subscription(n, 'FIN'),
   (n) => subscription(n, 'RST'),
-  (_, seat) => sessionStream(seat, 'FIN'),
-  (_, seat) => sessionStream(seat, 'RST'),
+  (_, connection) => sessionStream(connection, 'FIN'),
+  (_, connection) => sessionStream(connection, 'RST'),
   async (n, { line }) => {
-    line.say(`${listen(n)}\n`)
+    line.write(`${listen(n)}\n`)
     await line.until(acknowledged)
-    line.say(`${cancelledOf(n)}\n`)
+    line.write(`${cancelledOf(n)}\n`)
   },
   (n) => watched(n, clients.modern),
   (n) => watched(n, clients.session),
 ]
 const chosen = plan.way === 'all' ? ways : ways.slice(Number(plan.way), Number(plan.way) + 1)
-const seats = await Promise.all(Array.from({ length: lanes }, seat))
+const idle = await Promise.all(Array.from({ length: concurrency }, openConnection))
 
-async function put(n: number): Promise<void> {
-  const taken = seats.pop()
+async function runRequest(n: number): Promise<void> {
+  const taken = idle.pop()
   if (taken === undefined) throw new Error('More is put at once than there are seats')
   await chosen[n % chosen.length]?.(n, taken)
-  seats.push(taken)
+  idle.push(taken)
 }
 
 /** Settles when the server has seen that every stream is gone. */
@@ -147,4 +147,4 @@ async function settled(): Promise<void> {
   }
 }
 
-await soak({ put, lanes, listeners, settled }, plan)
+await soak({ runRequest, concurrency, listeners, settled }, plan)

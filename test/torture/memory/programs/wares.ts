@@ -1,6 +1,6 @@
 import { defineServer, type Middleware, prompt, resource, type Server, template, tool } from '@jackfield/sdk'
 
-/** A server with something of each kind, and calls that wait until they are taken back. */
+/** A server with every kind of definition, and calls that wait until they are cancelled. */
 export interface Wares {
   readonly server: Server
   /** Settles when the call that waits under this number began. */

@@ -16,7 +16,7 @@ import { type ClientRecord, clientOf, type FaultRecord, type History, type Viola
 
 const outages: readonly FaultRecord['kind'][] = ['store paused', 'store restarted', 'store failed over']
 const ends: readonly FaultRecord['kind'][] = [...outages, 'node killed', 'node paused']
-/** Milliseconds that a fault has effects afterwards: connections are made anew, and balancers notice. */
+/** Milliseconds that a fault has effects afterwards: clients reconnect, and load balancers detect it. */
 const afterMs = 3_000
 
 /** Checks all promises on a history. */

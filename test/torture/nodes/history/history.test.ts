@@ -8,7 +8,7 @@ import {
   PostgresServer,
 } from '../../../../packages/postgres/test/support/postgres-server.ts'
 import { isThere, left } from '../../../../packages/redis/test/support/redis-server.ts'
-import { type Course, campaign } from '../../campaign.ts'
+import { type CampaignRun, campaign } from '../../campaign.ts'
 import { Random } from '../../random.ts'
 import { check, mayBeUsedAgain } from './checker.ts'
 import { run } from './load.ts'
@@ -154,9 +154,9 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
       changeMinutes: 5,
       longMinutes: 20,
     },
-    async (course) => {
+    async (campaignRun) => {
       const service = await Service.start({ haproxy: true, lifeMs })
-      await checkParts(service, course, fault)
+      await checkParts(service, campaignRun, fault)
     },
   )
 })
@@ -173,11 +173,11 @@ describe.skipIf(!isInstalled)(`histories of three nodes over PostgreSQL${note}`,
       changeMinutes: 5,
       longMinutes: 20,
     },
-    async (course) => {
+    async (campaignRun) => {
       const postgres = await PostgresServer.start({ isDurable: true })
       onTestFinished(() => postgres.stop())
       const service = await Service.start({ haproxy: true, lifeMs, postgres })
-      await checkParts(service, course, faultOverPostgres)
+      await checkParts(service, campaignRun, faultOverPostgres)
     },
   )
 })
@@ -185,7 +185,7 @@ describe.skipIf(!isInstalled)(`histories of three nodes over PostgreSQL${note}`,
 /** Puts a service under load with faults, and checks the histories of its parts. */
 async function checkParts(
   service: Service,
-  { seed, trials, measured, made }: Course,
+  { seed, trials, measured, setTrials }: CampaignRun,
   happen: (service: Service, random: Random) => Promise<void>,
 ): Promise<void> {
   const random = new Random(seed)
@@ -211,11 +211,11 @@ async function checkParts(
     calls += history.clients.filter(({ type }) => type === 'invoked').length
     for (const [name, count] of counts(history)) sums.set(name, (sums.get(name) ?? 0) + count)
     const violations = check(history)
-    const where = violations.length === 0 ? '' : `, ${kept(history, seed, part)}`
+    const where = violations.length === 0 ? '' : `, ${saveHistory(history, seed, part)}`
     expect(violations, `part ${part}${where}`).toEqual([])
   }
   for (const [name, count] of sums) measured(name, count, '')
-  made(calls)
+  setTrials(calls)
 }
 
 async function faultOverPostgres(service: Service, random: Random): Promise<void> {
@@ -256,7 +256,7 @@ async function fault(service: Service, random: Random): Promise<void> {
 }
 
 /** Writes a history into a file, to find out what happened. */
-function kept(history: History, seed: number, part: number): string {
+function saveHistory(history: History, seed: number, part: number): string {
   const folder = fileURLToPath(new URL('../../../../results', import.meta.url))
   mkdirSync(folder, { recursive: true })
   const file = join(folder, `history-${seed}-${part}.json`)

@@ -68,7 +68,7 @@ export async function run(service: Service, plan: Plan): Promise<History> {
 
   const listeners = [0, 1, 2].map((nth) => new SessionClient(load, `${name}l${nth}`, principal(nth)))
   await Promise.all(listeners.map((one) => one.begin()))
-  const leave = await Promise.all(listeners.map((one) => one.listen(uris)))
+  const unsubscribe = await Promise.all(listeners.map((one) => one.listen(uris)))
 
   for (let nth = 0; nth < clients.sessions; nth++) {
     const isOld = nth % 4 === 3
@@ -131,7 +131,7 @@ export async function run(service: Service, plan: Plan): Promise<History> {
   await attacking
   await quiet(records, plan.quietMs)
   const keys = await service.keys()
-  for (const stop of leave) stop()
+  for (const stop of unsubscribe) stop()
   for (const one of [...listeners, hostile]) one.close()
   return {
     clients: records,

@@ -74,7 +74,7 @@ async function open(kind: LibraryName, load: Load, principal: Principal, answer:
   }
 }
 
-/** A client of a library, which is made anew when its session is lost. */
+/** A client of a library, which is replaced when its session is lost. */
 export class LibraryClient {
   readonly name: string
   readonly #kind: LibraryName
@@ -144,7 +144,7 @@ function failureOf(error: unknown): [Outcome, string] {
 
 const _meta = meta({ [MetaKey.clientCapabilities]: { elicitation: { form: {} } } })
 
-/** A client of 2026-07-28, written by hand: it answers a question on all nodes at once. */
+/** A client of 2026-07-28, written without an SDK: it answers a question on all nodes at once. */
 export class StatelessClient {
   readonly name: string
   readonly #principal: Principal
@@ -225,18 +225,18 @@ export class StatelessClient {
       return undefined
     }
     let found: JsonObject | undefined
-    const take = (text: string): void => {
+    const receive = (text: string): void => {
       this.#enter({ type: 'received', principal: this.#principal, text })
       const message: JsonObject = JSON.parse(text)
       if ('result' in message || 'error' in message) found = message
     }
     if (response.headers.get('content-type')?.includes('event-stream')) {
       await readEvents(response, ({ data }) => {
-        if (data !== '') take(data)
+        if (data !== '') receive(data)
       })
     } else {
       const text = await response.text().catch(() => '')
-      if (text !== '') take(text)
+      if (text !== '') receive(text)
     }
     return found
   }

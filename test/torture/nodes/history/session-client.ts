@@ -61,7 +61,7 @@ export interface CallWays {
   readonly retrieve?: boolean
 }
 
-/** A client of 2024-11-05 to 2025-11-25, written by hand: it records every event, breaks streams off and resumes them. */
+/** A client of 2024-11-05 to 2025-11-25, written without an SDK: it records every event, closes streams and resumes them. */
 export class SessionClient {
   readonly name: string
   readonly principal: Principal
@@ -321,7 +321,7 @@ export class SessionClient {
         const text = await response.text().catch(() => undefined)
         if (text === undefined) return 'unknown'
         this.#received(text)
-        this.#take(post, JSON.parse(text), ways)
+        this.#receive(post, JSON.parse(text), ways)
         return 'unknown'
       }
       await readEvents(response, ({ id, data }) => {
@@ -332,7 +332,7 @@ export class SessionClient {
         } else if (data !== '') post.allHaveIds = false
         if (data !== '') {
           this.#received(data)
-          this.#take(post, JSON.parse(data), ways)
+          this.#receive(post, JSON.parse(data), ways)
         }
         if (cancels && !post.isCancelled) {
           post.isCancelled = true
@@ -352,9 +352,9 @@ export class SessionClient {
     return post.isCancelled ? 'cancelled' : 'hung'
   }
 
-  #take(post: Post, message: unknown, ways: CallWays): void {
+  #receive(post: Post, message: unknown, ways: CallWays): void {
     if (Array.isArray(message)) {
-      for (const one of message) this.#take(post, one, ways)
+      for (const one of message) this.#receive(post, one, ways)
       return
     }
     const { id, method, params, ...rest } = Object(message)

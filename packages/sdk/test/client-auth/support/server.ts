@@ -36,7 +36,7 @@ export async function listen(handle: (seen: Seen) => void): Promise<Hand> {
       handle(one)
     })
   })
-  // Idle connections stay, so that no request meets the end of one.
+  // Idle connections stay open, so that no request is sent on a closing one.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -1,7 +1,7 @@
 import { ask, defineServer, inputRequired, prompt, RpcError, resource, template, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 
-/** A server with one of everything a client can meet. `log` contains what its handlers did. */
+/** A server with every feature that a client can use. `log` records its handlers. */
 export function shop() {
   const log: string[] = []
   let stock = 1
@@ -95,7 +95,7 @@ export function shop() {
         },
       }),
       hang: tool({
-        description: 'Ends only when it is told to',
+        description: 'Ends only when it is cancelled',
         run: (_, ctx) =>
           new Promise<string>((resolve) => {
             log.push('hanging')

@@ -1,12 +1,12 @@
 import { vi } from 'vitest'
 
-/** Waits for what sockets do, in turns of the event loop, whatever the clock of the test says. */
+/** Waits for socket events by turns of the event loop, whatever the fake clock shows. */
 export async function inTurns(so: () => boolean): Promise<void> {
   const end = Date.now() + 20_000
   while (!so()) {
     if (Date.now() > end) throw new Error(`not so: ${so}`)
     await new Promise((resolve) => setImmediate(resolve))
-    // What is put off to the next turn is not put off for ever.
+    // Work that is deferred to the next turn ends eventually.
     if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(0)
   }
 }
@@ -20,7 +20,7 @@ export async function passing(so: () => boolean, stepMs = 10): Promise<void> {
   }
 }
 
-/** Runs a test whose timers go on only when it says so; what still waits in the end has a minute to be over. */
+/** Runs a test with fake timers; at the end, pending work gets a minute of fake time. */
 export async function withOwnTime(run: () => Promise<void>): Promise<void> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   try {

@@ -40,19 +40,19 @@ export interface Served {
   readonly skills: SkillsClient
 }
 
-/** A server with these skills, and a client that speaks of skills. */
+/** A server with these skills, and a client with the skills extension. */
 export async function served(
   values: readonly SkillValue[],
   options: SkillsOptions = {},
   connecting: ConnectOptions = {},
 ): Promise<Served> {
-  return met(
+  return connectWithSkills(
     defineServer({ name: 'docs', version: '1.0.0', extensions: [skills(values, options)] }),
     connecting,
   )
 }
 
-export async function met(server: Server, connecting: ConnectOptions = {}): Promise<Served> {
+export async function connectWithSkills(server: Server, connecting: ConnectOptions = {}): Promise<Served> {
   const skills = skillsClient()
   const client = await connect(server, { extensions: [skills], ...connecting })
   onTestFinished(() => client.close())

@@ -99,8 +99,8 @@ describe('a task belongs to the caller who created it', () => {
   it('and is not listed without identified callers', async () => {
     const server = make()
     const anyone = await inSession(server, { caller: anonymousCaller })
-    expect(anyone.greeting['capabilities']).toMatchObject({ tasks: { cancel: {} } })
-    expect(JSON.stringify(anyone.greeting['capabilities'])).not.toContain('"list":')
+    expect(anyone.initializeResult['capabilities']).toMatchObject({ tasks: { cancel: {} } })
+    expect(JSON.stringify(anyone.initializeResult['capabilities'])).not.toContain('"list":')
     expect((await anyone.send('tasks/list'))['error']).toMatchObject({ code: -32601 })
     const taskId = idIn(await anyone.ask('tools/call', { ...call, task: {} }))
     expect(await anyone.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })

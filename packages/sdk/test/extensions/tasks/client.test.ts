@@ -95,12 +95,12 @@ async function connected(
   revision: ProtocolVersion,
   options: ConnectOptions = {},
 ): Promise<Connected> {
-  const speaks = tasksClient()
+  const extension = tasksClient()
   const sent: string[] = []
   const messages: JsonRpcMessage[] = []
   const client = await connect(server, {
     revisions: [revision],
-    extensions: [speaks],
+    extensions: [extension],
     onMessage(direction, message) {
       messages.push(message)
       if (direction === 'sent' && 'method' in message) sent.push(message.method)
@@ -108,7 +108,7 @@ async function connected(
     ...options,
   })
   open.push(client)
-  return { client, tasks: speaks, sent, messages }
+  return { client, tasks: extension, sent, messages }
 }
 
 const count = (all: readonly string[], wanted: string): number => all.filter((one) => one === wanted).length
@@ -254,14 +254,17 @@ describe('a client with tasks, on 2026-07-28', () => {
 
   it('validates a task’s questions like any other', async () => {
     const task = { taskId: 'x', createdAt: '', lastUpdatedAt: '', ttlMs: null, pollIntervalMs: 50 }
-    const visit = { method: 'elicitation/create', params: { mode: 'url', message: 'Go', url: 'https://a.b' } }
+    const urlRequest = {
+      method: 'elicitation/create',
+      params: { mode: 'url', message: 'Go', url: 'https://a.b' },
+    }
     const sly = child(`each((message) => {
       if (message.method === 'server/discover') modern(message)
       if (message.method === 'tools/call')
         send({ id: message.id, result: { resultType: 'task', status: 'working', ...${JSON.stringify(task)} } })
       if (message.method === 'tasks/get')
         send({ id: message.id, result: { resultType: 'complete', status: 'input_required',
-          inputRequests: { visit: ${JSON.stringify(visit)} }, ...${JSON.stringify(task)} } })
+          inputRequests: { visit: ${JSON.stringify(urlRequest)} }, ...${JSON.stringify(task)} } })
     })`)
     const onElicit = vi.fn(() => ({ action: 'accept' as const }))
     const client = await connect(sly, { extensions: [tasksClient()], onElicit })

@@ -92,7 +92,7 @@ const related = (taskId: string): object => ({ 'io.modelcontextprotocol/related-
 describe('tasks of 2025-11-25', () => {
   it('are declared as a capability, and by each tool that supports them', async () => {
     const peer = await peerOf()
-    expect(peer.greeting['capabilities']).toMatchObject({
+    expect(peer.initializeResult['capabilities']).toMatchObject({
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
     })
     const { tools } = await peer.ask('tools/list')
@@ -107,7 +107,7 @@ describe('tasks of 2025-11-25', () => {
 
   it('are unknown in every earlier revision', async () => {
     const peer = await peerOf({ version: '2025-06-18' })
-    expect(peer.greeting['capabilities']).not.toHaveProperty('tasks')
+    expect(peer.initializeResult['capabilities']).not.toHaveProperty('tasks')
     expect(JSON.stringify(await peer.ask('tools/list'))).not.toContain('taskSupport')
     const result = await peer.ask('tools/call', { name: 'optional', task: {} })
     expect(textIn(result)).toMatch(/^run/)
@@ -125,7 +125,7 @@ describe('tasks of 2025-11-25', () => {
     })
     const peer = await session(plain)
     open.push(peer)
-    expect(peer.greeting['capabilities']).not.toHaveProperty('tasks')
+    expect(peer.initializeResult['capabilities']).not.toHaveProperty('tasks')
     expect(textIn(await peer.ask('tools/call', { name: 'optional', task: { ttl: 1000 } }))).toBe('at once')
   })
 

@@ -81,14 +81,14 @@ describe('a call that becomes a task', () => {
 
   it('is stored before the response', async () => {
     const store = memoryTaskStore()
-    const kept = gate()
+    const stored = gate()
     const peer = make(
       { forever },
       {
         store: {
           ...store,
           async add(row, room) {
-            await kept.opened
+            await stored.opened
             return store.add(row, room)
           },
         },
@@ -101,7 +101,7 @@ describe('a call that becomes a task', () => {
     })
     await peer.ask('tools/list')
     expect(answered).toBe(false)
-    kept.open()
+    stored.open()
     const taskId = idIn(await creating)
     expect(await store.get(taskId)).toBeDefined()
   })

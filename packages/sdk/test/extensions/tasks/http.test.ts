@@ -53,7 +53,7 @@ interface Reached {
   readonly trips: Trip[]
 }
 
-/** Connects with a fetch that fails as often as `fails` says, by method. */
+/** Connects with a fetch that fails as often as `fails` gives, by method. */
 async function reach(
   url: string,
   revision: ProtocolVersion,
@@ -77,14 +77,14 @@ async function reach(
   }
   const client = await connect(http(url, { fetch: send }), {
     revisions: [revision],
-    extensions: [speaks],
+    extensions: [extension],
     ...options,
   })
   closing.push(() => client.close())
   return { client, trips }
 }
 
-const speaks = tasksClient()
+const extension = tasksClient()
 const broken = (): Response => {
   throw new TypeError('fetch failed')
 }
@@ -94,7 +94,7 @@ describe('tasks over HTTP', () => {
   it('are in the Mcp-Name header of every request about them', async () => {
     const { url, go } = await served()
     const { client, trips } = await reach(url, '2026-07-28')
-    const started = await speaks.start(client, 'patient')
+    const started = await extension.start(client, 'patient')
     if (!('task' in started)) throw new Error('no task')
     const { task } = started
     await task.state()
@@ -151,12 +151,12 @@ describe('tasks over HTTP', () => {
   it('outlive their connection', async () => {
     const { url, go } = await served()
     const first = await reach(url, '2026-07-28')
-    const started = await speaks.start(first.client, 'patient')
+    const started = await extension.start(first.client, 'patient')
     if (!('task' in started)) throw new Error('no task')
     await first.client.close()
     go.open()
     const second = await reach(url, '2026-07-28')
-    expect(textIn(await speaks.resume(second.client, started.task.id).result())).toBe('done')
+    expect(textIn(await extension.resume(second.client, started.task.id).result())).toBe('done')
   })
 
   it.each(['2025-11-25', '2026-07-28'] as const)(

@@ -16,7 +16,7 @@ export function caller(principal: string | null, scopes: string[] = []): Caller 
   return { principal, scopes: new Set(scopes), claims: {} }
 }
 
-/** A client that speaks raw messages, of one revision. */
+/** A client that sends raw messages of one revision. */
 export interface Raw {
   /** The whole response to one request. */
   send(method: string, params?: JsonObject): Promise<JsonObject>
@@ -43,7 +43,7 @@ class Wire {
   readonly #waiting = new Map<number, (message: JsonObject) => void>()
   #last = 0
 
-  take(message: JsonObject): void {
+  receive(message: JsonObject): void {
     this.received.push(message)
     const { id } = message
     if (typeof id === 'number' && !('method' in message)) this.#waiting.get(id)?.(message)
@@ -62,7 +62,7 @@ function connection(server: Server, options: RawOptions, paramsOf: (params: Json
     (message) => {
       const plain: unknown = JSON.parse(JSON.stringify(message))
       if (!isObject(plain)) return
-      wire.take(plain)
+      wire.receive(plain)
       const answer = 'method' in plain && 'id' in plain ? options.onRequest?.(plain) : undefined
       if (answer !== undefined)
         queueMicrotask(() => link.receive({ jsonrpc: '2.0', id: plain['id'], ...answer }))
@@ -102,20 +102,20 @@ export function modern(server: Server, options: RawOptions = {}): Raw {
   }))
 }
 
-/** A client of a revision with sessions, past its greeting. */
+/** A client of a revision with sessions, initialized. */
 export async function session(
   server: Server,
   options: RawOptions & { version?: string } = {},
-): Promise<Raw & { readonly greeting: JsonObject }> {
+): Promise<Raw & { readonly initializeResult: JsonObject }> {
   const raw = connection(server, options, (params) => params)
   const { capabilities = { elicitation: { form: {} } }, version = '2025-11-25' } = options
-  const greeting = await raw.ask('initialize', {
+  const initializeResult = await raw.ask('initialize', {
     protocolVersion: version,
     capabilities,
     clientInfo: { name: 'tester', version: '1' },
   })
   raw.post({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  return Object.assign(raw, { greeting })
+  return Object.assign(raw, { initializeResult })
 }
 
 /** The id in the answer to a call that became a task, of either revision. */

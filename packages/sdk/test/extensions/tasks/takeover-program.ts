@@ -15,7 +15,7 @@ async function untilOpen(signal: AbortSignal): Promise<void> {
   while (!existsSync(gate)) await sleep(10, undefined, { signal })
 }
 
-const kept = tasks({
+const extension = tasks({
   store: sqliteTaskStore(database),
   leaseMs: Number(lease),
   maxTakeovers: 2,
@@ -24,7 +24,7 @@ const kept = tasks({
 const server = defineServer({
   name: 'worker',
   version: '1',
-  extensions: [kept],
+  extensions: [extension],
   tools: {
     build: tool({
       task: 'required',
@@ -69,6 +69,6 @@ const { url } = await http.listen({ port: 0 })
 console.log(url)
 process.once('SIGTERM', async () => {
   await http.close()
-  await kept.close()
+  await extension.close()
   process.exit(0)
 })

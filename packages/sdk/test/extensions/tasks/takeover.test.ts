@@ -55,12 +55,12 @@ async function start(leaseMs = 600): Promise<{ child: ChildProcess; url: string 
   return { child, url }
 }
 
-const speaks = tasksClient()
+const extension = tasksClient()
 
 async function reach(url: string): Promise<Client> {
   const client = await connect(url, {
     revisions: ['2026-07-28'],
-    extensions: [speaks],
+    extensions: [extension],
     onElicit: () => ({ action: 'accept', content: { ok: true } }),
   })
   clients.push(client)
@@ -68,7 +68,7 @@ async function reach(url: string): Promise<Client> {
 }
 
 async function begin(url: string, name: string): Promise<ClientTask> {
-  const started = await speaks.start(await reach(url), name)
+  const started = await extension.start(await reach(url), name)
   if (!('task' in started)) throw new Error('no task')
   return started.task
 }
@@ -82,7 +82,7 @@ describe('a task whose process is killed', () => {
     await expect.poll(effects, timeout).toEqual(['first', 'waits'])
     await kill(one.child)
     const two = await start()
-    const task = speaks.resume(await reach(two.url), id)
+    const task = extension.resume(await reach(two.url), id)
     await expect.poll(effects, timeout).toEqual(['first', 'waits', 'waits'])
     expect(await task.state()).toMatchObject({ status: 'working' })
     openGate()
@@ -94,23 +94,23 @@ describe('a task whose process is killed', () => {
     const [one, two] = [await start(), await start()]
     const client = await reach(one.url)
     const other = await reach(two.url)
-    const started = await speaks.start(client, 'build')
+    const started = await extension.start(client, 'build')
     one.child.kill('SIGKILL')
     if (!('task' in started)) throw new Error('no task')
-    expect(await speaks.resume(other, started.task.id).state()).toMatchObject({ status: 'working' })
+    expect(await extension.resume(other, started.task.id).state()).toMatchObject({ status: 'working' })
     openGate()
-    expect(textIn(await speaks.resume(other, started.task.id).result())).toBe('true')
+    expect(textIn(await extension.resume(other, started.task.id).result())).toBe('true')
   })
 
   it('keeps its questions, and accepts the answers in any process', async () => {
     const one = await start()
     const { id, ...task } = await begin(one.url, 'confirm')
     expect(Object.keys(task)).toEqual([])
-    const first = speaks.resume(await reach(one.url), id)
+    const first = extension.resume(await reach(one.url), id)
     await expect.poll(async () => (await first.state()).status, timeout).toBe('input_required')
     await kill(one.child)
     const two = await start()
-    expect(textIn(await speaks.resume(await reach(two.url), id).result())).toBe('accept')
+    expect(textIn(await extension.resume(await reach(two.url), id).result())).toBe('accept')
     expect(effects()).toEqual(['before', 'after'])
   })
 
@@ -124,7 +124,7 @@ describe('a task whose process is killed', () => {
       await expect.poll(() => effects().length, timeout).toBe(deaths)
     }
     const { url } = await start(300)
-    const task = speaks.resume(await reach(url), id)
+    const task = extension.resume(await reach(url), id)
     await expect(task.result()).rejects.toMatchObject({
       code: -32603,
       message: expect.stringMatching(/stopped 3 times/),
@@ -151,10 +151,10 @@ describe('a task among several processes', () => {
     const [one, two] = [await start(), await start()]
     const { id } = await begin(one.url, 'build')
     await expect.poll(effects, timeout).toEqual(['first', 'waits'])
-    await speaks.resume(await reach(two.url), id).cancel()
+    await extension.resume(await reach(two.url), id).cancel()
     await expect.poll(effects, timeout).toEqual(['first', 'waits', 'stopped'])
     openGate()
-    expect(await speaks.resume(await reach(one.url), id).state()).toMatchObject({ status: 'cancelled' })
+    expect(await extension.resume(await reach(one.url), id).state()).toMatchObject({ status: 'cancelled' })
     expect(effects()).not.toContain('second')
   })
 
@@ -166,7 +166,7 @@ describe('a task among several processes', () => {
     await kill(one.child, 'SIGTERM')
     const two = await start(long)
     openGate()
-    expect(textIn(await speaks.resume(await reach(two.url), id).result())).toBe('true')
+    expect(textIn(await extension.resume(await reach(two.url), id).result())).toBe('true')
     expect(effects()).toEqual(['first', 'waits', 'stopped', 'waits', 'second'])
   })
 })

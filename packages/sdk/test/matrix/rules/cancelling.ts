@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { isObject } from '../../../../../test/setup/json.ts'
-import { resultsOf } from '../played.ts'
 import { type Rule, sessions, stateless } from '../rule.ts'
-import { at, idOf, notices, requests } from '../transcript.ts'
+import { resultsOf } from '../scripted-server.ts'
+import { at, idOf, notifications, requests } from '../transcript.ts'
 
 const cancelled = 'notifications/cancelled'
 
@@ -10,63 +10,63 @@ const cancelled = 'notifications/cancelled'
 export const cancellingRules: readonly Rule[] = [
   {
     title: 'a cancelled request is stopped, and nothing more is sent for it',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const id = await raw.begin('tools/call', { name: 'stubborn' }, { meta: { progressToken: 'stubborn' } })
-      await raw.until(() => raw.notices('notifications/progress').length === 1)
+      await raw.until(() => raw.notifications('notifications/progress').length === 1)
       await raw.cancel(id)
       const { length: before } = JSON.parse(await raw.call('reasons'))
       expect(before).toBeGreaterThan(0)
       await raw.settle()
-      expect(raw.heard.filter(({ message }) => message['id'] === id)).toEqual([])
-      expect(raw.notices('notifications/progress')).toHaveLength(1)
+      expect(raw.received.filter(({ message }) => message['id'] === id)).toEqual([])
+      expect(raw.notifications('notifications/progress')).toHaveLength(1)
     },
   },
   {
     title: 'the handler gets the reason of the cancellation, if the transport supports one',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const id = await raw.begin('tools/call', { name: 'hang' }, { meta: { progressToken: 'hang' } })
-      await raw.until(() => raw.notices('notifications/progress').length === 1)
-      const why = `the person pressed stop on ${ground.transport}`
+      await raw.until(() => raw.notifications('notifications/progress').length === 1)
+      const why = `the person pressed stop on ${cell.transport}`
       await raw.cancel(id, why)
-      // A stream that is let go says nothing but that.
-      if (!(ground.stateless && ground.streams)) expect(await raw.call('reasons')).toContain(why)
+      // A closed stream gives no reason.
+      if (!(cell.stateless && cell.streams)) expect(await raw.call('reasons')).toContain(why)
     },
   },
   {
     title: 'an invalid cancellation is ignored',
-    async holds(ground) {
-      ground.faulty('it cancels what cannot be cancelled')
-      const raw = await ground.raw()
+    async holds(cell) {
+      cell.faulty('it cancels what cannot be cancelled')
+      const raw = await cell.raw()
       const ended = await raw.begin('tools/call', { name: 'echo', arguments: { text: 'x' } })
       await raw.answer(ended)
       for (const requestId of ['never sent', ended, null, [], undefined]) {
-        await raw.tell(cancelled, { requestId })
+        await raw.notify(cancelled, { requestId })
       }
       await raw.settle()
-      expect(raw.heard.filter(({ message }) => !('method' in message))).toHaveLength(2)
+      expect(raw.received.filter(({ message }) => !('method' in message))).toHaveLength(2)
       expect(await raw.call('echo', { text: 'still here' })).toBe('still here')
 
-      const { client, heard } = await ground.meet({
+      const { client, received } = await cell.connectToScript({
         methods: {
-          'tools/call': ({ id, say }) => {
-            for (const requestId of ['never sent', 4711, ...(ground.stateless ? [id] : [])]) {
-              say({ method: cancelled, params: { requestId } })
+          'tools/call': ({ id, send }) => {
+            for (const requestId of ['never sent', 4711, ...(cell.stateless ? [id] : [])]) {
+              send({ method: cancelled, params: { requestId } })
             }
-            return resultsOf(ground.version).called('all the same')
+            return resultsOf(cell.version).called('all the same')
           },
         },
       })
       expect(await client.call('any')).toMatchObject({ content: [{ text: 'all the same' }] })
       await client.ping()
-      expect(heard.filter((one) => !isObject(one) || !('method' in one))).toEqual([])
+      expect(received.filter((one) => !isObject(one) || !('method' in one))).toEqual([])
     },
   },
   {
     title: 'cancellations that race with their responses have no effect',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const racing = Array.from({ length: 10 }, async (_, at) => {
         const id = `race ${at}`
         const begun = raw.begin('tools/call', { name: 'echo', arguments: { text: id } }, { id })
@@ -76,7 +76,7 @@ export const cancellingRules: readonly Rule[] = [
       })
       await Promise.all(racing)
       await raw.settle()
-      const answers = raw.heard.filter(({ message }) => String(message['id']).startsWith('race'))
+      const answers = raw.received.filter(({ message }) => String(message['id']).startsWith('race'))
       for (const { message } of answers) expect(message).toMatchObject({ result: { content: [{}] } })
       expect(new Set(answers.map(({ message }) => message['id'])).size).toBe(answers.length)
       expect(await raw.call('echo', { text: 'race 0' }, { id: 'race again' })).toBe('race 0')
@@ -84,8 +84,8 @@ export const cancellingRules: readonly Rule[] = [
   },
   {
     title: 'a client cancels only pending requests, in the way of its transport',
-    async holds(ground) {
-      const { client, said } = await ground.talk()
+    async holds(cell) {
+      const { client, transcript } = await cell.connect()
       const late = new AbortController()
       await client.call('echo', { text: 'x' }, { signal: late.signal })
       late.abort()
@@ -93,56 +93,60 @@ export const cancellingRules: readonly Rule[] = [
       const call = client.call('hang', {}, { signal: stop.signal, onProgress: () => stop.abort() })
       await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
       await client.ping()
-      const [hanging] = requests(said, 'client', 'tools/call').filter(
+      const [hanging] = requests(transcript, 'client', 'tools/call').filter(
         (one) => at(one, 'params', 'name') === 'hang',
       )
-      const received = notices(said, 'client', cancelled).map((one) => at(one, 'params', 'requestId'))
-      expect(received).toEqual(ground.stateless && ground.streams ? [] : [hanging?.['id']])
+      const received = notifications(transcript, 'client', cancelled).map((one) =>
+        at(one, 'params', 'requestId'),
+      )
+      expect(received).toEqual(cell.stateless && cell.streams ? [] : [hanging?.['id']])
     },
   },
   {
     title: 'a request has its own timeout, and is cancelled when it expires',
-    async holds(ground) {
-      const { client, said } = await ground.talk()
+    async holds(cell) {
+      const { client, transcript } = await cell.connect()
       const { length: before } = JSON.parse(await textOf(client.call('reasons')))
       await expect(client.call('hang', {}, { timeoutMs: 20 })).rejects.toMatchObject({ code: 'TIMEOUT' })
       await expect
         .poll(async () => JSON.parse(await textOf(client.call('reasons'))).length, { timeout: 5_000 })
         .toBeGreaterThan(before)
-      expect(notices(said, 'client', cancelled)).toHaveLength(ground.stateless && ground.streams ? 0 : 1)
+      expect(notifications(transcript, 'client', cancelled)).toHaveLength(
+        cell.stateless && cell.streams ? 0 : 1,
+      )
     },
   },
   {
     title: 'progress extends a timeout, up to a maximum',
-    async holds(ground) {
-      const { client } = await ground.talk()
-      let heard = 0
+    async holds(cell) {
+      const { client } = await cell.connect()
+      let received = 0
       // A busy machine may need longer for the first word.
-      for (let maxTotalMs = 60; heard === 0 && maxTotalMs < 10_000; maxTotalMs *= 2) {
-        const call = client.call('tick', {}, { timeoutMs: 10_000, maxTotalMs, onProgress: () => heard++ })
+      for (let maxTotalMs = 60; received === 0 && maxTotalMs < 10_000; maxTotalMs *= 2) {
+        const call = client.call('tick', {}, { timeoutMs: 10_000, maxTotalMs, onProgress: () => received++ })
         await expect(call).rejects.toMatchObject({
           code: 'TIMEOUT',
           message: expect.stringContaining(`${maxTotalMs}`),
         })
       }
-      expect(heard).toBeGreaterThan(0)
+      expect(received).toBeGreaterThan(0)
     },
   },
   {
     title: 'a late response is ignored',
-    async holds(ground) {
-      const { called } = resultsOf(ground.version)
+    async holds(cell) {
+      const { called } = resultsOf(cell.version)
       const given: (string | number)[] = []
       const stop = new AbortController()
-      const { client } = await ground.meet({
+      const { client } = await cell.connectToScript({
         methods: {
-          'tools/call': ({ id, params, say }) => {
+          'tools/call': ({ id, params, send }) => {
             if (params['name'] === 'slow') {
               given.push(id)
               stop.abort()
               return undefined
             }
-            for (const late of given) say({ id: late, result: called('too late') })
+            for (const late of given) send({ id: late, result: called('too late') })
             return called('in time')
           },
         },
@@ -157,37 +161,37 @@ export const cancellingRules: readonly Rule[] = [
   {
     title: 'a server cancels its question when the request that asks is cancelled, and ignores a late answer',
     ...sessions,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const id = await raw.begin('tools/call', { name: 'sample' })
       await raw.until(() => raw.asked.length === 1)
       await raw.cancel(id)
-      await raw.until(() => raw.notices(cancelled).length === 1)
+      await raw.until(() => raw.notifications(cancelled).length === 1)
       const [question = {}] = raw.asked
-      expect(raw.notices(cancelled)).toMatchObject([{ params: { requestId: question['id'] } }])
+      expect(raw.notifications(cancelled)).toMatchObject([{ params: { requestId: question['id'] } }])
       const result = { role: 'assistant', model: 'tiny', content: { type: 'text', text: 'Paris' } }
       await raw.post({ id: question['id'], result })
       await raw.settle()
-      expect(raw.heard.filter(({ message }) => message['id'] === id && !('method' in message))).toEqual([])
-      expect(raw.notices(cancelled)).toHaveLength(1)
+      expect(raw.received.filter(({ message }) => message['id'] === id && !('method' in message))).toEqual([])
+      expect(raw.notifications(cancelled)).toHaveLength(1)
     },
   },
   {
     title: 'a client does not answer a cancelled question, and its handler gets the reason',
     ...sessions,
-    async holds(ground) {
-      const { called } = resultsOf(ground.version)
-      let received: unknown
-      let takeBack = (): void => {}
-      const { client, heard } = await ground.meet(
+    async holds(cell) {
+      const { called } = resultsOf(cell.version)
+      let reason: unknown
+      let cancelQuestion = (): void => {}
+      const { client, received } = await cell.connectToScript(
         {
           methods: {
-            'tools/call': ({ id, say }) => {
+            'tools/call': ({ id, send }) => {
               const messages = [{ role: 'user', content: { type: 'text', text: 'Q' } }]
-              say({ id: 'question', method: 'sampling/createMessage', params: { messages, maxTokens: 5 } })
-              takeBack = () => {
-                say({ method: cancelled, params: { requestId: 'question', reason: 'never mind' } })
-                say({ id, result: called('done') })
+              send({ id: 'question', method: 'sampling/createMessage', params: { messages, maxTokens: 5 } })
+              cancelQuestion = () => {
+                send({ method: cancelled, params: { requestId: 'question', reason: 'never mind' } })
+                send({ id, result: called('done') })
               }
               return undefined
             },
@@ -195,10 +199,10 @@ export const cancellingRules: readonly Rule[] = [
         },
         {
           onSample: (_question, { signal }) => {
-            takeBack()
+            cancelQuestion()
             return new Promise((_, reject) => {
               signal.addEventListener('abort', () => {
-                received = signal.reason
+                reason = signal.reason
                 reject(signal.reason)
               })
             })
@@ -207,26 +211,26 @@ export const cancellingRules: readonly Rule[] = [
       )
       await client.call('any')
       await client.ping()
-      expect(String(received)).toContain('never mind')
-      expect(heard.filter((one) => at(one, 'id') === 'question')).toEqual([])
+      expect(String(reason)).toContain('never mind')
+      expect(received.filter((one) => at(one, 'id') === 'question')).toEqual([])
     },
   },
   {
     title: 'a server without sessions cancels only a subscription that it ends, and sends its result',
     ...stateless,
-    async holds(ground) {
-      const said = await ground.everything()
-      expect(notices(said, 'server', cancelled)).toEqual([])
-      const { raw, end } = await ground.alone()
-      const notifications = { toolsListChanged: true }
-      const id = await raw.begin('subscriptions/listen', { notifications })
-      await raw.until(() => raw.heard.length === 1)
+    async holds(cell) {
+      const recorded = await cell.everything()
+      expect(notifications(recorded, 'server', cancelled)).toEqual([])
+      const { raw, end } = await cell.dedicated()
+      const filter = { toolsListChanged: true }
+      const id = await raw.begin('subscriptions/listen', { notifications: filter })
+      await raw.until(() => raw.received.length === 1)
       await end()
       const answer = await raw.answer(id)
       expect(answer).toMatchObject({ result: { resultType: 'complete' } })
-      const received = raw.notices(cancelled)
-      // Over HTTP the end of its stream says the same.
-      if (ground.streams) expect(received).toEqual([])
+      const received = raw.notifications(cancelled)
+      // Over HTTP the end of its stream has the same meaning.
+      if (cell.streams) expect(received).toEqual([])
       else expect(received).toMatchObject([{ params: { requestId: idOf(answer) } }])
     },
   },

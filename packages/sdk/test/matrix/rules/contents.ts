@@ -1,8 +1,8 @@
 import { MetaKey } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { resultsOf } from '../played.ts'
-import { textOf } from '../raw.ts'
+import { textOf } from '../raw-client.ts'
 import { type Rule, revisionsOf, stateless } from '../rule.ts'
+import { resultsOf } from '../scripted-server.ts'
 import { at, part, results } from '../transcript.ts'
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -12,8 +12,8 @@ const log = 'notifications/message'
 export const contentRules: readonly Rule[] = [
   {
     title: 'the input schema of a tool describes an object',
-    async holds(ground) {
-      const tools = results(await ground.everything(), 'server', 'tools/list').flatMap(({ tools }) =>
+    async holds(cell) {
+      const tools = results(await cell.everything(), 'server', 'tools/list').flatMap(({ tools }) =>
         Array.isArray(tools) ? tools : [],
       )
       expect(tools.length).toBeGreaterThan(20)
@@ -22,8 +22,8 @@ export const contentRules: readonly Rule[] = [
   },
   {
     title: 'names of tools differ by case',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       expect(await raw.call('echo', { text: 'Hello' })).toBe('Hello')
       expect(await raw.call('Echo', { text: 'Hello' })).toBe('HELLO')
       expect(await raw.send('tools/call', { name: 'ECHO' })).toMatchObject({ error: { code: -32602 } })
@@ -32,8 +32,8 @@ export const contentRules: readonly Rule[] = [
   {
     title:
       'arguments are validated before a handler runs, and an internal failure does not reveal its reason',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const wrong = await raw.ask('tools/call', { name: 'echo', arguments: { text: 7 } })
       expect(wrong).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('text') }] })
       const tooLong = { topic: 'x'.repeat(21) }
@@ -47,13 +47,13 @@ export const contentRules: readonly Rule[] = [
       ] as const) {
         expect(await raw.send(method, params)).toMatchObject({ error: { code: -32603 } })
       }
-      expect(JSON.stringify(raw.heard)).not.toContain('secret')
+      expect(JSON.stringify(raw.received)).not.toContain('secret')
     },
   },
   {
     title: 'images, sounds and resources have their type, and bytes in base64',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const inTool = await raw.ask('tools/call', { name: 'media' })
       const inPrompt = await raw.ask('prompts/get', { name: 'show', arguments: { topic: 'tea' } })
       const { contents } = await raw.ask('resources/read', { uri: 'rules://bytes' })
@@ -67,7 +67,7 @@ export const contentRules: readonly Rule[] = [
       const kinds = new Set(media.map((block) => at(block, 'type')))
       expect(kinds).toContain('image')
       expect(kinds).toContain('resource')
-      expect(kinds.has('audio')).toBe(ground.version >= '2025-03-26')
+      expect(kinds.has('audio')).toBe(cell.version >= '2025-03-26')
       for (const block of media) {
         const holder = at(block, 'type') === 'resource' ? part(block, 'resource') : part(block)
         if (at(block, 'type') === 'resource_link') continue
@@ -83,8 +83,8 @@ export const contentRules: readonly Rule[] = [
   {
     title: 'structured content matches its schema, and is sent as text as well',
     since: '2025-06-18',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       expect(await raw.ask('tools/call', { name: 'sum', arguments: { numbers: [1, 2.5] } })).toMatchObject({
         structuredContent: { sum: 3.5 },
         content: [{ type: 'text', text: '{"sum":3.5}' }],
@@ -98,10 +98,10 @@ export const contentRules: readonly Rule[] = [
   {
     title: 'a client rejects structured content that violates the schema of its tool',
     since: '2025-06-18',
-    async holds(ground) {
-      const { called, listed } = resultsOf(ground.version)
+    async holds(cell) {
+      const { called, listed } = resultsOf(cell.version)
       const outputSchema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
-      const { client } = await ground.meet({
+      const { client } = await cell.connectToScript({
         methods: {
           'tools/list': () =>
             listed({ tools: [{ name: 'n', inputSchema: { type: 'object' }, outputSchema }] }),
@@ -118,10 +118,10 @@ export const contentRules: readonly Rule[] = [
   },
   {
     title: 'a resource that does not exist is an error, never an empty result',
-    async holds(ground) {
-      ground.faulty('it reads what is no URI')
-      const raw = await ground.raw()
-      const code = ground.stateless ? -32602 : -32002
+    async holds(cell) {
+      cell.faulty('it reads what is no URI')
+      const raw = await cell.raw()
+      const code = cell.stateless ? -32602 : -32002
       for (const uri of ['rules://nowhere', 'rules://gone']) {
         expect(await raw.send('resources/read', { uri })).toMatchObject({ error: { code } })
       }
@@ -135,8 +135,8 @@ export const contentRules: readonly Rule[] = [
   },
   {
     title: 'a path in a file URI does not leave its folder',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       expect(await raw.ask('resources/read', { uri: 'file:///notes/one' })).toMatchObject({
         contents: [{ text: 'note one' }],
       })
@@ -154,8 +154,8 @@ export const contentRules: readonly Rule[] = [
   },
   {
     title: 'completions are at most a hundred, and an unknown reference is an error',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const complete = (ref: object, argument: object) => raw.send('completion/complete', { ref, argument })
       const item = { type: 'ref/resource', uri: 'rules://items/{name}' }
       const { result } = await complete(item, { name: 'name', value: 'v' })
@@ -177,10 +177,10 @@ export const contentRules: readonly Rule[] = [
   },
   {
     title: 'an invalid log level is rejected',
-    async holds(ground) {
-      ground.faulty('it asks for a log level that is none')
-      const raw = await ground.raw()
-      const answer = ground.stateless
+    async holds(cell) {
+      cell.faulty('it asks for a log level that is none')
+      const raw = await cell.raw()
+      const answer = cell.stateless
         ? await raw.send('tools/list', {}, { meta: { [MetaKey.logLevel]: 'loud' } })
         : await raw.send('logging/setLevel', { level: 'loud' })
       expect(answer).toMatchObject({ error: { code: -32602 } })
@@ -189,25 +189,25 @@ export const contentRules: readonly Rule[] = [
   {
     title: 'a session gets log messages at its level, and no others',
     ...revisionsOf('logging/setLevel'),
-    async holds(ground) {
-      const raw = await ground.raw({})
+    async holds(cell) {
+      const raw = await cell.raw({})
       expect(await raw.ask('logging/setLevel', { level: 'info' })).toEqual({})
       await raw.call('work')
-      expect(raw.notices(log)).toHaveLength(5)
+      expect(raw.notifications(log)).toHaveLength(5)
       await raw.ask('logging/setLevel', { level: 'error' })
       raw.forget()
       await raw.call('work')
       await raw.settle()
-      expect(raw.notices(log)).toEqual([])
+      expect(raw.notifications(log)).toEqual([])
     },
   },
   {
     title: 'log messages are sent only for requests with a level, on their own stream',
     ...stateless,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const listening = await raw.begin('subscriptions/listen', { notifications: { toolsListChanged: true } })
-      await raw.until(() => raw.heard.length > 0)
+      await raw.until(() => raw.received.length > 0)
       raw.forget()
       const [quiet, loud] = await Promise.all([
         raw.begin('tools/call', { name: 'work' }),
@@ -215,8 +215,8 @@ export const contentRules: readonly Rule[] = [
       ])
       await Promise.all([raw.answer(quiet), raw.answer(loud)])
       await raw.settle()
-      const causes = raw.heard.flatMap(({ message, cause }) => (message['method'] === log ? [cause] : []))
-      expect(causes).toEqual(Array.from({ length: 5 }, () => (ground.streams ? loud : undefined)))
+      const causes = raw.received.flatMap(({ message, cause }) => (message['method'] === log ? [cause] : []))
+      expect(causes).toEqual(Array.from({ length: 5 }, () => (cell.streams ? loud : undefined)))
       await raw.cancel(listening)
     },
   },

@@ -1,7 +1,7 @@
 import { MetaKey } from '@jackfield/sdk'
 import { expect, onTestFinished, vi } from 'vitest'
-import { resultsOf } from '../played.ts'
 import { type Rule, revisionsOf, stateless } from '../rule.ts'
+import { resultsOf } from '../scripted-server.ts'
 import { at, results } from '../transcript.ts'
 
 const cacheable = [
@@ -20,25 +20,26 @@ export const keepingRules: readonly Rule[] = [
   {
     title: 'only cacheable results have a lifetime and a scope',
     ...stateless,
-    async holds(ground) {
-      const said = await ground.everything()
+    async holds(cell) {
+      const recorded = await cell.everything()
       const fresh = { ttlMs: expect.any(Number), cacheScope: expect.stringMatching(/^(?:public|private)$/) }
       for (const method of cacheable) {
-        const all = results(said, 'server', method)
+        const all = results(recorded, 'server', method)
         expect(all.length, method).toBeGreaterThan(0)
         for (const result of all) {
           expect(result).toMatchObject(fresh)
           expect(Number(result['ttlMs'])).toBeGreaterThanOrEqual(0)
         }
       }
-      for (const result of results(said, 'server', 'tools/call')) expect(result).not.toHaveProperty('ttlMs')
+      for (const result of results(recorded, 'server', 'tools/call'))
+        expect(result).not.toHaveProperty('ttlMs')
     },
   },
   {
     title: 'all pages of a list have the same cache scope',
     ...stateless,
-    async holds(ground) {
-      const pages = results(await ground.everything(), 'server', 'tools/list')
+    async holds(cell) {
+      const pages = results(await cell.everything(), 'server', 'tools/list')
       expect(pages.length).toBeGreaterThan(2)
       expect(new Set(pages.map(({ cacheScope }) => cacheScope)).size).toBe(1)
     },
@@ -47,15 +48,15 @@ export const keepingRules: readonly Rule[] = [
     title:
       'a result is cached for its method and params, as long as its server says, and refetched at the next use',
     ...stateless,
-    async holds(ground) {
-      ground.faulty('it says impossible times')
+    async holds(cell) {
+      cell.faulty('it says impossible times')
       const times = new Map<string, number | undefined>([
         ['a:minute', 60_000],
         ['a:zero', 0],
         ['a:negative', -5],
         ['a:none', undefined],
       ])
-      const { client, heard } = await ground.meet({
+      const { client, received } = await cell.connectToScript({
         methods: {
           'resources/read': ({ params }) => {
             const uri = String(params['uri'])
@@ -69,7 +70,7 @@ export const keepingRules: readonly Rule[] = [
           },
         },
       })
-      const reads = (uri: string): number => heard.filter((one) => at(one, 'params', 'uri') === uri).length
+      const reads = (uri: string): number => received.filter((one) => at(one, 'params', 'uri') === uri).length
       for (const uri of times.keys()) {
         for (const _ of [1, 2]) expect((await client.read(uri)).contents).toMatchObject([{ text: uri }])
       }
@@ -87,8 +88,8 @@ export const keepingRules: readonly Rule[] = [
   {
     title: 'no client gets cached results of another',
     ...stateless,
-    async holds(ground) {
-      const { heard, connect } = await ground.play({
+    async holds(cell) {
+      const { received, connect } = await cell.serveScript({
         methods: {
           'resources/read': ({ params }) => ({
             resultType: 'complete',
@@ -100,15 +101,15 @@ export const keepingRules: readonly Rule[] = [
       })
       const clients = [await connect(), await connect()]
       for (const client of [...clients, ...clients]) await client.read('a:b')
-      expect(heard.filter((one) => at(one, 'method') === 'resources/read')).toHaveLength(2)
+      expect(received.filter((one) => at(one, 'method') === 'resources/read')).toHaveLength(2)
     },
   },
   {
     title: 'a result after input requests is not cached',
     ...stateless,
-    async holds(ground) {
+    async holds(cell) {
       let asked = 0
-      const { client, said } = await ground.talk({
+      const { client, transcript } = await cell.connect({
         onElicit: () => {
           asked++
           return { action: 'decline' }
@@ -116,7 +117,7 @@ export const keepingRules: readonly Rule[] = [
       })
       for (const _ of [1, 2]) await client.read('rules://guarded')
       expect(asked).toBe(2)
-      const complete = results(said, 'server', 'resources/read').filter(
+      const complete = results(transcript, 'server', 'resources/read').filter(
         ({ resultType }) => resultType === 'complete',
       )
       expect(complete.map(({ ttlMs }) => ttlMs)).toEqual([0, 0])
@@ -125,10 +126,10 @@ export const keepingRules: readonly Rule[] = [
   {
     title: 'a stale page is refetched by its cursor, and all pages if that is invalid',
     ...stateless,
-    async holds(ground) {
+    async holds(cell) {
       let epoch = 1
       const cursors: unknown[] = []
-      const { client } = await ground.meet({
+      const { client } = await cell.connectToScript({
         methods: {
           'tools/list': ({ params: { cursor } }) => {
             cursors.push(cursor)
@@ -159,19 +160,19 @@ export const keepingRules: readonly Rule[] = [
   {
     title: 'a subscription first acknowledges its filter, then sends matching changes only, each with its id',
     ...revisionsOf('subscriptions/listen'),
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const listen = (notifications: object) => raw.begin('subscriptions/listen', { notifications })
       const first = await listen({ toolsListChanged: true, resourceSubscriptions: ['rules://text'] })
       const second = await listen({ promptsListChanged: true })
-      await raw.until(() => raw.notices(acknowledged).length === 2)
+      await raw.until(() => raw.notifications(acknowledged).length === 2)
       for (const what of ['tools', 'resource', 'other', 'resources', 'prompts']) {
         await raw.call('change', { what })
       }
-      await raw.until(() => raw.notices('notifications/prompts/list_changed').length > 0)
+      await raw.until(() => raw.notifications('notifications/prompts/list_changed').length > 0)
       await raw.settle()
       const of = (id: unknown): unknown[] =>
-        raw.heard.flatMap(({ message }) =>
+        raw.received.flatMap(({ message }) =>
           at(message, 'params', '_meta', MetaKey.subscriptionId) === id ? [message] : [],
         )
       expect(methods(of(first))).toEqual([acknowledged, 'notifications/tools/list_changed', resourceUpdated])
@@ -179,31 +180,31 @@ export const keepingRules: readonly Rule[] = [
       expect(of(first)[0]).toMatchObject({
         params: { notifications: { toolsListChanged: true, resourceSubscriptions: ['rules://text'] } },
       })
-      const notices = raw.heard.filter(({ message }) => 'method' in message)
+      const notices = raw.received.filter(({ message }) => 'method' in message)
       expect(notices).toHaveLength(of(first).length + of(second).length)
       for (const { message, cause } of notices) {
-        if (ground.streams) expect(at(message, 'params', '_meta', MetaKey.subscriptionId)).toBe(cause)
+        if (cell.streams) expect(at(message, 'params', '_meta', MetaKey.subscriptionId)).toBe(cause)
       }
       for (const id of [first, second]) await raw.cancel(id)
       await raw.settle()
       raw.forget()
       await raw.call('change', { what: 'tools' })
       await raw.settle()
-      expect(raw.notices('notifications/tools/list_changed')).toEqual([])
+      expect(raw.notifications('notifications/tools/list_changed')).toEqual([])
     },
   },
   {
     title: 'a client checks the acknowledged filter',
     ...revisionsOf('subscriptions/listen'),
-    async holds(ground) {
+    async holds(cell) {
       const wanted = {
         toolsListChanged: true,
         promptsListChanged: true,
         resourceSubscriptions: ['rules://text'],
       }
-      const bare = await ground.talk(undefined, 'bare')
+      const bare = await cell.connect(undefined, 'bare')
       await expect(bare.client.watch(wanted)).rejects.toMatchObject({ code: 'CAPABILITY' })
-      const { client } = await ground.talk()
+      const { client } = await cell.connect()
       const watch = await client.watch(wanted)
       expect(watch.acknowledged).toEqual(wanted)
       await watch.close()
@@ -212,16 +213,16 @@ export const keepingRules: readonly Rule[] = [
   {
     title: 'a client distinguishes subscriptions by their id',
     ...revisionsOf('subscriptions/listen'),
-    async holds(ground) {
-      const { called } = resultsOf(ground.version)
+    async holds(cell) {
+      const { called } = resultsOf(cell.version)
       const subscriptions: ((method: string, params: object) => void)[] = []
-      const { client } = await ground.meet({
+      const { client } = await cell.connectToScript({
         methods: {
-          'subscriptions/listen': ({ id, params: { notifications }, say }) => {
-            const tell = (method: string, params: object): void =>
-              say({ method, params: { ...params, _meta: { [MetaKey.subscriptionId]: id } } })
-            subscriptions.push(tell)
-            tell(acknowledged, { notifications })
+          'subscriptions/listen': ({ id, params: { notifications }, send }) => {
+            const notify = (method: string, params: object): void =>
+              send({ method, params: { ...params, _meta: { [MetaKey.subscriptionId]: id } } })
+            subscriptions.push(notify)
+            notify(acknowledged, { notifications })
             return undefined
           },
           'tools/call': () => {

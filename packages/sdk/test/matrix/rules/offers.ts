@@ -1,8 +1,8 @@
 import type { Client } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
-import { resultsOf } from '../played.ts'
-import type { Raw } from '../raw.ts'
+import type { RawClient } from '../raw-client.ts'
 import type { Rule } from '../rule.ts'
+import { resultsOf } from '../scripted-server.ts'
 import { at, part } from '../transcript.ts'
 
 const lists = {
@@ -16,25 +16,25 @@ const lists = {
 export const offerRules: readonly Rule[] = [
   {
     title: 'a server declares exactly the capabilities it has',
-    async holds(ground) {
-      const full = await declared(await ground.raw(), ground.stateless)
+    async holds(cell) {
+      const full = await declared(await cell.raw(), cell.stateless)
       const changing = { listChanged: true }
       expect(full).toMatchObject({
         tools: changing,
         prompts: changing,
         resources: { ...changing, subscribe: true },
         logging: {},
-        ...(ground.version >= '2025-03-26' && { completions: {} }),
+        ...(cell.version >= '2025-03-26' && { completions: {} }),
       })
-      const bare = await declared(await ground.raw(undefined, 'bare'), ground.stateless)
+      const bare = await declared(await cell.raw(undefined, 'bare'), cell.stateless)
       for (const name of ['tools', 'prompts', 'resources', 'completions'])
         expect(bare).not.toHaveProperty(name)
     },
   },
   {
     title: 'methods without a declared capability are not found',
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'bare')
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'bare')
       const ref = { type: 'ref/prompt', name: 'none' }
       for (const [method, params] of [
         ['tools/list', {}],
@@ -52,9 +52,9 @@ export const offerRules: readonly Rule[] = [
   },
   {
     title: 'a client uses no undeclared capability of its server',
-    async holds(ground) {
-      const { client, heard } = await ground.meet({ capabilities: {} })
-      const before = heard.length
+    async holds(cell) {
+      const { client, received } = await cell.connectToScript({ capabilities: {} })
+      const before = received.length
       for (const work of everyList(client)) await expect(work()).resolves.toEqual([])
       for (const work of [
         () => client.request('tools/list'),
@@ -65,13 +65,13 @@ export const offerRules: readonly Rule[] = [
       ]) {
         await expect(work()).rejects.toMatchObject({ code: 'CAPABILITY' })
       }
-      expect(heard).toHaveLength(before)
+      expect(received).toHaveLength(before)
     },
   },
   {
     title: 'lists are the same for every connection and in the same order, independent of earlier requests',
-    async holds(ground) {
-      const [one, other] = [await ground.raw(), await ground.raw({ capabilities: {} })]
+    async holds(cell) {
+      const [one, other] = [await cell.raw(), await cell.raw({ capabilities: {} })]
       for (const [method, [member, key]] of Object.entries(lists)) {
         const first = await everyEntry(one, method, member)
         await one.call('echo', { text: 'between' })
@@ -84,8 +84,8 @@ export const offerRules: readonly Rule[] = [
   },
   {
     title: 'a cursor stays valid, on another connection too, and an invalid one is rejected',
-    async holds(ground) {
-      const [one, other] = [await ground.raw(), await ground.raw({ capabilities: {} })]
+    async holds(cell) {
+      const [one, other] = [await cell.raw(), await cell.raw({ capabilities: {} })]
       const first = await one.ask('tools/list')
       const { nextCursor: cursor } = first
       expect(await one.ask('tools/list', { cursor: '' })).toEqual(first)
@@ -98,7 +98,7 @@ export const offerRules: readonly Rule[] = [
   },
   {
     title: 'a client follows every cursor unchanged, to pages of any size, to the end',
-    async holds(ground) {
+    async holds(cell) {
       const sizes = [2, 0, 5, 1]
       const cursors = [undefined, '', 'page|2|é', '3']
       const asked: unknown[] = []
@@ -112,12 +112,12 @@ export const offerRules: readonly Rule[] = [
           [key]: `a:${place}.${n}`,
         }))
         const next = cursors[place + 1]
-        return resultsOf(ground.version).listed({
+        return resultsOf(cell.version).listed({
           [member]: entries,
           ...(next !== undefined && { nextCursor: next }),
         })
       }
-      const { client } = await ground.meet({
+      const { client } = await cell.connectToScript({
         methods: Object.fromEntries(
           Object.entries(lists).map(([method, [member, key]]) => [
             method,
@@ -138,7 +138,7 @@ function everyList(client: Client): (() => Promise<unknown[]>)[] {
   return [() => client.tools(), () => client.prompts(), () => client.resources(), () => client.templates()]
 }
 
-async function everyEntry(raw: Raw, method: string, member: string): Promise<unknown[]> {
+async function everyEntry(raw: RawClient, method: string, member: string): Promise<unknown[]> {
   const all: unknown[] = []
   let cursor: unknown
   do {
@@ -150,6 +150,6 @@ async function everyEntry(raw: Raw, method: string, member: string): Promise<unk
   return all
 }
 
-async function declared(raw: Raw, isStateless: boolean): Promise<object> {
-  return part(isStateless ? await raw.ask('server/discover') : raw.greeting, 'capabilities')
+async function declared(raw: RawClient, isStateless: boolean): Promise<object> {
+  return part(isStateless ? await raw.ask('server/discover') : raw.initializeResult, 'capabilities')
 }

@@ -7,10 +7,10 @@ import {
 } from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
-import { interview, type Question, questionsIn } from '../interview.ts'
-import { textOf } from '../raw.ts'
-import { type Ground, type Rule, revisionsOf, sessions } from '../rule.ts'
-import { at, notices, part, requests } from '../transcript.ts'
+import { type Question, questionedClient, questionsIn } from '../questioned-client.ts'
+import { textOf } from '../raw-client.ts'
+import { type MatrixCell, type Rule, revisionsOf, sessions } from '../rule.ts'
+import { at, notifications, part, requests } from '../transcript.ts'
 import { urlQuestion } from './url-elicitation.ts'
 
 const sampled = {
@@ -29,20 +29,20 @@ const everyHandler: ConnectOptions = {
   onRoots: [{ uri: 'file:///home/ada' }],
 }
 
-/** What a server asks of a client: whether it may, what it says, and what it does with the answers. */
+/** Input requests: whether they are allowed, their contents, and the use of the responses. */
 export const questionRules: readonly Rule[] = [
   {
     title: 'a client declares exactly its handlers, when a session starts or on every request',
-    async holds(ground) {
-      for (const [options, expected] of declarations(ground)) {
-        const { client, said } = await ground.talk(options)
+    async holds(cell) {
+      for (const [options, expected] of declarations(cell)) {
+        const { client, transcript } = await cell.connect(options)
         await client.ping()
-        const all = requests(said, 'client').filter(
-          ({ method }) => ground.stateless || method === 'initialize',
+        const all = requests(transcript, 'client').filter(
+          ({ method }) => cell.stateless || method === 'initialize',
         )
         expect(all.length).toBeGreaterThan(0)
         for (const request of all) {
-          const declared = ground.stateless
+          const declared = cell.stateless
             ? at(request, 'params', '_meta', MetaKey.clientCapabilities)
             : at(request, 'params', 'capabilities')
           expect(declared).toEqual(expected)
@@ -54,27 +54,27 @@ export const questionRules: readonly Rule[] = [
   {
     title: 'a client that declares elicitation supports at least one mode',
     since: '2025-06-18',
-    async holds(ground) {
-      const neither = ground.talk({ ...everyHandler, elicitation: { form: false, url: false } })
+    async holds(cell) {
+      const neither = cell.connect({ ...everyHandler, elicitation: { form: false, url: false } })
       await expect(neither).rejects.toMatchObject({ code: 'INVALID' })
-      const unheard = ground.talk({ elicitation: { form: true } })
+      const unheard = cell.connect({ elicitation: { form: true } })
       await expect(unheard).rejects.toMatchObject({ code: 'INVALID' })
     },
   },
   {
     title: 'a client gets no request for an undeclared capability',
-    async holds(ground) {
+    async holds(cell) {
       for (const [capabilities, unasked] of [
         [{ sampling: {}, roots: {} }, ['form', 'visit', 'caught', 'sampleTools']],
         [{ elicitation: {} }, ['visit', 'sample', 'roots']],
         [{ elicitation: { url: {} } }, ['form']],
       ] as const) {
-        const raw = await ground.raw(ground.stateless ? undefined : { capabilities })
+        const raw = await cell.raw(cell.stateless ? undefined : { capabilities })
         for (const name of unasked) {
           const params = name === 'sampleTools' ? { name, arguments: { conversation: 'balanced' } } : { name }
           const answer = await raw.send('tools/call', params, { capabilities })
           expect(raw.asked).toEqual([])
-          if (!ground.stateless)
+          if (!cell.stateless)
             expect(textOf(part(answer, 'result')), name).toContain('capability that was not declared')
           else
             expect(answer, name).toMatchObject({
@@ -86,8 +86,8 @@ export const questionRules: readonly Rule[] = [
   },
   {
     title: 'an input request has everything its revision requires',
-    async holds(ground) {
-      const asked = questionsIn(await ground.everything())
+    async holds(cell) {
+      const asked = questionsIn(await cell.everything())
       const of = (method: string): JsonObject[] =>
         asked.flatMap((one) => (one.method === method ? [one.params] : []))
       expect(of('roots/list')).toHaveLength(1)
@@ -101,26 +101,26 @@ export const questionRules: readonly Rule[] = [
       }
       expect(of('sampling/createMessage').length).toBeGreaterThan(0)
       const elicited = of('elicitation/create')
-      expect(elicited.length > 0).toBe(ground.version >= '2025-06-18')
+      expect(elicited.length > 0).toBe(cell.version >= '2025-06-18')
       for (const params of elicited) {
         expect(params['message']).toMatch(/./)
         if (params['mode'] !== 'url') expect(params['requestedSchema']).toMatchObject({ type: 'object' })
         else expect(URL.canParse(String(params['url']))).toBe(true)
-        if (ground.version >= '2025-11-25') expect(['form', 'url']).toContain(params['mode'])
+        if (cell.version >= '2025-11-25') expect(['form', 'url']).toContain(params['mode'])
       }
       const byUrl = elicited.filter(({ mode }) => mode === 'url')
-      expect(byUrl).toHaveLength(ground.version >= '2025-11-25' ? 1 : 0)
+      expect(byUrl).toHaveLength(cell.version >= '2025-11-25' ? 1 : 0)
       for (const one of byUrl) {
-        expect(one['elicitationId']).toBe(ground.version === '2025-11-25' ? 'visit' : undefined)
+        expect(one['elicitationId']).toBe(cell.version === '2025-11-25' ? 'visit' : undefined)
       }
     },
   },
   {
     title: 'an elicitation without a mode is a form',
     since: '2025-11-25',
-    async holds(ground) {
+    async holds(cell) {
       let mode: unknown
-      const { ask } = await interview(ground, {
+      const { ask } = await questionedClient(cell, {
         onElicit: (question) => {
           mode = question.mode
           return { action: 'accept', content: { ok: true } }
@@ -133,16 +133,16 @@ export const questionRules: readonly Rule[] = [
   },
   {
     title: 'a request for an undeclared capability is rejected, without calling a handler',
-    async holds(ground) {
+    async holds(cell) {
       let asked = 0
       const onElicit = (): ElicitResult => ({ action: 'accept', content: { ok: asked++ > 0 } })
       const onSample = (): CreateMessageResult => ({ ...sampled, model: `${asked++}` })
       const refuses = async (options: ConnectOptions, questions: [Question, number][]): Promise<void> => {
-        const { ask, client } = await interview(ground, options)
+        const { ask, client } = await questionedClient(cell, options)
         for (const [question, code] of questions) {
           const { result, error, failure } = await ask(question)
           expect(result).toBeUndefined()
-          if (ground.stateless) expect(failure).toBeInstanceOf(Error)
+          if (cell.stateless) expect(failure).toBeInstanceOf(Error)
           else expect(error).toMatchObject({ code })
         }
         await client.close()
@@ -151,9 +151,9 @@ export const questionRules: readonly Rule[] = [
         [roots, -32601],
         [sample, -32601],
       ]
-      if (ground.version >= '2025-06-18') unknown.push([form, -32601])
+      if (cell.version >= '2025-06-18') unknown.push([form, -32601])
       await refuses({}, unknown)
-      if (ground.version >= '2025-11-25') {
+      if (cell.version >= '2025-11-25') {
         const withTools = { ...sample, params: { ...prompt, tools: [] } }
         await refuses({ onElicit, onSample }, [
           [urlQuestion('https://example.com'), -32602],
@@ -166,39 +166,39 @@ export const questionRules: readonly Rule[] = [
   },
   {
     title: 'a client that fails to answer sends an error without the reason',
-    async holds(ground) {
+    async holds(cell) {
       const failing: ConnectOptions = {
         onRoots: () => {
           throw new Error('secret')
         },
       }
-      const { ask, heard } = await interview(ground, failing)
+      const { ask, received } = await questionedClient(cell, failing)
       const { result, error, failure } = await ask(roots)
       expect(result).toBeUndefined()
-      if (ground.stateless) expect(failure).toBeInstanceOf(Error)
+      if (cell.stateless) expect(failure).toBeInstanceOf(Error)
       else expect(error).toMatchObject({ code: -32603 })
-      expect(JSON.stringify(heard)).not.toContain('secret')
+      expect(JSON.stringify(received)).not.toContain('secret')
     },
   },
   {
     title: 'a refusal by the user has its own error code',
-    async holds(ground) {
-      const { ask } = await interview(ground, {
+    async holds(cell) {
+      const { ask } = await questionedClient(cell, {
         onSample: () => {
           throw new RpcError(-1, 'The person refused')
         },
       })
       const { result, error, failure } = await ask(sample)
       expect(result).toBeUndefined()
-      expect(ground.stateless ? failure : error).toMatchObject({ code: -1, message: 'The person refused' })
+      expect(cell.stateless ? failure : error).toMatchObject({ code: -1, message: 'The person refused' })
     },
   },
   {
     title: 'a client sends no values that violate the form',
     ...revisionsOf('elicitation/create'),
-    async holds(ground) {
+    async holds(cell) {
       const contents = [{ ok: 'yes' }, {}, { ok: true }]
-      const { ask } = await interview(ground, {
+      const { ask } = await questionedClient(cell, {
         onElicit: () => ({ action: 'accept', content: contents.shift() ?? {} }),
       })
       for (const _ of [1, 2]) expect((await ask(form)).result).toBeUndefined()
@@ -207,22 +207,22 @@ export const questionRules: readonly Rule[] = [
   },
   {
     title: 'a server rejects an answer that does not match its question',
-    async holds(ground) {
-      ground.faulty('its answers break the rules')
+    async holds(cell) {
+      cell.faulty('its answers break the rules')
       const answers: [string, JsonObject][] = [
         ['sample', { role: 'assistant', content: 'Paris' }],
         ['roots', { roots: [{ uri: 'https://example.com' }] }],
         ['roots', { roots: 'all' }],
       ]
-      if (ground.version >= '2025-06-18') {
+      if (cell.version >= '2025-06-18') {
         answers.push(['form', { action: 'accept', content: { ok: 'yes' } }], ['form', { action: 'perhaps' }])
       }
       let next: JsonObject = {}
-      const raw = await ground.raw(ground.stateless ? undefined : { onRequest: () => ({ result: next }) })
+      const raw = await cell.raw(cell.stateless ? undefined : { onRequest: () => ({ result: next }) })
       for (const [name, result] of answers) {
         next = result
         const first = await raw.send('tools/call', { name })
-        if (!ground.stateless) {
+        if (!cell.stateless) {
           expect(textOf(part(first, 'result'))).toContain('The client did not answer')
           continue
         }
@@ -235,9 +235,9 @@ export const questionRules: readonly Rule[] = [
   },
   {
     title: 'a root is a file URI, and a client leaves out others',
-    async holds(ground) {
+    async holds(cell) {
       const received = ['file:///home/ada', 'https://example.com/home']
-      const { ask } = await interview(ground, { onRoots: () => [{ uri: received.shift() ?? '' }] })
+      const { ask } = await questionedClient(cell, { onRoots: () => [{ uri: received.shift() ?? '' }] })
       expect((await ask(roots)).result).toEqual({ roots: [{ uri: 'file:///home/ada' }] })
       expect((await ask(roots)).result).toBeUndefined()
     },
@@ -245,19 +245,21 @@ export const questionRules: readonly Rule[] = [
   {
     title: 'a server is notified of changed roots',
     ...sessions,
-    async holds(ground) {
-      const { client, heard } = await ground.meet({}, { onRoots: [{ uri: 'file:///home/ada' }] })
+    async holds(cell) {
+      const { client, received } = await cell.connectToScript({}, { onRoots: [{ uri: 'file:///home/ada' }] })
       await client.rootsChanged()
       await client.ping()
-      expect(heard.filter((one) => at(one, 'method') === 'notifications/roots/list_changed')).toHaveLength(1)
+      expect(received.filter((one) => at(one, 'method') === 'notifications/roots/list_changed')).toHaveLength(
+        1,
+      )
     },
   },
   {
     title:
       'sampling messages have the results of all tool uses in one message with nothing else, or are rejected',
     since: '2025-11-25',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       for (const conversation of ['unanswered', 'late', 'mixed']) {
         expect(await raw.call('sampleTools', { conversation })).toContain('failed unexpectedly')
         expect(raw.asked).toEqual([])
@@ -266,7 +268,7 @@ export const questionRules: readonly Rule[] = [
       const used = { type: 'tool_result', toolUseId: 'use', content: [] }
       const text = { type: 'text', text: 'Q' }
       let asked = 0
-      const { ask } = await interview(ground, {
+      const { ask } = await questionedClient(cell, {
         sampling: { tools: true },
         onSample: () => ({ ...sampled, model: `${asked++}` }),
       })
@@ -286,7 +288,7 @@ export const questionRules: readonly Rule[] = [
           params: { messages, maxTokens: 5, tools: [] },
         })
         expect(result).toBeUndefined()
-        expect(ground.stateless ? failure : error).toMatchObject({ code: -32602 })
+        expect(cell.stateless ? failure : error).toMatchObject({ code: -32602 })
       }
       expect(asked).toBe(0)
     },
@@ -294,25 +296,25 @@ export const questionRules: readonly Rule[] = [
   {
     title: 'a server with endless input requests is stopped',
     since: '2025-06-18',
-    async holds(ground) {
+    async holds(cell) {
       let asked = 0
-      const { client, said } = await ground.talk({
+      const { client, transcript } = await cell.connect({
         onElicit: () => {
           asked++
           return { action: 'accept', content: { ok: true } }
         },
       })
       const call = client.call('endless')
-      if (ground.stateless) await expect(call).rejects.toMatchObject({ code: 'TOO_MANY_ROUNDS' })
+      if (cell.stateless) await expect(call).rejects.toMatchObject({ code: 'TOO_MANY_ROUNDS' })
       else await expect(call).resolves.toMatchObject({ isError: true })
       expect(asked).toBeLessThan(100)
-      expect(notices(said, 'client', 'notifications/cancelled')).toEqual([])
+      expect(notifications(transcript, 'client', 'notifications/cancelled')).toEqual([])
     },
   },
 ]
 
 /** What connects a client, and what it then declares. */
-function declarations({ version, stateless }: Ground): [ConnectOptions, JsonObject][] {
+function declarations({ version, stateless }: MatrixCell): [ConnectOptions, JsonObject][] {
   const roots = stateless ? {} : { listChanged: true }
   const cases: [ConnectOptions, JsonObject][] = [
     [{}, {}],

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { questionsIn } from '../interview.ts'
-import { resultsOf } from '../played.ts'
+import { questionsIn } from '../questioned-client.ts'
 import { type Rule, stateless } from '../rule.ts'
+import { resultsOf } from '../scripted-server.ts'
 import { at, part, results } from '../transcript.ts'
 
 const question = {
@@ -21,17 +21,19 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'only calls, reads and prompts may require input: elicitation, sampling or roots',
     ...stateless,
-    async holds(ground) {
-      const said = await ground.everything()
-      const asking = said.filter(({ message }) => at(message, 'result', 'resultType') === 'input_required')
+    async holds(cell) {
+      const recorded = await cell.everything()
+      const asking = recorded.filter(
+        ({ message }) => at(message, 'result', 'resultType') === 'input_required',
+      )
       expect(asking.length).toBeGreaterThan(4)
       for (const { answers } of asking) {
         expect(['tools/call', 'resources/read', 'prompts/get']).toContain(answers?.['method'])
       }
-      for (const { method } of questionsIn(said)) {
+      for (const { method } of questionsIn(recorded)) {
         expect(['elicitation/create', 'sampling/createMessage', 'roots/list']).toContain(method)
       }
-      const raw = await ground.raw()
+      const raw = await cell.raw()
       for (const [method, params] of [
         ['resources/read', { uri: 'rules://guarded' }],
         ['prompts/get', { name: 'guarded' }],
@@ -48,14 +50,14 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'a round has questions or state, and each question has its own key',
     ...stateless,
-    async holds(ground) {
-      const asking = results(await ground.everything(), 'server').filter(
+    async holds(cell) {
+      const asking = results(await cell.everything(), 'server').filter(
         ({ resultType }) => resultType === 'input_required',
       )
       for (const { inputRequests, requestState } of asking) {
         expect(Object.keys(part(inputRequests)).length > 0 || requestState !== undefined).toBe(true)
       }
-      const raw = await ground.raw()
+      const raw = await cell.raw()
       const two = await raw.ask('tools/call', { name: 'two' })
       expect(Object.values(part(two, 'inputRequests')).map((one) => at(one, 'params', 'message'))).toEqual([
         'First?',
@@ -75,8 +77,8 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'state that was changed, or belongs to another request, is rejected, without revealing why',
     ...stateless,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const call = { name: 'visit', arguments: { id: 'one' } }
       const { requestState, inputRequests } = await raw.ask('tools/call', call)
       const state = String(requestState)
@@ -110,8 +112,8 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'state is good once',
     ...stateless,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const { requestState, inputRequests } = await raw.ask('tools/call', { name: 'form' })
       const [key = ''] = Object.keys(part(inputRequests))
       const retry = { name: 'form', requestState, inputResponses: { [key]: no } }
@@ -122,8 +124,8 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'missing answers are requested again, and unknown ones are ignored',
     ...stateless,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const asked: string[] = []
       let answer = await raw.ask('tools/call', { name: 'two' })
       for (let round = 0; round < 4 && answer['resultType'] === 'input_required'; round++) {
@@ -142,11 +144,11 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'a client answers every question and then retries with a new id and the unchanged state',
     ...stateless,
-    async holds(ground) {
-      const { called } = resultsOf(ground.version)
+    async holds(cell) {
+      const { called } = resultsOf(cell.version)
       const requestState = ' opaque "\\ é \u2028 {"not":"read"} = '
       const taken: { id: unknown; params: JsonObject }[] = []
-      const { client } = await ground.meet(
+      const { client } = await cell.connectToScript(
         {
           methods: {
             'tools/call': ({ id, params }) => {
@@ -190,9 +192,9 @@ export const roundRules: readonly Rule[] = [
   {
     title: 'a result without a type is complete, and one of an undeclared type is rejected',
     ...stateless,
-    async holds(ground) {
-      ground.faulty('its results say no type, or an unknown one')
-      const { client } = await ground.meet({
+    async holds(cell) {
+      cell.faulty('its results say no type, or an unknown one')
+      const { client } = await cell.connectToScript({
         methods: {
           'tools/call': ({ params }) => {
             const content = [{ type: 'text', text: 'typeless' }]

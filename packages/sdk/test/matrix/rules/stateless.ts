@@ -1,20 +1,20 @@
 import { MetaKey, protocolVersions } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { resultsOf } from '../played.ts'
 import { type Rule, revisionsOf, sessions, stateless } from '../rule.ts'
+import { resultsOf } from '../scripted-server.ts'
 import { at, part, requests } from '../transcript.ts'
 
-/** What every request of 2026-07-28 says of itself, and how both sides learn what they speak. */
+/** The `_meta` of every request of 2026-07-28, and how both sides agree on a revision. */
 export const statelessRules: readonly Rule[] = [
   {
     title: 'every request has its version, client and capabilities',
     ...stateless,
-    async holds(ground) {
-      const all = requests(await ground.everything(), 'client')
+    async holds(cell) {
+      const all = requests(await cell.everything(), 'client')
       expect(all.length).toBeGreaterThan(40)
       for (const request of all) {
         const meta = part(request, 'params', '_meta')
-        expect(meta[MetaKey.protocolVersion]).toBe(ground.version)
+        expect(meta[MetaKey.protocolVersion]).toBe(cell.version)
         expect(meta[MetaKey.clientInfo]).toEqual({ name: 'talker', version: '1.0.0' })
         expect(meta[MetaKey.clientCapabilities]).toEqual({
           elicitation: { form: {}, url: {} },
@@ -27,9 +27,9 @@ export const statelessRules: readonly Rule[] = [
   {
     title: 'a request without a valid version or capabilities is rejected',
     ...stateless,
-    async holds(ground) {
-      ground.faulty('its requests lack what they must say')
-      const raw = await ground.raw()
+    async holds(cell) {
+      cell.faulty('its requests lack what they must say')
+      const raw = await cell.raw()
       for (const meta of [
         { [MetaKey.clientCapabilities]: undefined },
         { [MetaKey.clientCapabilities]: 'all' },
@@ -42,8 +42,8 @@ export const statelessRules: readonly Rule[] = [
   {
     title: 'the response to an unsupported version has the supported ones',
     ...stateless,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const requested = '2099-01-01'
       const { error } = await raw.send('tools/list', {}, { meta: { [MetaKey.protocolVersion]: requested } })
       expect(error).toMatchObject({ code: -32022, data: { requested } })
@@ -53,8 +53,8 @@ export const statelessRules: readonly Rule[] = [
   {
     title: 'server/discover returns revisions, capabilities and instructions',
     ...revisionsOf('server/discover'),
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       expect(await raw.ask('server/discover')).toMatchObject({
         supportedVersions: expect.arrayContaining(['2026-07-28']),
         capabilities: { tools: {}, prompts: {}, resources: {} },
@@ -64,35 +64,35 @@ export const statelessRules: readonly Rule[] = [
   },
   {
     title: 'a client of both eras sends server/discover first, and starts a session if that is unknown',
-    async holds(ground) {
-      const { called } = resultsOf(ground.version)
-      const { client, heard } = await ground.meet(
+    async holds(cell) {
+      const { called } = resultsOf(cell.version)
+      const { client, received } = await cell.connectToScript(
         {
           methods: {
-            ...(!ground.stateless && {
+            ...(!cell.stateless && {
               'server/discover': () => ({ error: { code: -32601, message: 'Method not found' } }),
             }),
             'tools/call': () => called('met'),
           },
         },
-        { revisions: protocolVersions.filter((one) => one <= ground.version || one === '2026-07-28') },
+        { revisions: protocolVersions.filter((one) => one <= cell.version || one === '2026-07-28') },
       )
       for (const name of ['one', 'two']) await client.call(name)
-      const methods = heard.map((one) => at(one, 'method'))
-      const greeting = ground.stateless ? [] : ['initialize', 'notifications/initialized']
-      expect(methods).toEqual(['server/discover', ...greeting, 'tools/call', 'tools/call'])
+      const methods = received.map((one) => at(one, 'method'))
+      const handshake = cell.stateless ? [] : ['initialize', 'notifications/initialized']
+      expect(methods).toEqual(['server/discover', ...handshake, 'tools/call', 'tools/call'])
     },
   },
   {
     title: 'the fallback to initialize does not depend on one error code',
     ...sessions,
-    async holds(ground) {
+    async holds(cell) {
       for (const code of [-32602, 404]) {
-        const { client } = await ground.meet(
+        const { client } = await cell.connectToScript(
           { methods: { 'server/discover': () => ({ error: { code, message: 'What?' } }) } },
-          { revisions: protocolVersions.filter((one) => one <= ground.version || one === '2026-07-28') },
+          { revisions: protocolVersions.filter((one) => one <= cell.version || one === '2026-07-28') },
         )
-        expect(client.server.revision).toBe(ground.version)
+        expect(client.server.revision).toBe(cell.version)
         await client.close()
       }
     },
@@ -100,41 +100,41 @@ export const statelessRules: readonly Rule[] = [
   {
     title: 'a client that gets the supported versions uses one of them, or reports that there is none',
     ...stateless,
-    async holds(ground) {
+    async holds(cell) {
       let asked = 0
       const refusal = (supported: string[]) => ({
-        error: { code: -32022, message: 'Unsupported', data: { supported, requested: ground.version } },
+        error: { code: -32022, message: 'Unsupported', data: { supported, requested: cell.version } },
       })
-      const { client } = await ground.meet({
+      const { client } = await cell.connectToScript({
         methods: {
           'server/discover': () =>
             ++asked === 1
-              ? refusal([ground.version])
+              ? refusal([cell.version])
               : {
                   resultType: 'complete',
-                  supportedVersions: [ground.version],
+                  supportedVersions: [cell.version],
                   capabilities: {},
                   ttlMs: 0,
                   cacheScope: 'private',
                 },
         },
       })
-      expect(client.server.revision).toBe(ground.version)
-      const older = await ground.play({
+      expect(client.server.revision).toBe(cell.version)
+      const older = await cell.serveScript({
         methods: { 'server/discover': () => refusal(['2025-11-25']) },
       })
       await expect(older.connect()).rejects.toMatchObject({
         code: 'VERSION_MISMATCH',
         message: expect.stringMatching(/2025-11-25.*2026-07-28/),
       })
-      expect(older.heard.map((one) => at(one, 'method'))).toEqual(['server/discover'])
+      expect(older.received.map((one) => at(one, 'method'))).toEqual(['server/discover'])
     },
   },
   {
     title: 'metadata of one request does not affect a later or concurrent one',
     ...stateless,
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       const seen = async (name: string, capabilities: object, more: object): Promise<unknown> => {
         const meta = { [MetaKey.clientInfo]: { name, version: '1' }, ...more }
         return JSON.parse(await raw.call('seen', {}, { capabilities: { ...capabilities }, meta }))
@@ -157,10 +157,10 @@ export const statelessRules: readonly Rule[] = [
   },
   {
     title: 'the names of client and server change no behaviour, on either side',
-    async holds(ground) {
+    async holds(cell) {
       const answers = new Set<string>()
       for (const name of ['claude-ai', 'admin']) {
-        const { client } = await ground.talk({ info: { name, version: '9' } })
+        const { client } = await cell.connect({ info: { name, version: '9' } })
         const seen: unknown = JSON.parse(String(at((await client.call('seen')).content, 0, 'text')))
         expect(at(seen, 'info', 'name')).toBe(name)
         const { meta: _meta, info: _info, ...rest } = part(seen)
@@ -170,14 +170,14 @@ export const statelessRules: readonly Rule[] = [
       const talks: unknown[] = []
       for (const name of ['claude-ai', 'jackfield']) {
         const serverInfo = { name, version: '1' }
-        const { called, listed } = resultsOf(ground.version)
+        const { called, listed } = resultsOf(cell.version)
         const tools = [{ name: 'any', inputSchema: { type: 'object' } }]
-        const _meta = ground.stateless ? { _meta: { [MetaKey.serverInfo]: serverInfo } } : {}
-        const { client, heard } = await ground.meet({
+        const _meta = cell.stateless ? { _meta: { [MetaKey.serverInfo]: serverInfo } } : {}
+        const { client, received } = await cell.connectToScript({
           methods: {
-            ...(!ground.stateless && {
+            ...(!cell.stateless && {
               initialize: () => ({
-                protocolVersion: ground.version,
+                protocolVersion: cell.version,
                 capabilities: { tools: {} },
                 serverInfo,
               }),
@@ -188,7 +188,7 @@ export const statelessRules: readonly Rule[] = [
         })
         await client.tools()
         await client.call('any')
-        talks.push(heard)
+        talks.push(received)
       }
       expect(talks[1]).toEqual(talks[0])
     },

@@ -2,9 +2,9 @@ import type { JsonObject } from '@jackfield/sdk'
 import { tasksClient } from '@jackfield/sdk/client/tasks'
 import { tasksExtension } from '@jackfield/sdk/extensions/tasks'
 import { expect } from 'vitest'
-import { interview } from '../interview.ts'
-import { everyCapability } from '../raw.ts'
-import type { Ground, Rule } from '../rule.ts'
+import { questionedClient } from '../questioned-client.ts'
+import { everyCapability } from '../raw-client.ts'
+import type { MatrixCell, Rule } from '../rule.ts'
 import { cancelsByRequest, reached, related, relatedIn, taskIn } from '../tasks.ts'
 import { at, part, requests } from '../transcript.ts'
 
@@ -18,13 +18,13 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'tasks are declared when a session starts, and by each tool that supports them',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
-      expect(raw.greeting['capabilities']).toMatchObject({
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
+      expect(raw.initializeResult['capabilities']).toMatchObject({
         tasks: {
           cancel: {},
           requests: { tools: { call: {} } },
-          ...(isOwnerKnown(ground) && { list: {} }),
+          ...(isOwnerKnown(cell) && { list: {} }),
         },
       })
       const { tools } = await raw.ask('tools/list')
@@ -41,9 +41,9 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'a server without tasks ignores the request for one',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw()
-      expect(raw.greeting['capabilities']).not.toHaveProperty('tasks')
+    async holds(cell) {
+      const raw = await cell.raw()
+      expect(raw.initializeResult['capabilities']).not.toHaveProperty('tasks')
       const call = { name: 'echo', arguments: { text: 'at once' }, task: { ttl: 1000 } }
       expect(await raw.ask('tools/call', call)).toMatchObject({ content: [{ text: 'at once' }] })
     },
@@ -51,9 +51,9 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'a task starts only at the request of its client, working, and is returned at once',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
-      const gate = `made over ${ground.transport}`
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
+      const gate = `made over ${cell.transport}`
       const created = await raw.ask('tools/call', {
         name: 'waits',
         arguments: { gate },
@@ -77,8 +77,8 @@ export const olderTaskRules: readonly Rule[] = [
       await raw.ask('tasks/cancel', { taskId })
       const bounded = await raw.ask('tools/call', { name: 'optional', task: { ttl: 10_000_000 } })
       expect(at(bounded, 'task', 'ttl')).toBe(7_200_000)
-      const capabilities = { ...everyCapability(ground.version), extensions: { [tasksExtension]: {} } }
-      const later = await ground.raw({ capabilities }, 'tasks')
+      const capabilities = { ...everyCapability(cell.version), extensions: { [tasksExtension]: {} } }
+      const later = await cell.raw({ capabilities }, 'tasks')
       expect(await later.ask('tools/call', { name: 'optional' })).toMatchObject({
         content: [{ text: 'optional' }],
       })
@@ -87,8 +87,8 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'a tool is called as a task if it declares that, and rejects the undeclared way',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
       for (const params of [{ name: 'required' }, { name: 'plain', task: {} }]) {
         expect(await raw.send('tools/call', params)).toMatchObject({
           error: { code: -32601, message: expect.stringContaining('task') },
@@ -99,13 +99,13 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'the result of a task is exactly that of its request, related to the task, and awaited',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
-      const gate = `waited for over ${ground.transport}`
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
+      const gate = `waited for over ${cell.transport}`
       const taskId = taskIn(await raw.ask('tools/call', { name: 'waits', arguments: { gate }, task: {} }))
       const waiting = await raw.begin('tasks/result', { taskId }, { meta: related('another') })
       await raw.ask('tasks/get', { taskId })
-      expect(raw.heard.filter(({ message }) => message['id'] === waiting)).toEqual([])
+      expect(raw.received.filter(({ message }) => message['id'] === waiting)).toEqual([])
       await raw.call('open', { gate })
       const answer = await raw.answer(waiting)
       expect(answer['result']).toEqual({
@@ -121,17 +121,17 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'a task whose request failed has failed, with a message and its error',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
       const fails = taskIn(await raw.ask('tools/call', { name: 'fails', task: {} }))
-      expect(await reached(ground, raw, fails, 'failed')).toHaveProperty('statusMessage')
+      expect(await reached(cell, raw, fails, 'failed')).toHaveProperty('statusMessage')
       expect(await raw.ask('tasks/result', { taskId: fails })).toMatchObject({
         isError: true,
         content: [{ text: 'out of paper' }],
         _meta: related(fails),
       })
       const breaks = taskIn(await raw.ask('tools/call', { name: 'breaks', task: {} }))
-      const failed = await reached(ground, raw, breaks, 'failed')
+      const failed = await reached(cell, raw, breaks, 'failed')
       expect(failed).toMatchObject({ statusMessage: 'no such ledger' })
       expect(await raw.send('tasks/result', { taskId: breaks })).toMatchObject({
         error: { code: 77, message: 'no such ledger', data: { ledger: 7 } },
@@ -142,11 +142,11 @@ export const olderTaskRules: readonly Rule[] = [
     title:
       'a task with a question shows it by its status, asks on the request for its result, and continues with the answer',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw({}, 'tasks')
+    async holds(cell) {
+      const raw = await cell.raw({}, 'tasks')
       const how = { meta: { progressToken: 'mine' } }
       const taskId = taskIn(await raw.ask('tools/call', { name: 'asks', task: {} }, how))
-      await reached(ground, raw, taskId, 'input_required')
+      await reached(cell, raw, taskId, 'input_required')
       expect(raw.asked).toEqual([])
       const waiting = await raw.begin('tasks/result', { taskId })
       await raw.until(() => raw.asked.length === 2)
@@ -160,9 +160,9 @@ export const olderTaskRules: readonly Rule[] = [
         _meta: related(taskId),
       })
       for (const question of raw.asked) expect(relatedIn(question)).toBe(taskId)
-      const received = raw.notices('notifications/tasks/status')
+      const received = raw.notifications('notifications/tasks/status')
       for (const one of received) expect(at(one, 'params', '_meta')).toBeUndefined()
-      for (const one of raw.notices(progress)) {
+      for (const one of raw.notifications(progress)) {
         expect(one).toMatchObject({ params: { progressToken: 'mine', _meta: related(taskId) } })
       }
       expect(await raw.ask('tasks/get', { taskId })).toMatchObject({ status: 'completed' })
@@ -171,21 +171,22 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'progress of a task has the token of its call, and ends with the task',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw({}, 'tasks')
-      const gate = `told over ${ground.transport}`
+    async holds(cell) {
+      const raw = await cell.raw({}, 'tasks')
+      const gate = `started over ${cell.transport}`
       const begin = async (name: string): Promise<string> => {
         const call = { name: 'waits', arguments: { gate: name }, task: {} }
         return taskIn(await raw.ask('tools/call', call, { meta: { progressToken: name } }))
       }
-      const received = (): unknown[] => raw.notices(progress).map((one) => at(one, 'params', 'progress'))
+      const received = (): unknown[] =>
+        raw.notifications(progress).map((one) => at(one, 'params', 'progress'))
       const taskId = await begin(gate)
       const waiting = await raw.begin('tasks/result', { taskId })
       await raw.ask('tasks/get', { taskId })
       await raw.call('open', { gate })
       await raw.answer(waiting)
       expect(received().at(-1)).toBe(2)
-      for (const one of raw.notices(progress)) {
+      for (const one of raw.notifications(progress)) {
         expect(one).toMatchObject({ params: { progressToken: gate, _meta: related(taskId) } })
       }
       raw.forget()
@@ -202,14 +203,14 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'tasks are listed page by page for their owner, and not at all if callers are not identified',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw({}, 'tasks')
+    async holds(cell) {
+      const raw = await cell.raw({}, 'tasks')
       const ids: string[] = []
       for (let n = 0; n < 120; n++)
         ids.push(taskIn(await raw.ask('tools/call', { name: 'optional', task: {} })))
       for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{32}$/)
       expect(new Set(ids).size).toBe(ids.length)
-      if (!isOwnerKnown(ground)) {
+      if (!isOwnerKnown(cell)) {
         expect(await raw.send('tasks/list')).toMatchObject({ error: { code: -32601 } })
         return
       }
@@ -238,12 +239,12 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'a task is cancelled before the response, once, and stays cancelled even if its work completes',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
-      const gate = `cancelled over ${ground.transport}`
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
+      const gate = `cancelled over ${cell.transport}`
       const id = await raw.begin('tools/call', { name: 'waits', arguments: { gate }, task: {} })
       const taskId = taskIn(part(await raw.answer(id), 'result'))
-      await raw.tell('notifications/cancelled', { requestId: id })
+      await raw.notify('notifications/cancelled', { requestId: id })
       expect(await raw.ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
       const before = Number(await raw.call('aborted'))
       expect(await raw.ask('tasks/cancel', { taskId })).toMatchObject({ taskId, status: 'cancelled' })
@@ -258,8 +259,8 @@ export const olderTaskRules: readonly Rule[] = [
   {
     title: 'a task that does not exist is unknown to every method',
     ...older,
-    async holds(ground) {
-      const raw = await ground.raw(undefined, 'tasks')
+    async holds(cell) {
+      const raw = await cell.raw(undefined, 'tasks')
       for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
         expect(await raw.send(method, { taskId: 'nonexistent' })).toMatchObject({
           error: { code: -32602, message: expect.stringMatching(/task/i) },
@@ -271,65 +272,65 @@ export const olderTaskRules: readonly Rule[] = [
     title:
       'a client requests a task only if server and tool support it, follows it, and cancels it with its own request',
     ...older,
-    async holds(ground) {
+    async holds(cell) {
       const asked: string[] = []
-      const speaks = tasksClient()
+      const extension = tasksClient()
       const options = {
-        extensions: [speaks],
+        extensions: [extension],
         onElicit: ({ message }: { message: string }) => {
           asked.push(message)
           return { action: 'decline' as const }
         },
       }
-      const { client, said } = await ground.talk(options, 'tasks')
+      const { client, transcript } = await cell.connect(options, 'tasks')
       await client.call('optional')
-      await speaks.start(client, 'plain')
-      await speaks.start(client, 'optional', {}, { ttlMs: 5000 })
+      await extension.start(client, 'plain')
+      await extension.start(client, 'optional', {}, { ttlMs: 5000 })
       expect(await client.call('required')).toMatchObject({ content: [{ text: 'required' }] })
-      expect(wishes(said)).toEqual([
+      expect(requestedTtls(transcript)).toEqual([
         ['optional', undefined],
         ['plain', undefined],
         ['optional', { ttl: 5000 }],
         ['required', {}],
       ])
-      said.forget()
+      transcript.clear()
       expect(await client.call('asks')).toMatchObject({ content: [{ text: 'decline decline decline' }] })
       expect(asked.sort()).toEqual(['One?', 'Three?', 'Two?'])
-      const methods = requests(said, 'client').map(({ method }) => method)
+      const methods = requests(transcript, 'client').map(({ method }) => method)
       expect(methods.indexOf('tasks/get')).toBeLessThan(methods.indexOf('tasks/result'))
-      const answers = [...said].filter(({ message }) => at(message, 'result', 'action') === 'decline')
+      const answers = [...transcript].filter(({ message }) => at(message, 'result', 'action') === 'decline')
       expect(answers).toHaveLength(3)
       for (const { message } of answers) {
         expect(at(message, 'result', '_meta')).toEqual(related(taskIn({ taskId: relatedTo(message) })))
       }
-      await cancelsByRequest(client, said)
-      const none = await ground.talk(options)
-      await speaks.start(none.client, 'echo', { text: 'x' })
-      expect(wishes(none.said)).toEqual([['echo', undefined]])
+      await cancelsByRequest(client, transcript)
+      const none = await cell.connect(options)
+      await extension.start(none.client, 'echo', { text: 'x' })
+      expect(requestedTtls(none.transcript)).toEqual([['echo', undefined]])
     },
   },
   {
     title: 'a client without tasks answers at once, whatever the server requests',
     ...older,
-    async holds(ground) {
+    async holds(cell) {
       const requestedSchema = { type: 'object', properties: {} }
       const params: JsonObject = { message: 'Sure?', requestedSchema, task: { ttl: 1000 } }
-      const { ask, heard } = await interview(ground, {
+      const { ask, received } = await questionedClient(cell, {
         extensions: [tasksClient()],
         onElicit: () => ({ action: 'decline' }),
       })
       const { result } = await ask({ method: 'elicitation/create', params })
       expect(result).toEqual({ action: 'decline' })
-      expect(at(heard[0], 'params', 'capabilities', 'tasks')).toBeUndefined()
+      expect(at(received[0], 'params', 'capabilities', 'tasks')).toBeUndefined()
     },
   },
   {
     title: 'a client polls a task no more often than its server requests, to its end',
     since: '2025-11-25',
-    async holds(ground) {
+    async holds(cell) {
       const pollMs = 60
       const looked: number[] = []
-      const { client } = await meetSlowTask(ground, pollMs, (message) => {
+      const { client } = await connectToSlowTask(cell, pollMs, (message) => {
         if (at(message, 'method') === 'tasks/get') looked.push(performance.now())
       })
       expect(await client.call('slow')).toMatchObject({ content: [{ text: 'done' }] })
@@ -342,20 +343,23 @@ export const olderTaskRules: readonly Rule[] = [
 ]
 
 /** A port of this machine is open to all its users, and does not distinguish them. */
-function isOwnerKnown({ transport }: Ground): boolean {
+function isOwnerKnown({ transport }: MatrixCell): boolean {
   return transport !== 'tcp'
 }
 
-function wishes(said: Parameters<typeof requests>[0]): unknown[] {
-  return requests(said, 'client', 'tools/call').map(({ params }) => [at(params, 'name'), at(params, 'task')])
+function requestedTtls(recorded: Parameters<typeof requests>[0]): unknown[] {
+  return requests(recorded, 'client', 'tools/call').map(({ params }) => [
+    at(params, 'name'),
+    at(params, 'task'),
+  ])
 }
 
 function relatedTo(message: unknown): unknown {
   return at(message, 'result', '_meta', 'io.modelcontextprotocol/related-task', 'taskId')
 }
 
-/** A server played by hand whose task is over at the third look. */
-function meetSlowTask(ground: Ground, pollMs: number, onSent: (message: unknown) => void) {
+/** A scripted server whose task has ended at the third poll. */
+function connectToSlowTask(cell: MatrixCell, pollMs: number, onSent: (message: unknown) => void) {
   const now = '2026-01-01T00:00:00Z'
   const task = { taskId: 'slow', createdAt: now, lastUpdatedAt: now }
   const newer = { ...task, ttlMs: 60_000, pollIntervalMs: pollMs }
@@ -379,12 +383,12 @@ function meetSlowTask(ground: Ground, pollMs: number, onSent: (message: unknown)
     'tasks/get': () => ({ ...taken, ...look() }),
     'tasks/result': () => ({ ...result, _meta: related('slow') }),
   }
-  return ground.meet(
+  return cell.connectToScript(
     {
-      capabilities: ground.stateless
+      capabilities: cell.stateless
         ? { tools: {}, extensions: { [tasksExtension]: {} } }
         : { tools: {}, tasks: { requests: { tools: { call: {} } } } },
-      methods: ground.stateless ? newerMethods : olderMethods,
+      methods: cell.stateless ? newerMethods : olderMethods,
     },
     {
       extensions: [tasksClient()],

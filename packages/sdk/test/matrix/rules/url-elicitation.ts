@@ -1,7 +1,7 @@
 import type { JsonObject } from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
-import { interview, type Question } from '../interview.ts'
+import { type Question, questionedClient } from '../questioned-client.ts'
 import type { Rule } from '../rule.ts'
 
 const acceptingUrls: ConnectOptions = { elicitation: { url: true }, onElicit: () => ({ action: 'accept' }) }
@@ -17,13 +17,13 @@ export const urlElicitationRules: readonly Rule[] = [
   {
     title: 'a URL elicitation has a web URL, on both sides',
     since: '2025-11-25',
-    async holds(ground) {
-      const raw = await ground.raw()
+    async holds(cell) {
+      const raw = await cell.raw()
       for (const url of ['not a url', '/relative', '']) {
         expect(await raw.call('visit', { url })).toContain('failed unexpectedly')
         expect(raw.asked).toEqual([])
       }
-      const { ask } = await interview(ground, acceptingUrls)
+      const { ask } = await questionedClient(cell, acceptingUrls)
       for (const url of ['javascript:alert(1)', 'file:///etc/passwd']) {
         expect((await ask(urlQuestion(url))).result).toBeUndefined()
       }
@@ -34,39 +34,39 @@ export const urlElicitationRules: readonly Rule[] = [
     title: 'the completion of a URL elicitation has its id, and is sent only to the session that was asked',
     since: '2025-11-25',
     until: '2025-11-25',
-    async holds(ground) {
+    async holds(cell) {
       const complete = 'notifications/elicitation/complete'
-      const id = `URL elicitation over ${ground.transport}`
-      const asked = await ground.raw({ onRequest: () => ({ result: { action: 'accept' } }) })
-      const other = await ground.raw()
+      const id = `URL elicitation over ${cell.transport}`
+      const asked = await cell.raw({ onRequest: () => ({ result: { action: 'accept' } }) })
+      const other = await cell.raw()
       expect(await asked.call('visit', { id })).toBe('accept')
       expect(asked.asked).toMatchObject([{ params: { elicitationId: id } }])
       // Where each client has a process of its own, only its own can be notified.
       await asked.call('finish', { id })
       await asked.call('finish', { id: 'unknown' })
-      await asked.until(() => asked.notices(complete).length > 0)
+      await asked.until(() => asked.notifications(complete).length > 0)
       await asked.settle()
       await other.settle()
-      expect(asked.notices(complete)).toMatchObject([{ params: { elicitationId: id } }])
-      expect(other.notices(complete)).toEqual([])
+      expect(asked.notifications(complete)).toMatchObject([{ params: { elicitationId: id } }])
+      expect(other.notifications(complete)).toEqual([])
     },
   },
   {
     title: 'the completion of an unknown or completed URL elicitation is ignored',
     since: '2025-11-25',
     until: '2025-11-25',
-    async holds(ground) {
+    async holds(cell) {
       const over: string[] = []
       const { params } = urlQuestion('https://example.com/in')
-      const tell = (say: (message: JsonObject) => void, elicitationId: string): void =>
-        say({ method: 'notifications/elicitation/complete', params: { elicitationId } })
-      const { client } = await ground.meet(
+      const notify = (send: (message: JsonObject) => void, elicitationId: string): void =>
+        send({ method: 'notifications/elicitation/complete', params: { elicitationId } })
+      const { client } = await cell.connectToScript(
         {
           methods: {
-            'tools/call': ({ say }) => {
-              for (const id of ['v', 'unknown']) tell(say, id)
-              say({ id: 'question', method: 'elicitation/create', params })
-              for (const id of ['v', 'v', 'unknown']) tell(say, id)
+            'tools/call': ({ send }) => {
+              for (const id of ['v', 'unknown']) notify(send, id)
+              send({ id: 'question', method: 'elicitation/create', params })
+              for (const id of ['v', 'v', 'unknown']) notify(send, id)
               return { content: [] }
             },
           },
@@ -86,8 +86,8 @@ export const urlElicitationRules: readonly Rule[] = [
     title: 'required URL elicitations are reported by their own error with the URLs, and nowhere else',
     since: '2025-11-25',
     until: '2025-11-25',
-    async holds(ground) {
-      const raw = await ground.raw({ capabilities: {} })
+    async holds(cell) {
+      const raw = await cell.raw({ capabilities: {} })
       expect(await raw.send('tools/call', { name: 'needsVisit' })).toMatchObject({
         error: { code: -32042, data: { elicitations: [{ mode: 'url', elicitationId: 'first' }] } },
       })
@@ -96,7 +96,7 @@ export const urlElicitationRules: readonly Rule[] = [
           error: { code: -32042 },
         })
       }
-      const { client } = await ground.talk()
+      const { client } = await cell.connect()
       await expect(client.call('needsVisit')).rejects.toMatchObject({ code: -32042 })
     },
   },

@@ -9,44 +9,44 @@ import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { encodeEvent } from '../../src/jsonrpc/sse.ts'
 import { DuplexTransport } from '../../src/transports/client/duplex.ts'
 
-/** Says one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
-export type Say = (value: unknown, cause?: RequestId) => void
+/** Sends one JSON value to the client. Over HTTP it goes on the stream of the request it answers, or of `cause`. */
+export type Send = (value: unknown, cause?: RequestId) => void
 
 /** A scripted server: it receives every JSON value as it was sent, and sends any message, valid or not. */
-export type Part = (value: unknown, say: Say) => void
+export type MessageHandler = (value: unknown, send: Send) => void
 
-/** A part that is being played. */
-export interface Stage {
+/** A running scripted server. */
+export interface ScriptedTarget {
   readonly target: Target
   close(): Promise<void>
 }
 
-export function playMemory(part: Part): Stage {
+export function scriptedMemory(handle: MessageHandler): ScriptedTarget {
   const target = (): DuplexTransport =>
     new DuplexTransport('memory', async (events) => {
-      const say: Say = (value) => {
+      const send: Send = (value) => {
         const text = JSON.stringify(value)
         queueMicrotask(() => events.text(text))
       }
       return {
-        send: async (text) => queueMicrotask(() => part(JSON.parse(text), say)),
+        send: async (text) => queueMicrotask(() => handle(JSON.parse(text), send)),
         close: async () => {},
       }
     })
   return { target, close: async () => {} }
 }
 
-/** Plays on lines, at a path or on a port of this machine. */
-export async function playLines(
-  part: Part,
+/** A scripted server on a Unix socket or a TCP port. */
+export async function scriptedLines(
+  handle: MessageHandler,
   path?: string,
-): Promise<Stage & { address: AddressInfo | string }> {
+): Promise<ScriptedTarget & { address: AddressInfo | string }> {
   const ends = new Set<{ destroy(): void }>()
   const server = createLineServer((end) => {
     ends.add(end)
     const lines = new LineReader({
       maxBytes: 4 * 1024 * 1024,
-      onLine: (text) => part(JSON.parse(text), (value) => end.write(`${JSON.stringify(value)}\n`)),
+      onLine: (text) => handle(JSON.parse(text), (value) => end.write(`${JSON.stringify(value)}\n`)),
       onTooLong: () => {},
       onNotUtf8: () => {},
     })
@@ -68,12 +68,12 @@ export async function playLines(
   }
 }
 
-/** Plays Streamable HTTP: each request has an event stream of its own, and a session one besides. */
-export async function playHttp(part: Part): Promise<Stage> {
+/** A scripted server over Streamable HTTP: each request has an event stream, and a session one more. */
+export async function scriptedHttp(handle: MessageHandler): Promise<ScriptedTarget> {
   const streams = new Map<RequestId, ServerResponse>()
   let own: ServerResponse | undefined
-  const say =
-    (from?: RequestId): Say =>
+  const send =
+    (from?: RequestId): Send =>
     (value, cause = from) => {
       const answered = answersIn(value)
       const id = answered.find((one) => streams.has(one)) ?? cause
@@ -96,14 +96,14 @@ export async function playHttp(part: Part): Promise<Stage> {
         streams.set(id, openStream(res))
         res.on('close', () => streams.delete(id))
       }
-      part(value, say(id))
+      handle(value, send(id))
     }
   })
   return { target: url, close }
 }
 
 /** The transport of 2024-11-05 for a scripted server: one stream for sent messages, an endpoint for received ones. */
-export async function playSse(part: Part): Promise<Stage> {
+export async function scriptedSse(handle: MessageHandler): Promise<ScriptedTarget> {
   let own: ServerResponse | undefined
   const { url, close } = await listen((value, { method }, res) => {
     if (method === 'GET') {
@@ -112,7 +112,7 @@ export async function playSse(part: Part): Promise<Stage> {
       return
     }
     res.writeHead(202).end()
-    part(value, (said) => own?.write(encodeEvent({ event: 'message', data: JSON.stringify(said) })))
+    handle(value, (reply) => own?.write(encodeEvent({ event: 'message', data: JSON.stringify(reply) })))
   })
   return { target: sse(url), close }
 }
@@ -128,14 +128,14 @@ function answersIn(value: unknown): RequestId[] {
 }
 
 async function listen(
-  take: (value: unknown, req: IncomingMessage, res: ServerResponse) => void,
+  handle: (value: unknown, req: IncomingMessage, res: ServerResponse) => void,
 ): Promise<{ url: URL; close(): Promise<void> }> {
   const server = createHttpServer((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk) => chunks.push(chunk))
     req.on('end', () => {
       const text = Buffer.concat(chunks).toString()
-      take(text === '' ? undefined : JSON.parse(text), req, res)
+      handle(text === '' ? undefined : JSON.parse(text), req, res)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,42 +1,42 @@
 import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import type { Client, ConnectOptions } from '@jackfield/sdk/client'
 import { isObject } from '../../../../test/setup/json.ts'
-import type { Part, Say } from '../transports/play.ts'
+import type { MessageHandler, Send } from '../transports/scripted-target.ts'
 import type { Transcript } from './transcript.ts'
 
-/** A request as the server played by hand takes it. */
-export interface Taken {
+/** A request that a scripted server received. */
+export interface ScriptedRequest {
   readonly id: RequestId
   readonly params: JsonObject
-  /** Says something about this request; over HTTP on its stream. */
-  say(message: JsonObject): void
-  /** Says any JSON value. */
-  utter(value: unknown): void
+  /** Sends a message related to this request; over HTTP on its stream. */
+  send(message: JsonObject): void
+  /** Sends any JSON value. */
+  sendValue(value: unknown): void
 }
 
-/** Gives the result, an error as `{ error }`, or nothing where the answer comes otherwise or never. */
-export type Answer = (taken: Taken) => JsonObject | undefined
+/** Returns the result, an error as `{ error }`, or undefined if the answer is sent otherwise or never. */
+export type Answer = (request: ScriptedRequest) => JsonObject | undefined
 
-/** What a server played by hand answers, by method. `capabilities` is what it declares. */
+/** The answers of a scripted server, by method. `capabilities` is what it declares. */
 export interface Script {
   readonly capabilities?: JsonObject
   readonly methods?: Readonly<Record<string, Answer>>
-  /** Hears whatever else comes: notices, responses, and what is no message at all. */
-  readonly other?: (value: unknown, say: (message: JsonObject) => void) => void
+  /** Receives everything else: notifications, responses, and invalid messages. */
+  readonly other?: (value: unknown, send: (message: JsonObject) => void) => void
 }
 
-/** A server played by hand, and those who meet it. */
-export interface Played {
+/** A scripted server, and the clients connected to it. */
+export interface ScriptedServer {
   /** Connects a client of the revision, unless the options say otherwise. */
   connect(options?: ConnectOptions): Promise<Client>
-  readonly said: Transcript
-  /** Every JSON value that reached the server, as it came. */
-  readonly heard: readonly unknown[]
+  readonly transcript: Transcript
+  /** Every JSON value that the server received. */
+  readonly received: readonly unknown[]
   readonly warnings: readonly string[]
 }
 
-/** A client that met a server played by hand. */
-export interface Met extends Played {
+/** A client connected to a scripted server. */
+export interface ScriptedConnection extends ScriptedServer {
   readonly client: Client
 }
 
@@ -47,34 +47,37 @@ export const everyOffer: JsonObject = {
   logging: {},
 }
 
-/** The part of a server of one revision that answers greetings and pings, and all else as the script has it. */
-export function partOf(version: ProtocolVersion, script: Script, received: unknown[]): Part {
+/** A handler that answers negotiation and pings of a revision, and other messages by the script. */
+export function handlerOf(version: ProtocolVersion, script: Script, received: unknown[]): MessageHandler {
   const { methods = {}, other = () => {} } = script
-  const own = new Map(Object.entries({ ...greetings(version, script), ...methods }))
-  return (value, say) => {
+  const own = new Map(Object.entries({ ...handshakeAnswers(version, script), ...methods }))
+  return (value, send) => {
     received.push(value)
     const answer = isRequest(value) ? own.get(value.method) : undefined
     if (!isRequest(value) || answer === undefined) {
-      other(value, (message) => say({ jsonrpc: '2.0', ...message }))
+      other(value, (message) => send({ jsonrpc: '2.0', ...message }))
       return
     }
-    const answered = answer(takenOf(value, say))
+    const answered = answer(requestOf(value, send))
     if (answered === undefined) return
     const outcome = isObject(answered['error']) ? answered : { result: answered }
-    say({ jsonrpc: '2.0', id: value.id, ...outcome })
+    send({ jsonrpc: '2.0', id: value.id, ...outcome })
   }
 }
 
-function takenOf({ id, params }: Request, say: Say): Taken {
+function requestOf({ id, params }: Request, send: Send): ScriptedRequest {
   return {
     id,
     params: isObject(params) ? params : {},
-    say: (message) => say({ jsonrpc: '2.0', ...message }),
-    utter: say,
+    send: (message) => send({ jsonrpc: '2.0', ...message }),
+    sendValue: send,
   }
 }
 
-function greetings(version: ProtocolVersion, { capabilities = everyOffer }: Script): Record<string, Answer> {
+function handshakeAnswers(
+  version: ProtocolVersion,
+  { capabilities = everyOffer }: Script,
+): Record<string, Answer> {
   const serverInfo = { name: 'played', version: '1' }
   if (version === '2026-07-28') {
     return {

@@ -3,13 +3,13 @@
 import { createInterface } from 'node:readline'
 import { createHost } from '../../src/host.ts'
 
-const leave = async (): Promise<undefined> => undefined
+const never = async (): Promise<undefined> => undefined
 const host = createHost({
   servers: JSON.parse(process.env['SERVERS'] ?? '{}'),
   models: [],
   store: process.env['STORE'] ?? '',
   rules: [{ id: 'all', verdict: 'allow' }],
-  surface: { name: 'nobody yet', show: { elicitation: leave, roots: leave } },
+  surface: { name: 'nobody yet', show: { elicitation: never, roots: never } },
 })
 await host.start()
 host.on((event) => {

@@ -2,60 +2,60 @@ import { McpError, RpcError } from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, http, sse } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import {
+  type ClientAnswers,
+  type ClientKind,
   type ConnectWith,
-  type Desk,
   type Failed,
-  type Guest,
-  type GuestKind,
   type ListMethod,
   messageOf,
   nothingReceived,
-  type Place,
   type Received,
-} from '../suite/guest.ts'
+  type ServerAddress,
+  type TestClient,
+} from '../suite/test-client.ts'
 
 /** This project's client. */
-export const jackfield: GuestKind = {
+export const jackfield: ClientKind = {
   name: 'jackfield client',
   ours: true,
   failure,
-  async connect(place, revision, options) {
+  async connect(address, revision, options) {
     const received = nothingReceived()
-    const client = await connect(link(place, options), {
+    const client = await connect(link(address, options), {
       ...(options.only && { revisions: [revision] }),
-      ...(options.desk && answering(options.desk)),
+      ...(options.answers && answering(options.answers)),
       timeoutMs: 5000,
       onLog: ({ level, data, logger }) => received.logs.push({ level, data, logger }),
       onChange: (change) => received.changes.push(change.type === 'resource' ? change.uri : change.type),
-      onElicitationComplete: (id) => received.visits.push(id),
+      onElicitationComplete: (id) => received.completed.push(id),
     })
     return guestOf(client, received)
   },
 }
 
-function link(place: Place, { fetch }: ConnectWith) {
-  if ('command' in place) return stdio({ command: place.command, args: place.args })
-  return place.transport === 'sse' ? sse(place.url, { fetch }) : http(place.url, { fetch })
+function link(address: ServerAddress, { fetch }: ConnectWith) {
+  if ('command' in address) return stdio({ command: address.command, args: address.args })
+  return address.transport === 'sse' ? sse(address.url, { fetch }) : http(address.url, { fetch })
 }
 
-function answering(desk: Desk): ConnectOptions {
+function answering(answers: ClientAnswers): ConnectOptions {
   return {
     elicitation: { form: true, url: true },
     sampling: { tools: true },
-    onElicit: (question) => desk.person(question),
-    onSample: (question) => desk.model(question),
-    onRoots: () => desk.folders,
+    onElicit: (question) => answers.person(question),
+    onSample: (question) => answers.model(question),
+    onRoots: () => answers.folders,
   }
 }
 
-function guestOf(client: Client, received: Received): Guest {
+function guestOf(client: Client, received: Received): TestClient {
   const { server } = client
   return {
     revision: server.revision,
     server: server.info,
     instructions: server.instructions,
     capabilities: server.capabilities,
-    heard: received,
+    notifications: received,
     tools: () => client.tools(),
     call: (name, args, options) => client.call(name, args, options),
     resources: () => client.resources(),
@@ -93,7 +93,7 @@ async function page(
   client: Client,
   method: ListMethod,
   cursor: string | undefined,
-): ReturnType<Guest['page']> {
+): ReturnType<TestClient['page']> {
   const params: { cursor?: string } = cursor === undefined ? {} : { cursor }
   switch (method) {
     case 'tools/list': {

@@ -12,42 +12,42 @@ const watchdogMs = 30_000
 describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, () => {
   campaign(
     {
-      id: 'visits-on-redis',
+      id: 'url-elicitations-on-redis',
       chapter: 'Sessions and streams',
       claim:
         'The completion of a URL elicitation, received by any of three processes, is sent once to the session that started it and to no other',
-      trial: 'visit that ends on a node by chance, and is said to end again on another',
+      trial: 'URL elicitation that completes on a random node, and again on another',
       trials: { change: 30, long: 3000 },
     },
     async ({ seed, trials }) => {
       const random = new Random(seed)
       const { nodes } = await service(['k'.repeat(32)])
-      const visitors = []
+      const clients = []
       for (const node of nodes) {
         for (const who of ['alice', 'alice', 'mallory']) {
-          visitors.push({ ...(await urlElicitationClient(node, as(who), watchdogMs)), due: [] as string[] })
+          clients.push({ ...(await urlElicitationClient(node, as(who), watchdogMs)), due: [] as string[] })
         }
       }
       for (let trial = 0; trial < trials; trial++) {
-        const mine = visitors[random.between(0, visitors.length - 1)]
-        if (mine === undefined) throw new Error('No client visits')
-        const id = String(await mine.elicit('visit'))
-        mine.due.push(id)
+        const client = clients[random.between(0, clients.length - 1)]
+        if (client === undefined) throw new Error('No client')
+        const id = String(await client.elicit('payByUrl'))
+        client.due.push(id)
         await random.pick(nodes).order({ visited: id })
-        await until(() => mine.stream.messages().length >= mine.due.length, watchdogMs)
+        await until(() => client.stream.messages().length >= client.due.length, watchdogMs)
         await random.pick(nodes).order({ visited: id })
         await random.pick(nodes).order({ visited: `${id} of nobody` })
       }
       // The last message of each node comes after all of its earlier ones.
       for (const node of nodes) {
-        for (const one of visitors) {
-          const id = String(await one.elicit('visit'))
+        for (const one of clients) {
+          const id = String(await one.elicit('payByUrl'))
           one.due.push(id)
           await node.order({ visited: id })
           await until(() => one.stream.messages().length >= one.due.length, watchdogMs)
         }
       }
-      for (const [nth, { stream, due }] of visitors.entries()) {
+      for (const [nth, { stream, due }] of clients.entries()) {
         expect(stream.messages(), `session ${nth}`).toEqual(
           due.map((elicitationId) => ({
             jsonrpc: '2.0',

@@ -1,15 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 
-// The engine throws the code of functions away that were not used for long, which would hide what grows meanwhile.
+// The engine discards the bytecode of unused functions, which would hide growth.
 setFlagsFromString('--no-flush-bytecode')
 
-/** Has the engine run everything as it is written, so that compiled code takes nothing of the heap as time goes by. */
+/** Turns the compilers off, so that compiled code does not grow the heap over time. */
 export function compileNothing(): void {
   for (const compiler of ['opt', 'maglev', 'sparkplug']) setFlagsFromString(`--no-${compiler}`)
 }
 
-/** What a process holds. */
-export interface Held {
+/** The memory and handles of a process. */
+export interface ResourceUsage {
   /** Bytes of the heap. */
   readonly heap: number
   /** Bytes outside of it. */
@@ -18,8 +18,8 @@ export interface Held {
   readonly handles: ReadonlyMap<string, number>
 }
 
-/** What is held when everything that can go is gone. */
-export async function held(): Promise<Held> {
+/** The memory and handles after garbage collection. */
+export async function resourceUsage(): Promise<ResourceUsage> {
   for (let time = 0; time < 2; time++) {
     await new Promise((resolve) => setTimeout(resolve, 1))
     globalThis.gc?.()
@@ -30,8 +30,8 @@ export async function held(): Promise<Held> {
   return { heap: heapUsed, external, handles }
 }
 
-/** Handles that are there more often than before. */
-export function grown(before: Held, after: Held): number {
+/** The number of handles that were added. */
+export function grown(before: ResourceUsage, after: ResourceUsage): number {
   return [...after.handles].reduce(
     (sum, [kind, count]) => sum + Math.max(0, count - (before.handles.get(kind) ?? 0)),
     0,

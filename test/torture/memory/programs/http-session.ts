@@ -1,11 +1,11 @@
+import type { HttpConnection } from './http-connection.ts'
 import { initialize, initialized } from './kinds.ts'
-import type { Lane } from './lane.ts'
 import { type Ending, Line } from './line.ts'
 import { get, post, sessionHeaders } from './served.ts'
 
-/** A session over HTTP, as its client has it. */
-export interface Visit {
-  readonly lane: Lane
+/** A session over HTTP and its connection. */
+export interface HttpSession {
+  readonly connection: HttpConnection
   readonly headers: string
 }
 
@@ -17,54 +17,54 @@ const count = JSON.stringify({
 const later = JSON.stringify({ ...call, id: 2, params: { name: 'later', arguments: {} } })
 
 /**
- * Begins a session and has a tool of it called, whose progress is stored to be sent again. One that was idle for too
- * long meanwhile, as the machine was busy, is begun anew.
+ * Begins a session and calls a tool, whose progress is stored for resumption. A session that expired meanwhile, as
+ * the machine was busy, is replaced.
  */
-export async function enter(lane: Lane): Promise<Visit> {
+export async function openSession(connection: HttpConnection): Promise<HttpSession> {
   for (let again = 0; again < 20; again++) {
-    const { session, status } = await lane.exchange(post(initialize, ''))
+    const { session, status } = await connection.exchange(post(initialize, ''))
     if (status !== 200 || session === undefined) throw new Error(`initialize was answered with ${status}`)
     const headers = sessionHeaders(session)
-    await lane.exchange(post(initialized, headers))
-    const answer = await lane.exchange(post(count, headers))
+    await connection.exchange(post(initialized, headers))
+    const answer = await connection.exchange(post(count, headers))
     if (answer.status === 404) continue
     if (!answer.text.includes('counted')) throw new Error(`Not counted: ${answer.text}`)
-    return { lane, headers }
+    return { connection, headers }
   }
   throw new Error('Every session was idle for too long')
 }
 
-/** Has a session do what keeps it busy: a stream is open, and a call under way. Gives the way to break both off. */
-export async function occupy(
+/** Opens a stream and starts a call in a session. Returns a function that closes both. */
+export async function keepBusy(
   port: number,
-  { lane, headers }: Visit,
+  { connection, headers }: HttpSession,
 ): Promise<(how: Ending) => Promise<void>> {
   const stream = await Line.to({ port })
-  stream.say(get(headers))
+  stream.write(get(headers))
   const status = await stream.until('HTTP/1.1 ')
   if (!/ (200|404) /.test(status)) throw new Error(`The stream was answered with ${status}`)
-  await lane.send(post(later, headers))
+  await connection.send(post(later, headers))
   return async (how) => {
-    await Promise.all([stream.end(how), lane.leave(how)])
+    await Promise.all([stream.end(how), connection.close(how)])
   }
 }
 
-/** The session of a connection whose lines are messages, its tool called. */
-export async function enterLine(line: Line): Promise<void> {
-  line.say(`${initialize}\n${initialized}\n`)
+/** Initializes a session over a line connection, and calls its tool. */
+export async function openLineSession(line: Line): Promise<void> {
+  line.write(`${initialize}\n${initialized}\n`)
   await line.until('"initialize"')
-  line.say(`${count}\n`)
+  line.write(`${count}\n`)
   await line.until('counted')
 }
 
-/** A session of HTTP+SSE, its tool called. Gives the way to break it off. */
-export async function enterOlder(port: number, lane: Lane): Promise<Line> {
+/** Initializes a session over HTTP+SSE, and calls its tool. Returns its stream. */
+export async function openSseSession(port: number, connection: HttpConnection): Promise<Line> {
   const stream = await Line.to({ port })
-  stream.say(get('', '/sse'))
+  stream.write(get('', '/sse'))
   const found = await stream.until('sessionId=')
   const path = found.slice(found.indexOf('/sse?'))
   for (const body of [initialize, initialized, count]) {
-    const { status } = await lane.exchange(post(body, '', path))
+    const { status } = await connection.exchange(post(body, '', path))
     if (status !== 202) throw new Error(`A message to ${path} was answered with ${status}`)
   }
   await stream.until('counted')

@@ -16,40 +16,40 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import {
+  type ClientAnswers,
+  type ClientKind,
   type ConnectWith,
-  type Desk,
   type Failed,
-  type Guest,
-  type GuestKind,
   messageOf,
   nothingReceived,
-  type Place,
   type Received,
-} from '../suite/guest.ts'
+  type ServerAddress,
+  type TestClient,
+} from '../suite/test-client.ts'
 
-const info = { name: 'official-guest', version: '1.0.0' }
+const info = { name: 'official-client', version: '1.0.0' }
 const requestTimeout = -32001
 const connectionClosed = -32000
-const told = StreamableHTTPClientTransport.prototype.setProtocolVersion
+const setProtocolVersion = StreamableHTTPClientTransport.prototype.setProtocolVersion
 
 /** `@modelcontextprotocol/sdk` 1, which speaks the legacy era and always offers its newest revision. */
-export const officialV1: GuestKind = {
+export const officialV1: ClientKind = {
   name: 'official client v1',
   ours: false,
   failure,
-  async connect(place, _revision, options) {
-    const { desk } = options
-    const client = new Client(info, { capabilities: desk ? capabilities : {} })
+  async connect(address, _revision, options) {
+    const { answers } = options
+    const client = new Client(info, { capabilities: answers ? capabilities : {} })
     const received = nothingReceived()
-    if (desk) answer(client, desk)
+    if (answers) answer(client, answers)
     receive(client, received)
-    const transport = transportTo(place, options)
+    const transport = transportTo(address, options)
     let agreed: string | undefined
     // It passes the negotiated version to its transport only.
     Object.assign(transport, {
       setProtocolVersion: (version: string) => {
         agreed = version
-        if (transport instanceof StreamableHTTPClientTransport) told.call(transport, version)
+        if (transport instanceof StreamableHTTPClientTransport) setProtocolVersion.call(transport, version)
       },
     })
     await client.connect(transport)
@@ -63,23 +63,23 @@ const capabilities = {
   roots: { listChanged: true },
 }
 
-function transportTo(place: Place, { fetch }: ConnectWith) {
-  if ('command' in place) {
-    return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
+function transportTo(address: ServerAddress, { fetch }: ConnectWith) {
+  if ('command' in address) {
+    return new StdioClientTransport({ command: address.command, args: [...address.args], stderr: 'ignore' })
   }
-  const url = new URL(place.url)
-  return place.transport === 'sse'
+  const url = new URL(address.url)
+  return address.transport === 'sse'
     ? new SSEClientTransport(url, { fetch })
     : new StreamableHTTPClientTransport(url, { fetch })
 }
 
-function answer(client: Client, desk: Desk): void {
-  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...desk.person(params) }))
-  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ ...desk.model(params) }))
-  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: desk.folders }))
+function answer(client: Client, answers: ClientAnswers): void {
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answers.person(params) }))
+  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ ...answers.model(params) }))
+  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: answers.folders }))
 }
 
-function receive(client: Client, { logs, changes, visits }: Received): void {
+function receive(client: Client, { logs, changes, completed }: Received): void {
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
     logs.push(params)
   })
@@ -96,17 +96,17 @@ function receive(client: Client, { logs, changes, visits }: Received): void {
     changes.push(params.uri)
   })
   client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
-    visits.push(params.elicitationId)
+    completed.push(params.elicitationId)
   })
 }
 
-function guestOf(client: Client, received: Received, revision: string | undefined): Guest {
+function guestOf(client: Client, received: Received, revision: string | undefined): TestClient {
   return {
     revision,
     server: client.getServerVersion(),
     instructions: client.getInstructions(),
     capabilities: client.getServerCapabilities(),
-    heard: received,
+    notifications: received,
     tools: async () => {
       const tools: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
       let cursor: string | undefined

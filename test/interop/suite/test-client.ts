@@ -3,8 +3,8 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 /** A JSON object, as arguments and results are. */
 export type Json = Record<string, unknown>
 
-/** Where a server is: a URL with the transport spoken there, or `node` with a program to start. */
-export type Place =
+/** The address of a server: a URL and its transport, or `node` with a program to start. */
+export type ServerAddress =
   | { readonly url: string; readonly transport: 'http' | 'sse' }
   | { readonly command: string; readonly args: readonly string[] }
 
@@ -56,8 +56,8 @@ export interface Folder {
   name?: string
 }
 
-/** How the person, the model and the folders behind a client answer; tests put in what they need. */
-export interface Desk {
+/** How a client answers elicitation, sampling and roots requests; tests replace what they need. */
+export interface ClientAnswers {
   person(question: PersonQuestion): PersonAnswer
   model(question: ModelQuestion): ModelAnswer
   folders: Folder[]
@@ -68,8 +68,8 @@ export interface Received {
   readonly logs: { level: string; data: unknown; logger?: string | undefined }[]
   /** `tools`, `prompts`, `resources`, or the URI of a resource. */
   readonly changes: string[]
-  /** `elicitationId`s of visits that are over. */
-  readonly visits: string[]
+  /** `elicitationId`s of completed URL elicitations. */
+  readonly completed: string[]
 }
 
 export interface ReceivedProgress {
@@ -108,13 +108,13 @@ export interface Watched {
 /** Lists tests take page by page. */
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list'
 
-/** A client of any maker, connected: the same few words for all of them. */
-export interface Guest {
+/** A connected client of any implementation, with one interface for all of them. */
+export interface TestClient {
   readonly revision: string | undefined
   readonly server: { name: string; version: string } | undefined
   readonly instructions: string | undefined
   readonly capabilities: object | undefined
-  readonly heard: Received
+  readonly notifications: Received
   tools(): Promise<(Listed & { inputSchema: object; outputSchema?: unknown; annotations?: unknown })[]>
   call(name: string, args?: Json, options?: CallWith): Promise<Called>
   resources(): Promise<(Listed & { uri: string; mimeType?: string | undefined })[]>
@@ -137,7 +137,7 @@ export interface Guest {
   close(): Promise<void>
 }
 
-/** Why a call failed, in words all clients share. */
+/** Why a call failed, in the same form for all clients. */
 export interface Failed {
   kind: 'rpc' | 'timeout' | 'cancelled' | 'closed' | 'other'
   code?: number
@@ -147,28 +147,28 @@ export interface Failed {
 
 export interface ConnectWith {
   /** Answers questions; a client without one declares no capabilities at all. */
-  desk?: Desk
-  /** Allows no other revision than the one named; left out, the client finds out what the server speaks. */
+  answers?: ClientAnswers
+  /** Allows only the named revision; otherwise the client negotiates. */
   only?: boolean
-  /** Stands in for the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>
 }
 
-/** One way a client can speak. */
-export interface GuestKind {
+/** A client implementation. */
+export interface ClientKind {
   /** Package and its major version. */
   readonly name: string
   /** Whether this is the client under test rather than a foreign one. */
   readonly ours: boolean
   /** Whether it drops progress that arrives together with the answer. */
   readonly dropsLateProgress?: true
-  connect(place: Place, revision: ProtocolVersion, options: ConnectWith): Promise<Guest>
-  /** Reads what this client throws. */
+  connect(address: ServerAddress, revision: ProtocolVersion, options: ConnectWith): Promise<TestClient>
+  /** Converts an error that this client throws. */
   failure(error: unknown): Failed
 }
 
-/** What this client's capabilities and answers are when no test says otherwise. */
-export const restingDesk = (): Desk => ({
+/** The default answers of a client. */
+export const defaultAnswers = (): ClientAnswers => ({
   person: () => ({ action: 'cancel' }),
   model: () => ({
     role: 'assistant',
@@ -179,7 +179,7 @@ export const restingDesk = (): Desk => ({
   folders: [],
 })
 
-export const nothingReceived = (): Received => ({ logs: [], changes: [], visits: [] })
+export const nothingReceived = (): Received => ({ logs: [], changes: [], completed: [] })
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -4,7 +4,7 @@ import { programFile } from '../../../../test/setup/program-file.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { folder } from '../fixtures/hosts.ts'
 
-export interface Says {
+export interface Definitions {
   instructions?: string
   tools?: object[]
   prompts?: object[]
@@ -12,33 +12,33 @@ export interface Says {
   templates?: object[]
 }
 
-export interface Saying {
+export interface DefinitionServer {
   config: ServerConfig
-  /** From now on it says this. */
-  says(what: Says): void
+  /** Replaces the definitions. */
+  define(what: Definitions): void
   /** The tools that ran. */
   ran(): string[]
 }
 
-/** A server that says of itself what the test wants, and can change its mind. */
-export function saying(what: Says): Saying {
+/** A server with the given definitions, which can be replaced. */
+export function definitionServer(what: Definitions): DefinitionServer {
   const at = folder()
-  const file = join(at, 'says.json')
+  const file = join(at, 'definitions.json')
   const log = join(at, 'ran.log')
   writeFileSync(log, '')
-  const says = (next: Says): void => writeFileSync(file, JSON.stringify(next))
-  says(what)
-  const server = programFile(new URL('../fixtures/saying-server.ts', import.meta.url))
+  const define = (next: Definitions): void => writeFileSync(file, JSON.stringify(next))
+  define(what)
+  const server = programFile(new URL('../fixtures/definition-server.ts', import.meta.url))
   return {
-    config: { command: process.execPath, args: [server], env: { SAYS: file, LOG: log } },
-    says,
+    config: { command: process.execPath, args: [server], env: { DEFINITIONS: file, LOG: log } },
+    define,
     ran: () => readFileSync(log, 'utf8').trim().split('\n').filter(Boolean),
   }
 }
 
 export const reload = { name: 'reload', description: 'Tells of changes', inputSchema: { type: 'object' } }
 
-/** A shop that says something in every place a server can. */
+/** Definitions with every text that a server can send. */
 export const shop = {
   instructions: 'Look before you buy.',
   tools: [

@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net'
 import type { Ending } from './line.ts'
 
-/** An answer over HTTP. */
+/** An HTTP response. */
 export interface Answer {
   readonly status: number
   readonly session: string | undefined
   readonly text: string
 }
 
-/** One keep-alive connection that sends a request when the last one was answered, and is opened anew when it is closed. */
-export class Lane {
+/** One keep-alive connection that sends one request at a time, and reconnects after it is closed. */
+export class HttpConnection {
   readonly #port: number
   #socket: Socket | undefined
-  #heard = ''
-  #tell: PromiseWithResolvers<Answer> | undefined
+  #received = ''
+  #pending: PromiseWithResolvers<Answer> | undefined
 
   constructor(port: number) {
     this.#port = port
@@ -25,13 +25,13 @@ export class Lane {
     return socket === undefined ? 0 : listenersOf(socket)
   }
 
-  /** Sends bytes and gives the answer to them. */
+  /** Sends bytes and returns the response. */
   async exchange(bytes: string): Promise<Answer> {
     const socket = await this.#open()
-    const tell = Promise.withResolvers<Answer>()
-    this.#tell = tell
+    const pending = Promise.withResolvers<Answer>()
+    this.#pending = pending
     socket.write(bytes)
-    return tell.promise
+    return pending.promise
   }
 
   /** Sends bytes without waiting for a response. */
@@ -40,11 +40,11 @@ export class Lane {
     socket.write(bytes)
   }
 
-  /** Closes the connection as a client does that stops waiting. */
-  async leave(how: Ending = 'FIN'): Promise<void> {
+  /** Closes the connection like a client that stops waiting. */
+  async close(how: Ending = 'FIN'): Promise<void> {
     const socket = this.#socket
     this.#socket = undefined
-    this.#tell = undefined
+    this.#pending = undefined
     if (socket === undefined || socket.closed) return
     const closed = new Promise((resolve) => socket.once('close', resolve))
     if (how === 'RST') socket.resetAndDestroy()
@@ -56,11 +56,12 @@ export class Lane {
     if (this.#socket !== undefined && !this.#socket.destroyed) return this.#socket
     const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
     this.#socket = socket
-    this.#heard = ''
-    socket.on('data', (chunk) => this.#hear(chunk, socket))
+    this.#received = ''
+    socket.on('data', (chunk) => this.#receive(chunk, socket))
     socket.on('error', () => {})
     socket.on('close', () => {
-      if (this.#socket === socket) this.#tell?.reject(new Error(`The connection was closed: ${this.#heard}`))
+      if (this.#socket === socket)
+        this.#pending?.reject(new Error(`The connection was closed: ${this.#received}`))
     })
     await new Promise((resolve, reject) => {
       socket.once('connect', resolve)
@@ -69,21 +70,21 @@ export class Lane {
     return socket
   }
 
-  #hear(chunk: Buffer, from: Socket): void {
+  #receive(chunk: Buffer, from: Socket): void {
     if (this.#socket !== from) return
-    this.#heard += chunk.toString('latin1')
-    const answer = complete(this.#heard)
+    this.#received += chunk.toString('latin1')
+    const answer = complete(this.#received)
     if (answer === undefined) return
-    this.#heard = ''
-    const tell = this.#tell
-    this.#tell = undefined
+    this.#received = ''
+    const pending = this.#pending
+    this.#pending = undefined
     if (/\r\nconnection: close\r\n/i.test(answer.head)) from.destroy()
     const session = /^mcp-session-id: *(.+?)\r?$/im.exec(answer.head)?.[1]
-    tell?.resolve({ status: Number(answer.head.slice(9, 12)), session, text: answer.body })
+    pending?.resolve({ status: Number(answer.head.slice(9, 12)), session, text: answer.body })
   }
 }
 
-/** A whole answer, once it is one. */
+/** The response, once it is complete. */
 function complete(text: string): { head: string; body: string } | undefined {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined

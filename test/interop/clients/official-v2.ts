@@ -9,39 +9,39 @@ import {
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import {
+  type ClientAnswers,
+  type ClientKind,
   type ConnectWith,
-  type Desk,
   type Failed,
-  type Guest,
-  type GuestKind,
   messageOf,
   nothingReceived,
-  type Place,
   type Received,
-} from '../suite/guest.ts'
+  type ServerAddress,
+  type TestClient,
+} from '../suite/test-client.ts'
 
-const info = { name: 'official-guest', version: '2.0.0' }
+const info = { name: 'official-client', version: '2.0.0' }
 const logLevelKey = 'io.modelcontextprotocol/logLevel'
 const modern: ProtocolVersion = '2026-07-28'
 
-/** `@modelcontextprotocol/client` 2, held to one revision. */
-export const officialV2: GuestKind = {
+/** `@modelcontextprotocol/client` 2, limited to one revision. */
+export const officialV2: ClientKind = {
   name: 'official client v2',
   ours: false,
   dropsLateProgress: true,
   failure,
-  async connect(place, revision, options) {
-    const { desk } = options
+  async connect(address, revision, options) {
+    const { answers } = options
     const client = new Client(info, {
-      capabilities: desk ? capabilities : {},
+      capabilities: answers ? capabilities : {},
       ...(revision === modern
         ? { versionNegotiation: { mode: { pin: revision } } }
         : { versionNegotiation: { mode: 'legacy' }, supportedProtocolVersions: [revision] }),
     })
     const received = nothingReceived()
-    if (desk) answer(client, desk)
+    if (answers) answer(client, answers)
     receive(client, received)
-    await client.connect(transportTo(place, options))
+    await client.connect(transportTo(address, options))
     return guestOf(client, received, revision === modern)
   },
 }
@@ -52,23 +52,23 @@ const capabilities = {
   roots: { listChanged: true },
 }
 
-function transportTo(place: Place, { fetch }: ConnectWith) {
-  if ('command' in place) {
-    return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
+function transportTo(address: ServerAddress, { fetch }: ConnectWith) {
+  if ('command' in address) {
+    return new StdioClientTransport({ command: address.command, args: [...address.args], stderr: 'ignore' })
   }
-  const url = new URL(place.url)
-  return place.transport === 'sse'
+  const url = new URL(address.url)
+  return address.transport === 'sse'
     ? new SSEClientTransport(url, { fetch })
     : new StreamableHTTPClientTransport(url, { fetch })
 }
 
-function answer(client: Client, desk: Desk): void {
-  client.setRequestHandler('elicitation/create', ({ params }) => ({ ...desk.person(params) }))
-  client.setRequestHandler('sampling/createMessage', ({ params }) => ({ ...desk.model(params) }))
-  client.setRequestHandler('roots/list', () => ({ roots: desk.folders }))
+function answer(client: Client, answers: ClientAnswers): void {
+  client.setRequestHandler('elicitation/create', ({ params }) => ({ ...answers.person(params) }))
+  client.setRequestHandler('sampling/createMessage', ({ params }) => ({ ...answers.model(params) }))
+  client.setRequestHandler('roots/list', () => ({ roots: answers.folders }))
 }
 
-function receive(client: Client, { logs, changes, visits }: Received): void {
+function receive(client: Client, { logs, changes, completed }: Received): void {
   client.setNotificationHandler('notifications/message', ({ params }) => {
     logs.push(params)
   })
@@ -81,11 +81,11 @@ function receive(client: Client, { logs, changes, visits }: Received): void {
     changes.push(params.uri)
   })
   client.setNotificationHandler('notifications/elicitation/complete', ({ params }) => {
-    visits.push(params.elicitationId)
+    completed.push(params.elicitationId)
   })
 }
 
-function guestOf(client: Client, received: Received, isModern: boolean): Guest {
+function guestOf(client: Client, received: Received, isModern: boolean): TestClient {
   let level: string | undefined
   const metaWith = (meta: object | undefined) => {
     const all = { ...meta, ...(isModern && level !== undefined && { [logLevelKey]: level }) }
@@ -96,7 +96,7 @@ function guestOf(client: Client, received: Received, isModern: boolean): Guest {
     server: client.getServerVersion(),
     instructions: client.getInstructions(),
     capabilities: client.getServerCapabilities(),
-    heard: received,
+    notifications: received,
     tools: async () => (await client.listTools({}, { cacheMode: 'refresh' })).tools,
     call: (name, args = {}, { onProgress, signal, timeoutMs, meta } = {}) =>
       client.callTool(

@@ -1,14 +1,14 @@
 import { type Context, defineServer, type Server, tool } from '@jackfield/sdk'
 
-/** One run of the tool, which goes on until it is let go, whatever its signal says. */
+/** One run of the tool, which continues until it is released, even if its signal is aborted. */
 export interface Handled {
   readonly context: Context
   /** Has it end with its number, in the order of the starts. */
   release(): void
 }
 
-/** A server with one tool that a test holds in its hand. */
-export function heldServer(): { server: Server; runs: Handled[]; failures: unknown[] } {
+/** A server with one tool that waits until the test releases it. */
+export function pausedServer(): { server: Server; runs: Handled[]; failures: unknown[] } {
   const runs: Handled[] = []
   const failures: unknown[] = []
   const server = defineServer({

@@ -1,7 +1,7 @@
 import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import { expect } from 'vitest'
 import { isObject } from '../../../../test/setup/json.ts'
-import type { Dialled, Receive } from '../transports/dial.ts'
+import type { RawConnection, Receive } from '../transports/dial.ts'
 
 export interface RawOptions {
   /** What this client declares. Default: everything the revision knows. */
@@ -21,7 +21,7 @@ export interface RawRequest {
   readonly capabilities?: JsonObject
 }
 
-/** One value the server said, and the request on whose own stream it came. */
+/** One value from the server, and the request on whose stream it came. */
 export interface Received {
   readonly message: JsonObject
   readonly cause: RequestId | undefined
@@ -39,17 +39,17 @@ export function everyCapability(version: ProtocolVersion): JsonObject {
   }
 }
 
-/** A client that is written out message by message. */
-export class Raw {
+/** A client whose messages are written by the test. */
+export class RawClient {
   /** All received messages, in order. */
-  readonly heard: Received[] = []
+  readonly received: Received[] = []
   /** What `initialize` was answered with. */
-  greeting: JsonObject = {}
+  initializeResult: JsonObject = {}
   readonly #version: ProtocolVersion
   readonly #capabilities: JsonObject
   readonly #onRequest: RawOptions['onRequest']
   readonly #waiting = new Set<() => void>()
-  #line: Dialled | undefined
+  #connection: RawConnection | undefined
   #last = 0
 
   constructor(version: ProtocolVersion, options: RawOptions) {
@@ -60,22 +60,22 @@ export class Raw {
 
   /** Discards the messages received so far. */
   forget(): void {
-    this.heard.length = 0
+    this.received.length = 0
   }
 
   get stateless(): boolean {
     return this.#version === '2026-07-28'
   }
 
-  async open(dial: (receive: Receive) => Promise<Dialled>, begin = true): Promise<void> {
-    this.#line = await dial((value, cause) => this.#take(value, cause))
+  async open(dial: (receive: Receive) => Promise<RawConnection>, begin = true): Promise<void> {
+    this.#connection = await dial((value, cause) => this.#receive(value, cause))
     if (this.stateless || !begin) return
     const { result } = await this.send('initialize', {
       protocolVersion: this.#version,
       capabilities: this.#capabilities,
       clientInfo: info,
     })
-    this.greeting = isObject(result) ? result : {}
+    this.initializeResult = isObject(result) ? result : {}
     await this.post({ method: 'notifications/initialized' })
   }
 
@@ -92,12 +92,12 @@ export class Raw {
   async answer(id: RequestId, since = 0): Promise<JsonObject> {
     const isIt = ({ message }: Received): boolean => !('method' in message) && message['id'] === id
     await this.until((received) => received.slice(since).some(isIt))
-    return this.heard.slice(since).find(isIt)?.message ?? {}
+    return this.received.slice(since).find(isIt)?.message ?? {}
   }
 
   /** The response to one request. */
   async send(method: string, params: JsonObject = {}, how: RawRequest = {}): Promise<JsonObject> {
-    const since = this.heard.length
+    const since = this.received.length
     return this.answer(await this.begin(method, params, how), since)
   }
 
@@ -113,73 +113,73 @@ export class Raw {
     return textOf(await this.ask('tools/call', { name, arguments: args }, how))
   }
 
-  /** Sends a notice. */
-  async tell(method: string, params: JsonObject = {}): Promise<void> {
+  /** Sends a notification. */
+  async notify(method: string, params: JsonObject = {}): Promise<void> {
     const meta = this.meta()
     await this.post({ method, params: Object.keys(meta).length === 0 ? params : { ...params, _meta: meta } })
   }
 
   /** Sends a message of any kind, right or wrong. */
   async post(message: JsonObject): Promise<void> {
-    await this.say({ jsonrpc: '2.0', ...message })
+    await this.sendValue({ jsonrpc: '2.0', ...message })
   }
 
   /** Sends any JSON value. */
-  async say(value: unknown): Promise<void> {
-    // What was hung up on purpose is no failure.
-    await this.#line?.send(value).catch((error: unknown) => {
+  async sendValue(value: unknown): Promise<void> {
+    // A connection closed on purpose is no failure.
+    await this.#connection?.send(value).catch((error: unknown) => {
       if (!(error instanceof Error) || error.name !== 'AbortError') throw error
     })
   }
 
-  /** Says that the answer to a request is no longer wanted, as the transport has it. */
+  /** Cancels a request, in the way of the transport. */
   async cancel(requestId: RequestId, reason = 'No longer wanted'): Promise<void> {
-    if (this.stateless && this.#line?.hangUp !== undefined) this.#line.hangUp(requestId)
-    else await this.tell('notifications/cancelled', { requestId, reason })
+    if (this.stateless && this.#connection?.hangUp !== undefined) this.#connection.hangUp(requestId)
+    else await this.notify('notifications/cancelled', { requestId, reason })
   }
 
-  /** Asks for what every server answers at once: when it is answered, all that was sent before has been taken. */
+  /** Sends a request that every server answers at once: its response shows that all earlier messages were handled. */
   async settle(): Promise<void> {
     await this.send(this.stateless ? 'server/discover' : 'ping')
   }
 
   /** Waits until a condition on the received messages is true. */
-  until(so: (received: readonly Received[]) => boolean): Promise<void> {
+  until(condition: (received: readonly Received[]) => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
-        if (!so(this.heard)) return
-        this.#waiting.delete(look)
+      const check = (): void => {
+        if (!condition(this.received)) return
+        this.#waiting.delete(check)
         resolve()
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 
   /** The received notifications of a method. */
-  notices(method: string): JsonObject[] {
-    return this.heard.flatMap(({ message }) =>
+  notifications(method: string): JsonObject[] {
+    return this.received.flatMap(({ message }) =>
       message['method'] === method && !('id' in message) ? [message] : [],
     )
   }
 
   /** The requests that the server sent. */
   get asked(): JsonObject[] {
-    return this.heard.flatMap(({ message }) => ('method' in message && 'id' in message ? [message] : []))
+    return this.received.flatMap(({ message }) => ('method' in message && 'id' in message ? [message] : []))
   }
 
   /** Has the server end the connection, where it can end one alone; false where it cannot. */
   async endByServer(): Promise<boolean> {
-    if (this.#line?.end === undefined) return false
-    await this.#line.end()
+    if (this.#connection?.end === undefined) return false
+    await this.#connection.end()
     return true
   }
 
   async close(): Promise<void> {
-    await this.#line?.close()
+    await this.#connection?.close()
   }
 
-  /** What every request says of its sender; nothing in a session. */
+  /** The `_meta` of every request of 2026-07-28; empty in a session. */
   meta({ capabilities = this.#capabilities }: RawRequest = {}): JsonObject {
     if (!this.stateless) return {}
     return {
@@ -189,14 +189,14 @@ export class Raw {
     }
   }
 
-  #take(value: unknown, cause: RequestId | undefined): void {
+  #receive(value: unknown, cause: RequestId | undefined): void {
     for (const message of Array.isArray(value) ? value : [value]) {
       if (!isObject(message)) throw new TypeError('The server said something that is no message')
-      this.heard.push({ message, cause })
+      this.received.push({ message, cause })
       const answer = 'method' in message && 'id' in message ? this.#onRequest?.(message) : undefined
       if (answer !== undefined) this.post({ id: message['id'], ...answer })
     }
-    for (const look of this.#waiting) look()
+    for (const check of this.#waiting) check()
   }
 }
 

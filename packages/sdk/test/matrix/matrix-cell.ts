@@ -5,21 +5,21 @@ import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { Served, Transport } from '../transports/everywhere.ts'
 import type { Kind } from '../transports/kinds.ts'
 import type { ServerName } from '../transports/servers.ts'
-import { sayEverything } from './everything.ts'
-import { type Met, type Played, partOf, type Script } from './played.ts'
-import { Raw, type RawOptions } from './raw.ts'
-import type { Alone, Ground, Talk } from './rule.ts'
-import { type Said, Transcript } from './transcript.ts'
+import { exerciseEverything } from './everything.ts'
+import { RawClient, type RawOptions } from './raw-client.ts'
+import type { DedicatedServer, MatrixCell, RecordedClient } from './rule.ts'
+import { handlerOf, type Script, type ScriptedConnection, type ScriptedServer } from './scripted-server.ts'
+import { type RecordedMessage, Transcript } from './transcript.ts'
 
-/** A transport at a revision: serves every server once, for all rules that are tried there. */
-export class SharedGround implements Ground {
+/** A cell that serves every server once, for all its rules. */
+export class SharedMatrixCell implements MatrixCell {
   readonly version: ProtocolVersion
   readonly transport: Kind
   readonly #transport: Transport
   readonly #served = new Map<ServerName, Promise<Served>>()
-  readonly #raws = new Map<ServerName, Promise<Raw>>()
-  readonly #talks = new Map<ServerName, Promise<Talk>>()
-  #everything: Promise<readonly Said[]> | undefined
+  readonly #raws = new Map<ServerName, Promise<RawClient>>()
+  readonly #connections = new Map<ServerName, Promise<RecordedClient>>()
+  #everything: Promise<readonly RecordedMessage[]> | undefined
 
   constructor(transport: Transport, version: ProtocolVersion) {
     this.version = version
@@ -35,25 +35,25 @@ export class SharedGround implements Ground {
     return this.transport === 'streamable http'
   }
 
-  everything(): Promise<readonly Said[]> {
-    this.#everything ??= this.#sayEverything()
+  everything(): Promise<readonly RecordedMessage[]> {
+    this.#everything ??= this.#exercise()
     return this.#everything
   }
 
-  async talk(options?: ConnectOptions, server: ServerName = 'rules'): Promise<Talk> {
+  async connect(options?: ConnectOptions, server: ServerName = 'rules'): Promise<RecordedClient> {
     if (options !== undefined) {
-      const talk = await this.#talk(options, server)
-      onTestFinished(() => talk.client.close())
-      return talk
+      const connection = await this.#connect(options, server)
+      onTestFinished(() => connection.client.close())
+      return connection
     }
-    const shared = this.#talks.get(server) ?? this.#talk({ cache: false }, server)
-    this.#talks.set(server, shared)
-    const { client, said } = await shared
-    said.forget()
-    return { client, said }
+    const shared = this.#connections.get(server) ?? this.#connect({ cache: false }, server)
+    this.#connections.set(server, shared)
+    const { client, transcript } = await shared
+    transcript.clear()
+    return { client, transcript }
   }
 
-  async raw(options?: RawOptions, server: ServerName = 'rules'): Promise<Raw> {
+  async raw(options?: RawOptions, server: ServerName = 'rules'): Promise<RawClient> {
     if (options !== undefined) {
       const raw = await this.#raw(options, server)
       onTestFinished(() => raw.close())
@@ -66,21 +66,22 @@ export class SharedGround implements Ground {
     return raw
   }
 
-  async play(script: Script): Promise<Played> {
+  async serveScript(script: Script): Promise<ScriptedServer> {
     const received: unknown[] = []
     const warnings: string[] = []
-    const said = new Transcript()
-    const { target, close } = await this.#transport.play(partOf(this.version, script, received))
+    const transcript = new Transcript()
+    const { target, close } = await this.#transport.serveScript(handlerOf(this.version, script, received))
     onTestFinished(close)
     return {
-      heard: received,
+      received: received,
       warnings,
-      said,
+      transcript,
       connect: async (options = {}) => {
         const client: Client = await connect(target, {
           revisions: [this.version],
           onWarning: (text) => warnings.push(text),
-          onMessage: (direction, message) => said.keep(direction === 'sent' ? 'client' : 'server', message),
+          onMessage: (direction, message) =>
+            transcript.record(direction === 'sent' ? 'client' : 'server', message),
           ...options,
         })
         onTestFinished(() => client.close())
@@ -89,14 +90,14 @@ export class SharedGround implements Ground {
     }
   }
 
-  async meet(script: Script, options: ConnectOptions = {}): Promise<Met> {
-    const played = await this.play(script)
-    return { ...played, client: await played.connect(options) }
+  async connectToScript(script: Script, options: ConnectOptions = {}): Promise<ScriptedConnection> {
+    const scripted = await this.serveScript(script)
+    return { ...scripted, client: await scripted.connect(options) }
   }
 
-  async alone(options: RawOptions = {}, server: ServerName = 'rules'): Promise<Alone> {
+  async dedicated(options: RawOptions = {}, server: ServerName = 'rules'): Promise<DedicatedServer> {
     const served = await this.#transport.open(server)
-    const raw = new Raw(this.version, options)
+    const raw = new RawClient(this.version, options)
     onTestFinished(async () => {
       await raw.close()
       await served.close()
@@ -116,7 +117,7 @@ export class SharedGround implements Ground {
 
   async close(): Promise<void> {
     for (const raw of this.#raws.values()) await (await raw).close()
-    for (const talk of this.#talks.values()) await (await talk).client.close()
+    for (const connection of this.#connections.values()) await (await connection).client.close()
     for (const served of this.#served.values()) await (await served).close()
   }
 
@@ -126,31 +127,32 @@ export class SharedGround implements Ground {
     return served
   }
 
-  async #raw(options: RawOptions, server: ServerName): Promise<Raw> {
+  async #raw(options: RawOptions, server: ServerName): Promise<RawClient> {
     const served = await this.#serve(server)
-    const raw = new Raw(this.version, options)
+    const raw = new RawClient(this.version, options)
     await raw.open((receive) => served.dial(receive), options.begin)
     return raw
   }
 
-  async #talk(options: ConnectOptions, server: ServerName): Promise<Talk> {
-    const said = new Transcript()
+  async #connect(options: ConnectOptions, server: ServerName): Promise<RecordedClient> {
+    const transcript = new Transcript()
     const served = await this.#serve(server)
     const client = await served.connect({
-      onMessage: (direction, message) => said.keep(direction === 'sent' ? 'client' : 'server', message),
+      onMessage: (direction, message) =>
+        transcript.record(direction === 'sent' ? 'client' : 'server', message),
       ...options,
       revisions: [this.version],
     })
-    return { client, said }
+    return { client, transcript }
   }
 
-  async #sayEverything(): Promise<readonly Said[]> {
-    const talk = (options: ConnectOptions): Promise<Talk> => this.#talk(options, 'rules')
-    // Every rule that looks into it would wait as long as the first.
+  async #exercise(): Promise<readonly RecordedMessage[]> {
+    const connection = (options: ConnectOptions): Promise<RecordedClient> => this.#connect(options, 'rules')
+    // Every rule that needs the messages would wait as long as the first.
     const stuck = Promise.withResolvers<never>()
     const timer = setTimeout(() => stuck.reject(new Error('The conversation got stuck')), 20_000)
     try {
-      return await Promise.race([sayEverything(talk, this.version), stuck.promise])
+      return await Promise.race([exerciseEverything(connection, this.version), stuck.promise])
     } finally {
       clearTimeout(timer)
     }
