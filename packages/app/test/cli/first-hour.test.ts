@@ -77,6 +77,14 @@ describe.concurrent('mistakes of a first hour', { timeout: 60_000 }, () => {
     }
   })
 
+  test('a server without consent: the step of doctor is called consent, and variables in JSON', async () => {
+    const cwd = folder({ '.mcp.json': '{ "mcpServers": { "a": { "command": "x" } } }' })
+    const { stdout } = await run(['doctor'], { cwd })
+    expect(stdout).toMatch(/✗ consent .*you have not agreed yet/)
+    const json = JSON.parse((await run(['doctor', '--json'], { cwd })).stdout)
+    expect(json.servers[0].steps[0]).toMatchObject({ step: 'variables', outcome: 'failed' })
+  })
+
   test('a broken URL is written as it should be', async () => {
     const { code, stderr } = await run(['tools', 'http//localhost:3000/mcp'])
     expect({ code, stderr }).toMatchObject({
