@@ -36,7 +36,7 @@ const programs = [
     source: `export { connect } from '@jackfield/sdk/client'`,
     files: 4,
     atOnce: 42.5,
-    inAll: 74,
+    inAll: 74.3,
   },
 ] as const
 

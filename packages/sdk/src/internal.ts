@@ -17,3 +17,4 @@ export {
 } from './protocol/elicitation.ts'
 export { askLive } from './proxy/questions.ts'
 export { SuspendedCall, SuspendedCalls } from './proxy/suspended-calls.ts'
+export { listenError } from './transports/server/http/node.ts'

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type {
   CatalogPrompt,
   CatalogResource,
@@ -64,6 +66,8 @@ export interface Session extends AsyncDisposable {
   readonly isProgram: boolean
   readonly catalog: Catalog
   readonly trust: ServerTrust
+  /** The last lines that it wrote to stderr, unless they were shown. */
+  stderr(): string
   /** The user at the terminal, if questions are asked there. */
   readonly person: TerminalSurface | undefined
   /** The host itself, if it is in this process; see `ownHost`. */
@@ -210,6 +214,11 @@ async function connected(
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
+    const stale = state?.state === 'ready' ? await changedSince(target, state.sinceMs, io) : undefined
+    if (stale !== undefined && open.host === undefined)
+      output.note(
+        `! ${oneLine(stale)} changed since ${oneLine(name)} was started, which still runs the previous version. To start it again: jackfield daemon stop`,
+      )
     const [catalog, trust] = await Promise.all([
       catalogOf(client, name, lists),
       client.call('trust.get', { server: name }),
@@ -218,6 +227,7 @@ async function connected(
       client,
       server: name,
       isProgram: 'command' in target.server,
+      stderr: () => stderr.join(''),
       catalog,
       trust,
       person,
@@ -230,6 +240,17 @@ async function connected(
   } finally {
     io.signal.removeEventListener('abort', stop)
   }
+}
+
+/** The file in the command line of a server that changed after its start; undefined if none did, as far as known. */
+async function changedSince({ server }: Target, sinceMs: number, { cwd }: Io): Promise<string | undefined> {
+  if ('url' in server) return undefined
+  const folder = resolve(cwd, server.cwd ?? '.')
+  for (const word of [server.command, ...(server.args ?? [])]) {
+    const found = /[./\\]/.test(word) ? await stat(resolve(folder, word)).catch(() => undefined) : undefined
+    if (found?.isFile() === true && found.mtimeMs > sinceMs) return word
+  }
+  return undefined
 }
 
 /** Returns one list of a server. */
@@ -423,8 +444,8 @@ async function cannotConnect(
     ? `it does not support ${option} ${asked}. Omit ${option} to negotiate a revision.`
     : error?.code === 'TIMEOUT'
       ? timeout === undefined
-        ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
-        : `it did not answer within ${timeout} s. Give a larger --timeout <seconds> if it is only slow.`
+        ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.${silent(target)}`
+        : `it did not answer within ${timeout} s. Give a larger --timeout <seconds> if it is only slow.${silent(target)}`
       : plain(error?.message ?? reason)
   const last = plain(stderrLines.join('')).trim().split('\n').slice(-8)
   // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
@@ -436,7 +457,7 @@ async function cannotConnect(
   const noKey = isAboutKey(error?.data)
   const hint = noKey
     ? ''
-    : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target)
+    : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target) && !isForbidden(error?.data)
       ? "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
       : await wantedVariables(target, `${why}\n${stderrLines.join('')}`, io)
   // No connection was attempted: access to the secret has to be configured first.
@@ -445,6 +466,18 @@ async function cannotConnect(
     ...(code !== undefined && { code }),
     fixes: isAsked ? [] : fixesFor(target, isOwnLimit ? fixes.filter(isNotAboutTime) : fixes),
   })
+}
+
+/** Whether the server refused a request without naming credentials that it would accept, so that a token may not help. */
+function isForbidden(data: unknown): boolean {
+  const { status, challenge } = Object(data)
+  return status === 403 && challenge === undefined
+}
+
+/** What a program that runs and does not respond may be. */
+function silent({ server }: Target): string {
+  if ('url' in server) return ''
+  return ' Its program runs, but sends no MCP message on stdout. If it serves HTTP, name its URL instead of the command.'
 }
 
 function isNotAboutTime(fix: Fix): boolean {

@@ -63,6 +63,13 @@ export const serverHints = `Try the servers that come along:  jackfield start
 Add one:                          jackfield install <name or URL>, or: jackfield install -- <command>
 Take those of other applications: jackfield config import`
 
+/** The message for a configuration without a server that could be used. */
+export function noServersIn(file: string, { problems }: Pick<LayeredConfig, 'problems'>): string {
+  return problems.some(({ severity }) => severity === 'error')
+    ? `No server of ${file} can be used. Correct what is reported above.`
+    : `${file} names no servers.\n${serverHints}`
+}
+
 /** Takes the target from the front of the words; with `--`, the command after it is the target. */
 export async function readTarget(
   { words, command }: CommandWords,
@@ -191,11 +198,15 @@ export async function readConfig(
 /** A problem as one line: file, line, column and advice. */
 export function problemLine({ file, line, path, message }: LayeredConfig['problems'][number]): string {
   const at = line === undefined ? file : `${file}:${line}`
-  return oneLine(`${at}: ${path === '' ? '' : `${path} `}${message}`)
+  const member = path === '' ? '' : `${path}${message.startsWith('the ') ? ':' : ''} `
+  return oneLine(`${at}: ${member}${message}`)
 }
 
 /** What is wrong with a word that looks like an address; undefined for a name. */
 function addressProblem(given: string): string | undefined {
+  const [, protocol, address = ''] = /^(https?)(?::\/|\/\/)(?=[^/])(.+)$/i.exec(given) ?? []
+  if (protocol !== undefined)
+    return `"${oneLine(given)}" is not a URL. Write ${protocol.toLowerCase()}://${oneLine(address)}`
   const scheme = /^([a-z][\w+.-]*):\/\//i.exec(given)?.[1]
   if (scheme !== undefined)
     return `The scheme "${oneLine(scheme)}" of ${oneLine(given)} is not supported. Servers are reached over http:// or https://.`

@@ -16,7 +16,7 @@ import { errorOf } from '../daemon/faults.ts'
 import { printedResult } from '../output/content.ts'
 import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { requireFound } from './list.ts'
@@ -26,6 +26,9 @@ export interface CallOptions extends ServerOptions, ContentOptions {
   args?: string
   park?: boolean
 }
+
+/** Lines of stderr that are shown if a tool failed. */
+const maxReasonLines = 8
 
 /** `jackfield call <target> <tool> [--args JSON | value … | key=value …]`, or `jackfield call '<tool>(key: value, …)'`. */
 export async function call(context: CommandContext<CallOptions>): Promise<ExitCode> {
@@ -119,9 +122,8 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     output.note(`! ${how}`)
   }
   if (error !== undefined) throw errorOf(error)
-  const isLogged = result.isError === true && JSON.stringify(result.content).includes("the server's own log")
-  if (isLogged && context.command !== undefined && options.verbose !== true)
-    output.note('! The log of a server after -- is its stderr: -v shows it.')
+  if (result.isError === true && session.isProgram && options.verbose !== true)
+    noteReason(JSON.stringify(result.content), session.stderr(), output)
   if (options.output === 'raw') printRaw(rawResult(result), io, output)
   else
     output.result(result, () =>
@@ -130,6 +132,22 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (options.saveMedia !== undefined)
     await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)
   return result.isError === true ? ExitCode.toolError : ExitCode.done
+}
+
+/** Where a program writes why a tool failed, and the end of it if it is known here. */
+function noteReason(content: string, stderr: string, output: Output): void {
+  if (!/the server's own log|The fault is the server's/.test(content)) return
+  const lines = plain(stderr)
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s+at .*(?:node_modules[\\/]|node:)/.test(line))
+  const isFrame = (line = ''): boolean => /^\s+at \S/.test(line)
+  // Of a stack, the first line says where; the rest is how the program came there.
+  const own = lines.filter((line, at) => !isFrame(line) || !isFrame(lines[at - 1]))
+  output.note(
+    own.length === 0
+      ? '! It writes why to its stderr: -v shows it.'
+      : `! Its stderr says why, and -v shows all of it:\n  ${own.slice(-maxReasonLines).join('\n  ')}`,
+  )
 }
 
 /** A stdio server ends with this command, so its call may be impossible to continue. */

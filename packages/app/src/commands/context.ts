@@ -14,9 +14,9 @@ import {
 import {
   type CommandWords,
   type ConfigChoice,
+  noServersIn,
   readConfig,
   readTarget,
-  serverHints,
   type Target,
 } from '../cli/target.ts'
 import { noteWithFixes } from '../output/fixes.ts'
@@ -100,7 +100,7 @@ export async function openServers(
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   if (Object.keys(config.servers).length === 0)
-    throw new CliError(ExitCode.cannotConnect, `${file} names no servers.\n${serverHints}`)
+    throw new CliError(ExitCode.cannotConnect, noServersIn(file, config))
   const servers = chosen(config.servers, only, file)
   const answers = await answersIn(options)
   const asked = answers === undefined ? person : undefined

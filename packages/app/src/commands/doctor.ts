@@ -6,7 +6,7 @@ import { fixesFor, readConfig, readTarget, type Target } from '../cli/target.ts'
 import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { widthOf } from '../output/width.ts'
+import { widthOf, wrap } from '../output/width.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import type { CommandContext } from './context.ts'
 
@@ -42,7 +42,8 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
       const fresh = steps.slice(shown)
       shown = steps.length
       if (!output.json)
-        for (const step of fresh.map(asTyped)) io.stdout.write(`${stepLines(step, palette)}\n`)
+        for (const step of fresh.map(asTyped))
+          io.stdout.write(`${stepLines(step, palette, output.columns)}\n`)
     }
     const report = await finished({ client, person }, { kind: 'examine', server: name }, io.signal, {
       onRow: ({ steps = [] }) => show(steps),
@@ -84,6 +85,9 @@ async function chosen(context: CommandContext): Promise<{
   return { servers: Object.fromEntries(enabled), config, isDisabled: false }
 }
 
+/** Columns of a text on a terminal that is too narrow for its indent. */
+const minColumns = 30
+
 const marks: Readonly<Record<DoctorStep['outcome'], string>> = {
   ok: '✓',
   note: '!',
@@ -91,18 +95,32 @@ const marks: Readonly<Record<DoctorStep['outcome'], string>> = {
   skipped: '·',
 }
 
-/** A step as a line, with what to do below it. */
+/** A step as a line, with what to do below it. `columns`: the width of a terminal. */
 export function stepLines(
   { step, outcome, durationMs, message, advice, fixes = [] }: DoctorStep,
   palette: Palette,
+  columns?: number,
 ): string {
   const colour = { ok: palette.green, note: palette.yellow, failed: palette.red, skipped: palette.dim }[
     outcome
   ]
   const time = outcome === 'skipped' ? '' : `${durationMs} ms`
-  const head = `  ${colour(marks[outcome])} ${step.padEnd(11)} ${time.padStart(8)}  `
-  const text = outcome === 'skipped' ? palette.dim(oneLine(message)) : oneLine(message)
-  const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${step.padEnd(11)} ${time.padStart(8)}  `))
+  // Consent and variables are one step of the report, and different things to do.
+  const name = fixes.some(({ action }) => action === 'approve') ? 'consent' : step
+  const head = `  ${colour(marks[outcome])} ${name.padEnd(11)} ${time.padStart(8)}  `
+  const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${name.padEnd(11)} ${time.padStart(8)}  `))
+  const parts = step === 'environment' && columns !== undefined ? message.split('; ') : [message]
+  const lines = parts.flatMap((part) => fitted(oneLine(part), columns, indent))
+  const text = lines.map((line) => (outcome === 'skipped' ? palette.dim(line) : line)).join(`\n${indent}`)
   const todo = [...(advice === undefined ? [] : [oneLine(advice)]), ...fixLines(fixes)]
-  return [`${head}${text}`, ...todo.map((line) => `${indent}${palette.bold('→')} ${line}`)].join('\n')
+  const next = todo.map((line) => {
+    const [first = '', ...more] = fitted(line, columns, `${indent}  `)
+    return [`${indent}${palette.bold('→')} ${first}`, ...more.map((rest) => `${indent}  ${rest}`)].join('\n')
+  })
+  return [`${head}${text}`, ...next].join('\n')
+}
+
+/** The lines of a text that is indented on a terminal of this width. */
+function fitted(text: string, columns: number | undefined, indent: string): string[] {
+  return columns === undefined ? [text] : wrap(text, Math.max(columns - indent.length, minColumns))
 }

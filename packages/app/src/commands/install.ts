@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -143,12 +143,13 @@ async function planOf(
   const { name } = options
   const [given, ...rest] = words
   if (command !== undefined) {
-    const [program, ...args] = command
+    const [program] = command
     if (program === undefined || given !== undefined)
       throw usageError('Give a name or a file, or a command after --, and not both.')
     // A variable without a value stays a reference, so that its value is not stored.
     const env = variablesOf(options.env, (variable) => `\${${variable}}`)
-    const server = { command: program, args, ...(env !== undefined && { env }) }
+    const [own = program, ...args] = await Promise.all(command.map((word) => anywhere(word, io)))
+    const server = { command: own, args, ...(env !== undefined && { env }) }
     return { plan: planForServer(name ?? nameOfCommand(command), server) }
   }
   if (options.env !== undefined)
@@ -180,6 +181,11 @@ async function planOf(
       `"${oneLine(own)}" is not a full name. Find it with: jackfield registry search ${oneLine(own)}`,
     )
   }
+  if (own.startsWith('@')) {
+    throw usageError(
+      `"${oneLine(given)}" is the name of an npm package and not one of the registry. To run the package: jackfield install -- npx -y ${oneLine(given)}`,
+    )
+  }
   const registry = createRegistry(registryOptions(options, io))
   const server = await registry.show(own, {
     signal: io.signal,
@@ -187,6 +193,15 @@ async function planOf(
   })
   if (server.status === 'deleted') throw usageError(`${oneLine(own)} was deleted from the registry.`)
   return published(server.document, options, io)
+}
+
+/** A word of a command, with the whole path where it names a file or folder, because the server is started in any folder. */
+async function anywhere(word: string, { cwd }: Io): Promise<string> {
+  const path = resolve(cwd, word)
+  if (/^\.{1,2}(?:[\\/]|$)/.test(word)) return path
+  if (word.startsWith('-') || !/[./\\]/.test(word)) return word
+  const found = await stat(path).catch(() => undefined)
+  return found === undefined ? word : path
 }
 
 async function published(

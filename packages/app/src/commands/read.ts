@@ -1,15 +1,32 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { ExitCode, usageError } from '../cli/exit.ts'
+import { ErrorCode, RpcError } from '@jackfield/sdk'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { finished } from '../cli/session.ts'
 import { readResult, size } from '../output/content.ts'
 import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
 import { mediaOfResources, saveMedia } from '../output/media.ts'
 import { resourcePreview } from '../output/preview.ts'
+import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 
 export interface ReadCommandOptions extends ServerOptions, ContentOptions {
   outputFile?: string
+}
+
+/** The same error, with where to find the URIs of the server if it does not have this one. */
+function withList(error: unknown, uri: string, { words, command }: CommandContext): unknown {
+  const isMissing =
+    error instanceof RpcError &&
+    (error.code === ErrorCode.ResourceNotFound || error.code === ErrorCode.InvalidParams) &&
+    /not found/i.test(error.message)
+  if (!isMissing) return error
+  const target = command === undefined ? oneLine(words[0] ?? '') : `-- ${oneLine(command.join(' '))}`
+  return new CliError(
+    ExitCode.protocol,
+    `The server has no resource "${oneLine(uri)}": ${oneLine(error.message)}. List its resources: jackfield resources ${target}`,
+    { code: error.code, ...(error.data !== undefined && { data: error.data }) },
+  )
 }
 
 /** `jackfield read <target> <uri>` */
@@ -30,16 +47,19 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
     options.json !== true
   ) {
     const characters = Number.MAX_SAFE_INTEGER
-    const preview = await session.client.call(
-      'library.preview',
-      { server: session.server, uri, characters },
-      { signal: io.signal },
-    )
+    const preview = await session.client
+      .call('library.preview', { server: session.server, uri, characters }, { signal: io.signal })
+      .catch((error: unknown) => {
+        throw withList(error, uri, context)
+      })
     output.result(preview, () => resourcePreview(preview, output.palette))
     if (preview.withheld !== undefined) output.note(`Not given to a model: ${preview.withheld}.`)
     return ExitCode.done
   }
-  const result = await finished(session, { kind: 'read', server: session.server, uri }, io.signal)
+  const request = { kind: 'read', server: session.server, uri } as const
+  const result = await finished(session, request, io.signal).catch((error: unknown) => {
+    throw withList(error, uri, context)
+  })
   if (outputFile === undefined) {
     if (options.output === 'raw') printRaw(rawResources(result.contents), io, output)
     else

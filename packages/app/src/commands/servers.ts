@@ -3,7 +3,7 @@ import { ExitCode } from '../cli/exit.ts'
 import { onNotice, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { observerFor, questionsAnswered } from '../cli/session.ts'
-import { type ConfigChoice, readConfig, serverHints } from '../cli/target.ts'
+import { type ConfigChoice, noServersIn, readConfig } from '../cli/target.ts'
 import { stateReason, stateText } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -23,7 +23,7 @@ export interface ServersOptions extends ConfigChoice {
 
 /** `jackfield servers`: connects every configured server and shows its state. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
-  const { file } = await readConfig(options, io, (text) => output.note(text))
+  const { file, config } = await readConfig(options, io, (text) => output.note(text))
   const person = observerFor(io)
   await using open = await openHost(options, 'jackfield servers', io)
   const { client } = open
@@ -67,7 +67,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     const reasons = list.map(stateReason)
     const headings = ['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS']
     const heading = palette.dim(file)
-    if (cells.length === 0) return `${heading}\nIt names no servers.\n${serverHints}`
+    if (cells.length === 0) return `${heading}\n${noServersIn(file, config)}`
     if (reasons.every((reason) => reason === '')) return `${heading}\n${table(headings, cells, output)}`
     if ((output.columns ?? reasonColumns) >= reasonColumns) {
       const whole = cells.map((row, n) => [...row, reasons[n] ?? ''])

@@ -6,6 +6,7 @@ import {
   type Model,
   machineVariables,
   offlineModel,
+  type ServerConfig,
 } from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
 import type { Io } from '../cli/io.ts'
@@ -74,7 +75,7 @@ export async function createService(
     ...hostSettings(config, choice, io),
     store: storeFile(choice.store, io),
     findModel: (id) => modelNamed(io.env, id)[0],
-    environment: () => digests(io.env, namesIn(io.env, JSON.stringify(servers))),
+    environment: () => digests(io.env, namesIn(io.env, JSON.stringify(servers)), programsIn(servers)),
     ...(follow && {
       configuration: {
         ...{ layers: layersOf(choice, io), config, registry, bundles: bundleFolder(io) },
@@ -94,6 +95,12 @@ export async function createService(
 
 async function defaultModels(io: Io, config: LayeredConfig | undefined): Promise<readonly Model[]> {
   return await modelsToTalkTo(io.env, undefined, config?.models ?? []).catch(() => [offlineModel])
+}
+
+/** The programs that servers name without a folder. */
+function programsIn(servers: Readonly<Record<string, ServerConfig>>): Set<string> {
+  const commands = Object.values(servers).flatMap((server) => ('command' in server ? [server.command] : []))
+  return new Set(commands.filter((command) => !/[\\/]/.test(command)))
 }
 
 /** The environment variables for servers and models of this host. */

@@ -113,7 +113,7 @@ export function inboxTable(
   const mayBeRejected =
     suspended === 0
       ? ''
-      : ' A server that ended with the program that asked may reject the answer; the call is then made again.'
+      : '\nA server that ended with the program that asked may reject the answer; the call is then made again.'
   const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
   return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, options)}\n${options.palette.dim(counts + next + mayBeRejected)}`
 }

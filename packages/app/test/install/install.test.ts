@@ -53,6 +53,30 @@ const installs = async ({ jackfield }: ReturnType<typeof home>): Promise<Activit
   return all.filter(({ kind }) => kind === 'install')
 }
 
+describe('a command', () => {
+  it('is installed with whole paths, since the server is started in any folder', async () => {
+    const at = home()
+    writeFileSync(join(at.cwd, 'server.mjs'), '')
+    const words = [
+      'install',
+      '--yes',
+      '--no-start',
+      '--',
+      'node',
+      'server.mjs',
+      './data',
+      '--level',
+      'info',
+      'data',
+    ]
+    expect(await at.jackfield(words)).toMatchObject({ code: 0 })
+    expect(Object.values(at.written().mcpServers)[0]).toEqual({
+      command: 'node',
+      args: [join(at.cwd, 'server.mjs'), join(at.cwd, 'data'), '--level', 'info', 'data'],
+    })
+  })
+})
+
 describe('a server of the registry', () => {
   it('is found, installed, started and removed', async () => {
     const { url } = await registry([weather])

@@ -36,13 +36,30 @@ export function readDocument(text: string, file: string): ConfigDocument {
 
 type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
 
+/** What is wrong at a place in JSON, by the name of the parser's error. */
+const jsonFaults: Readonly<Record<string, string>> = {
+  CommaExpected: 'a comma is missing before this place',
+  ColonExpected: 'a colon is missing',
+  PropertyNameExpected: 'a name in double quotes is missing',
+  ValueExpected: 'a value is missing',
+  CloseBraceExpected: 'a closing } is missing',
+  CloseBracketExpected: 'a closing ] is missing',
+  EndOfFileExpected: 'there is text after the end of the document',
+  UnexpectedEndOfString: 'the closing double quote of a text is missing',
+  InvalidSymbol: 'this is no JSON value; texts need double quotes',
+}
+
 function readJson(text: string, file: string): Read {
   const { parseTree } = libraries.jsonc
   const errors: ParseError[] = []
   const tree = parseTree(text, errors, { allowTrailingComma: true })
   const [first] = errors
   if (first !== undefined || tree === undefined) {
-    throw new ConfigError(file, `is not valid JSON ${place(text, first?.offset ?? 0)}`)
+    const why = first === undefined ? undefined : jsonFaults[libraries.jsonc.printParseErrorCode(first.error)]
+    throw new ConfigError(
+      file,
+      `is not valid JSON ${place(text, first?.offset ?? 0)}${why === undefined ? '' : `: ${why}`}`,
+    )
   }
   const lines = lineStarts(text)
   const twice = duplicateServer(tree)

@@ -9,6 +9,7 @@ import type {
   HttpHandler,
   HttpRefusal,
 } from '@jackfield/sdk/http'
+import { listenError } from '@jackfield/sdk/internal'
 import { reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
@@ -147,11 +148,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     serve(request, response)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new McpError('CONNECT_FAILED', `Cannot listen on ${host} port ${port}: ${cause.message}`, { cause }),
-      ),
-    )
+    server.once('error', (cause) => reject(listenError(host, port, cause)))
     server.listen(port, host, resolve)
   })
   const address = server.address()

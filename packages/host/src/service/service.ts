@@ -114,8 +114,10 @@ export class HostService {
   readonly #conversationListeners = new Set<() => void>()
   readonly #ends: (() => void)[] = []
   #catalogVersion = 0
-  /** Started servers, by name. */
-  readonly #started = new Map<string, Promise<void>>()
+  /** Starts of servers that are not finished, by name. */
+  readonly #starting = new Map<string, Promise<void>>()
+  /** Servers that were started once. */
+  readonly #started = new Set<string>()
   /** Servers that need consent while no surface could be asked. */
   readonly #unapproved = new Set<string>()
 
@@ -167,22 +169,27 @@ export class HostService {
   }
 
   /**
-   * Starts servers, all of them or those named, once each; resolves when each is ready or failed. A server that was not started
-   * for lack of consent is started again if it is named, or if the user consented since, also in another process.
+   * Starts servers, all of them or those named; resolves when each is ready or failed. One that failed is started again, but if it
+   * did not respond in time, only if it is named. One that was not started for lack of consent is started again if it is named,
+   * or if the user consented since, also in another process.
    */
   async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
     const wanted = names ?? [...this.host.connections.keys()]
     for (const name of wanted) {
-      const isAgain = this.#needsApproval(name)
-      if (isAgain && names === undefined && (await this.host.consents.needed(name)) !== undefined) continue
-      if (this.#started.has(name)) continue
-      const start = isAgain ? this.host.reconnect(name) : this.host.start([name])
-      this.#started.set(name, start)
-      const forget = (): void => void this.#started.delete(name)
-      start.then(() => this.#needsApproval(name) && forget(), forget)
+      const isUnapproved = this.#needsApproval(name)
+      const isNamed = names !== undefined
+      if (isUnapproved && !isNamed && (await this.host.consents.needed(name)) !== undefined) continue
+      const isAgain = isUnapproved || this.#mayRecover(name, isNamed)
+      if (this.#starting.has(name) || (this.#started.has(name) && !isAgain)) continue
+      const start = isUnapproved ? this.host.reconnect(name) : this.host.start([name])
+      this.#starting.set(name, start)
+      start
+        .then(() => this.#started.add(name))
+        .catch(() => {})
+        .then(() => this.#starting.delete(name))
     }
     const canAsk = this.#canAskForApproval
-    await orAborted(Promise.all(wanted.map((name) => this.#started.get(name))), signal)
+    await orAborted(Promise.all(wanted.map((name) => this.#starting.get(name))), signal)
     if (canAsk) return
     for (const name of wanted) if (this.#needsApproval(name)) this.#unapproved.add(name)
     this.#askForApproval()
@@ -190,6 +197,12 @@ export class HostService {
 
   get #canAskForApproval(): boolean {
     return this.surfaces.attached.some(({ kinds }) => kinds.includes('start'))
+  }
+
+  /** Whether a failed server is worth another start. */
+  #mayRecover(name: string, isNamed: boolean): boolean {
+    const state = this.host.connections.get(name)
+    return state?.state === 'failed' && (isNamed || state.error?.code !== 'TIMEOUT')
   }
 
   #needsApproval(name: string): boolean {
@@ -227,7 +240,7 @@ export class HostService {
   }
 
   async #reconfigured(config: LayeredConfig, done: Reconfigured, isPolicyChanged: boolean): Promise<void> {
-    for (const name of this.#started.keys()) if (!this.host.connections.has(name)) this.#started.delete(name)
+    for (const name of this.#started) if (!this.host.connections.has(name)) this.#started.delete(name)
     const models = await this.#options.configuration?.modelsOf?.(config).catch(() => undefined)
     // Mutated in place, because the host and conversations hold this list.
     if (models !== undefined) this.#models.splice(0, this.#models.length, ...models)

@@ -67,6 +67,19 @@ describe('a gateway over HTTP', () => {
     expect(hosts.get('bob')?.activity({ kind: 'call' })).toHaveLength(1)
   })
 
+  it('gives the reason and the remedy if its port is in use', async () => {
+    const { front: open } = await front()
+    const { port } = new URL(open.url)
+    const second = serveGateways({
+      tokens,
+      port: Number(port),
+      open: () => Promise.reject(new Error('unused')),
+    })
+    await expect(second).rejects.toThrow(
+      `Cannot listen on 127.0.0.1 port ${port}: another program uses it (EADDRINUSE). End that program`,
+    )
+  })
+
   it("accepts no answer to another user's question", async () => {
     const paid: string[] = []
     const served = await serveGateways({

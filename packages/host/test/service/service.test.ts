@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Activity } from '@jackfield/host'
 import {
   applyChanges,
@@ -89,6 +90,40 @@ describe('a server without consent', () => {
     expect(await started()).toEqual(['needs-approval'])
     expect(await started()).toEqual(['needs-approval'])
     await service.host.consents.allow('named', 'the command line')
+    expect(await started()).toEqual(['ready'])
+  })
+
+  test('is started after a change that the user consented to elsewhere', async () => {
+    const from = { file: '/x/.mcp.json', layer: 'project' as const }
+    const { service, client } = await rig({ servers: { named: { ...asking, from } } })
+    const one = await client('one')
+    const started = async () => {
+      await one.call('servers.start', { servers: ['named'] })
+      return (await one.call('servers.list', {})).map(({ connection }) => connection.state)
+    }
+    await service.host.consents.allow('named', 'the command line')
+    expect(await started()).toEqual(['ready'])
+    await service.host.reconfigure({ named: { ...asking, args: [...asking.args, 'changed'], from } })
+    expect(await started()).toEqual(['needs-approval'])
+    await service.host.consents.allow('named', 'the command line')
+    expect(await started()).toEqual(['ready'])
+  })
+})
+
+describe('a server that failed', () => {
+  test('is started again by the next command, once its program is corrected', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-failed-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const file = join(folder, 'server.mjs')
+    const { client } = await rig({ servers: { s: { command: process.execPath, args: [file] } } })
+    const one = await client('one')
+    const started = async (servers?: string[]) => {
+      await one.call('servers.start', servers === undefined ? {} : { servers })
+      return (await one.call('servers.list', {})).map(({ connection }) => connection.state)
+    }
+    expect(await started()).toEqual(['failed'])
+    expect(await started(['s'])).toEqual(['failed'])
+    writeFileSync(file, `await import(${JSON.stringify(pathToFileURL(asking.args[0] ?? '').href)})`)
     expect(await started()).toEqual(['ready'])
   })
 })

@@ -211,6 +211,15 @@ describe('the authorization server', () => {
     expect(page?.searchParams.get('resource')).toBe(one.url)
   })
 
+  it('is said to be missing if the server has no endpoint for a registration either', async () => {
+    const one = await protectedServer()
+    one.resource = undefined
+    await expect(open(one, person().auth)).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining('requires a token, and names no authorization server that issues one'),
+    })
+  })
+
   it('is the one this client is registered with, of several', async () => {
     const one = await protectedServer()
     one.resource = { ...one.resource, authorization_servers: ['https://other.example', one.as.issuer] }

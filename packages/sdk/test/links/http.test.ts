@@ -18,8 +18,16 @@ const annotated = {
 
 describe('an unreachable server', () => {
   it.each([
-    ['a closed port', 'http://127.0.0.1:1024/mcp', 'Could not reach http://127.0.0.1:1024 (ECONNREFUSED)'],
-    ['an unknown host', 'http://nobody.invalid/mcp', /Could not reach http:\/\/nobody\.invalid \(E/],
+    [
+      'a closed port',
+      'http://127.0.0.1:1024/mcp',
+      'Could not reach http://127.0.0.1:1024: nothing listens on this port (ECONNREFUSED)',
+    ],
+    [
+      'an unknown host',
+      'http://nobody.invalid/mcp',
+      /Could not reach http:\/\/nobody\.invalid: (?:there is no host of this name|names cannot be resolved now) \(E/,
+    ],
     [
       'fetch refuses the port',
       'http://127.0.0.1:9/mcp',

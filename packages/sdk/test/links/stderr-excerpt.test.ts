@@ -33,7 +33,7 @@ TypeError: no key
 
 Node.js v24.21.0
 `,
-    'TypeError: no key',
+    'TypeError: no key (/app/server.js:12)',
   ],
   [
     'an ES module that Node runs as CommonJS',
@@ -48,7 +48,7 @@ SyntaxError: Cannot use import statement outside a module
 
 Node.js v24.21.0
 `,
-    'SyntaxError: Cannot use import statement outside a module. Make sure to set "type": "module" in the nearest package.json file or use the .mjs extension.',
+    'SyntaxError: Cannot use import statement outside a module (/app/server.ts:1). Make sure to set "type": "module" in the nearest package.json file or use the .mjs extension.',
   ],
   [
     'a module that Node cannot find',
@@ -67,6 +67,38 @@ Require stack:
 Node.js v24.21.0
 `,
     "Error: Cannot find module './nope.js' Require stack: - /app/server.js",
+  ],
+  [
+    'an error of syntax in TypeScript',
+    `node:internal/modules/run_main:107
+    triggerUncaughtException(
+    ^
+
+file:///app/server.ts:4
+  c: 2
+  ^
+
+SyntaxError [ERR_INVALID_TYPESCRIPT_SYNTAX]: Expected ',', got 'ident'
+    at parseTypeScript (node:internal/modules/typescript:68:40)
+
+Node.js v24.21.0
+`,
+    "SyntaxError [ERR_INVALID_TYPESCRIPT_SYNTAX]: Expected ',', got 'ident' (/app/server.ts:4)",
+  ],
+  [
+    'an error that a package throws, by the line that calls it',
+    `file:///app/node_modules/@jackfield/sdk/dist/base.js:66
+	return new McpError("INVALID", message, options);
+	       ^
+
+McpError: Server "a" needs a version
+    at invalid (file:///app/node_modules/@jackfield/sdk/dist/base.js:66:9)
+    at file:///app/src/server.ts:7:11
+    at ModuleJob.run (node:internal/modules/esm/module_job:561:25) {
+  code: 'INVALID'
+}
+`,
+    'McpError: Server "a" needs a version (/app/src/server.ts:7)',
   ],
   [
     'a value that is thrown and not an error',

@@ -202,6 +202,18 @@ describe('the exit of a server process', () => {
     })
     await expect(connect(stdio({ command: 'node', cwd: '/no/such/folder' }))).rejects.toThrow(/folder/)
   })
+
+  it('says how to write a command with its arguments', async () => {
+    await expect(connect(stdio({ command: 'node server.js' }))).rejects.toThrow(
+      'write only "node" as the command, and each argument separately',
+    )
+  })
+
+  it('says that a server goes on, if the program ended without an error', async () => {
+    await expect(connect(child('process.exit(0)'))).rejects.toThrow(
+      'exited with code 0. A server over stdio runs until its input ends.',
+    )
+  })
 })
 
 describe('a server that does not read', () => {

@@ -1,5 +1,6 @@
 import { McpError, type McpErrorCode } from '@jackfield/sdk'
 import { FixableError } from '../../shared/failures.ts'
+import { isRecord } from '../../shared/json.ts'
 import type { ConnectionState, Failure, Fix, ServerConfig } from '../../types/index.ts'
 
 /** A state without its start time. */
@@ -80,10 +81,15 @@ export function failedState({
   if (unapproved) {
     return { state: 'needs-approval', ...why, fixes: [{ action: 'approve', server: name }] }
   }
-  if (failure?.code === 'UNAUTHORIZED' && signsIn) {
+  if (failure?.code === 'UNAUTHORIZED' && signsIn && !isForbidden(failure)) {
     return { state: 'needs-sign-in', ...why, fixes: [{ action: 'sign-in', server: name }] }
   }
   return { state: 'failed', ...why, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
+}
+
+/** Whether the server refuses a request without naming credentials that it would accept. */
+function isForbidden({ data }: Failure): boolean {
+  return isRecord(data) && data['status'] === 403 && data['challenge'] === undefined
 }
 
 /** What the user can do about an unreachable server. */

@@ -54,10 +54,11 @@ export async function diagnoseServer(
   { prepare, shown, onStep, login, env, signal }: DiagnoseOptions,
 ): Promise<DoctorReport> {
   const chart = new DoctorSteps((step) => onStep?.(shown(step)))
+  const isOfFolder = config.from?.layer === 'project'
   const ready = await chart.step('variables', async () => {
     try {
       return {
-        finding: { message: 'consent is given, and all variables are set' },
+        finding: { message: `${isOfFolder ? 'consent is given, and ' : ''}all variables are set` },
         found: await prepare(config),
       }
     } catch (error) {
@@ -203,11 +204,14 @@ async function findProgram({
   throw new StepFailure(`no folder in PATH contains a program "${command}"`, advice(command))
 }
 
+/** Variables that a shell sets for itself. */
+const ofShell: ReadonlySet<string> = new Set(['_', 'OLDPWD', 'PWD', 'SHLVL'])
+
 /** Which environment variables it gets, and which of this process it does not. */
 function checkEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
   const usual = Object.keys(defaultEnvironment())
   const given = [...new Set([...usual, ...Object.keys(env)])]
-  const withheld = Object.keys(process.env).filter((name) => !given.includes(name))
+  const withheld = Object.keys(process.env).filter((name) => !given.includes(name) && !ofShell.has(name))
   const inside = sandbox ? ' (its sandbox has a PATH, HOME and LANG of its own)' : ''
   return { message: `given: ${listed(given)}${inside}; withheld: ${listed(withheld)}` }
 }

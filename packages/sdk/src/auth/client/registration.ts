@@ -111,6 +111,12 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   const init = { body: JSON.stringify(body), headers }
   const response = await network.post(new URL(endpoint), init, signal)
+  if (response.status === 404 && request.server.presumed) {
+    throw authError(
+      `${issuer} requires a token, and names no authorization server that issues one. Configure a token in "headers"`,
+      { issuer },
+    )
+  }
   if (!response.ok) {
     const what = `refused to register this client, as a ${body.application_type} one with the redirect URI ${redirectUri},`
     throw await readOAuthError(response, issuer, what)

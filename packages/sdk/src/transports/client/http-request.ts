@@ -77,13 +77,14 @@ const insteadOf: ReadonlyMap<string, string> = new Map([
 const maxRedirects = 3
 const maxRetries = 3
 const redirects = new Set([301, 302, 307, 308])
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
+/** Codes of connections that were not made, with what they mean. */
+const unreachable: ReadonlyMap<string | undefined, string> = new Map([
+  ['ECONNREFUSED', 'nothing listens on this port'],
+  ['EHOSTUNREACH', 'the network has no route to it'],
+  ['ENETUNREACH', 'the network has no route to it'],
+  ['ENOTFOUND', 'there is no host of this name'],
+  ['EAI_AGAIN', 'names cannot be resolved now'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'it does not respond'],
 ])
 
 interface Sent {
@@ -194,8 +195,9 @@ export function fetchError(error: unknown, signal: AbortSignal, url: URL): unkno
   if (signal.aborted) return signal.reason
   if (error instanceof McpError) return error
   const code = codeOf(error)
-  return code !== undefined && unreachable.has(code)
-    ? new McpError('CONNECT_FAILED', `Could not reach ${url.origin} (${code})`, {
+  const why = unreachable.get(code)
+  return why !== undefined
+    ? new McpError('CONNECT_FAILED', `Could not reach ${url.origin}: ${why} (${code})`, {
         cause: error,
         details: { code },
       })

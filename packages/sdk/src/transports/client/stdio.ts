@@ -180,7 +180,8 @@ class ServerProcess extends LineChannel {
           ? `was ended by ${signalCode}`
           : how
     const excerpt = stderrExcerpt(this.#stderr)
-    const why = excerpt === '' ? '' : ` It wrote to stderr: ${excerpt}`
+    const quiet = exitCode === 0 ? ' A server over stdio runs until its input ends.' : ''
+    const why = excerpt === '' ? quiet : ` It wrote to stderr: ${excerpt}`
     return new McpError('CONNECTION_CLOSED', `The server process "${this.#command}" ${end}.${why}`, {
       details: { exitCode, signal: signalCode, stderr: this.#stderr.slice(-reportedStderrChars) },
     })
@@ -254,12 +255,28 @@ const esModuleRemedy = /(?:Make sure to|To load an ES module,) set "type": "modu
 function stderrExcerpt(stderr: string): string {
   const lines = stderr.split(/\r\n?|\n/).map(cleanLine)
   const [remedy] = lines.flatMap((line) => esModuleRemedy.exec(line)?.[0] ?? [])
-  const report = reportIn(lines)
-  if (remedy === undefined || report.includes(remedy)) return report
-  return `${truncate(report, maxChars - remedy.length - 2)}. ${remedy}`
+  const [report, start] = reportIn(lines)
+  const place = start < 0 ? undefined : placeIn(lines, start)
+  const at = place === undefined || report.includes(place) ? '' : ` (${place})`
+  const text = `${truncate(report, maxChars - at.length)}${at}`
+  if (remedy === undefined || report.includes(remedy)) return text
+  return `${truncate(text, maxChars - remedy.length - 2)}. ${remedy}`
 }
 
-function reportIn(lines: readonly string[]): string {
+/** The file and line of the program that an error of Node names: in its stack, or above it for an error of syntax. */
+function placeIn(lines: readonly string[], start: number): string | undefined {
+  const isOwn = (line: string): boolean => !/\bnode:|[\\/]node_modules[\\/]/.test(line)
+  const frame = lines.find((line, at) => at > start && /^\s+at \S/.test(line) && isOwn(line))
+  const line = frame ?? lines.findLast((line, at) => at < start && /^\S+:\d+$/.test(line) && isOwn(line))
+  const [, path, number] =
+    /(?:^|[\s(])(?:file:\/\/(?:\/(?=[A-Za-z]:))?)?((?:\/|[A-Za-z]:[\\/])[^()]{1,200}?):(\d+)(?::\d+)?\)?$/.exec(
+      line ?? '',
+    ) ?? []
+  return path === undefined ? undefined : `${path}:${number}`
+}
+
+/** The lines of a report, joined, and the index of its first line; -1 unless an error is the last that was written. */
+function reportIn(lines: readonly string[]): [report: string, start: number] {
   const traceback = lines.findLastIndex((line) => line.endsWith('Traceback (most recent call last):'))
   // Python prints the exception, whatever its name, after the traceback.
   const raised =
@@ -270,7 +287,7 @@ function reportIn(lines: readonly string[]): string {
   if (start < 0) {
     const last =
       lines.findLast((line) => line !== '' && !isNoise(line)) ?? lines.findLast((line) => line !== '')
-    return truncate(joinLines([last ?? '']), maxChars)
+    return [joinLines([last ?? '']), start]
   }
   while (start > 0 && isReport(start - 1)) start--
   const end = endOf(lines, start)
@@ -282,8 +299,9 @@ function reportIn(lines: readonly string[]): string {
     if (outer >= 0) report = `${joinLines(lines.slice(outer, endOf(lines, outer)))} ${report}`
   }
   const later = lines.findLast((line, at) => at >= end && /^\S/.test(line) && !isNoise(line))
-  if (later === undefined) return truncate(report, maxChars)
-  return `${truncate(report, maxCharsBeforeLast)} … ${truncate(later, maxChars - maxCharsBeforeLast - 5)}`
+  if (later === undefined) return [report, start]
+  const explained = truncate(later, maxChars - maxCharsBeforeLast - 5)
+  return [`${truncate(report, maxCharsBeforeLast)} … ${explained}`, -1]
 }
 
 /** A line without control characters and without the border of a Python exception group. */

@@ -469,7 +469,8 @@ export async function listenOn(
   }
 }
 
-function listenError(host: string, port: number, cause: Error): McpError {
+/** The error of a server that cannot listen. */
+export function listenError(host: string, port: number, cause: Error): McpError {
   const why = 'code' in cause ? reasons[String(cause.code)] : undefined
   const message = `Cannot listen on ${host} port ${port}: ${why ?? cause.message}`
   return new McpError('CONNECT_FAILED', message, { cause })
