@@ -4,9 +4,9 @@
  * @module
  */
 
-import { retryDelay } from '../jsonrpc/deferred.ts'
+import { retryDelay } from '../jsonrpc/promises.ts'
 
-export { retryDelay, TimeoutError, withTimeout } from '../jsonrpc/deferred.ts'
+export { retryDelay, TimeoutError, withTimeout } from '../jsonrpc/promises.ts'
 
 interface PendingRead {
   readonly key: string

@@ -1,7 +1,7 @@
-import { orAborted } from '../jsonrpc/deferred.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { describeValue, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { describeValue, isObject } from '../jsonrpc/parse.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { orAborted } from '../jsonrpc/promises.ts'
 import { withSafeIcons } from '../protocol/content.ts'
 import type {
   ClientCapabilities,
@@ -11,8 +11,7 @@ import type {
   SubscriptionFilter,
 } from '../protocol/definitions.ts'
 import { isImplementation, MetaKey, metaOf } from '../protocol/meta.ts'
-import type { ProtocolVersion } from '../protocol/methods.ts'
-import { latest } from '../protocol/revision.ts'
+import { latestVersion, type ProtocolVersion } from '../protocol/methods.ts'
 import { CallDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import { sanitizeServerFacts } from './result-shapes.ts'
@@ -179,7 +178,7 @@ export async function negotiate(
     case 'stateless':
       return { connection, facts: probed.facts }
     case 'session': {
-      const { version: newest = latest } = probed
+      const { version: newest = latestVersion } = probed
       const offered = sessionVersions.filter((version) => version <= newest)
       return { connection, facts: await initialize(handshake, offered) }
     }
@@ -193,7 +192,7 @@ export async function negotiate(
 }
 
 function isStateless(version: ProtocolVersion): boolean {
-  return version >= latest
+  return version >= latestVersion
 }
 
 function requireStateless(probed: ProbeResult, statelessVersions: readonly ProtocolVersion[]): ServerFacts {

@@ -1,7 +1,7 @@
-import { orAborted } from '../jsonrpc/deferred.ts'
 import { ErrorCode, invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { orAborted } from '../jsonrpc/promises.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { metaOf } from '../protocol/meta.ts'

@@ -1,6 +1,6 @@
-import { deferred } from '../jsonrpc/deferred.ts'
 import { invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
+import { deferred } from '../jsonrpc/promises.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import { changesIn, changingLists, listFlags } from '../request/changes.ts'
 import { RetryBackoff } from '../transports/client/retry-backoff.ts'

@@ -1,7 +1,7 @@
-import { deferred } from '../jsonrpc/deferred.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { deferred } from '../jsonrpc/promises.ts'
 import type {
   ClientCapabilities,
   Implementation,

@@ -4,7 +4,7 @@ import type { Implementation, ServerCapabilities } from '../protocol/definitions
 import { type MethodRow, methodRow, type ProtocolVersion } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
-import { requireKnown } from '../request/known-members.ts'
+import { requireKnown } from '../request/object-members.ts'
 import type { Takeover } from '../server/definitions.ts'
 import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'

@@ -4,7 +4,7 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { createChanges } from '../request/changes.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { requireHints, requireIcons, requireMembers } from './definition-metadata.ts'
 import type {
   Described,

@@ -2,7 +2,7 @@ import { invalid, McpError } from '../jsonrpc/error.ts'
 import { type Icon, isSafeIcon } from '../protocol/content.ts'
 import type { CacheHints, Tool } from '../protocol/definitions.ts'
 import { isScope } from '../request/exchange.ts'
-import { defined, requireKnown } from '../request/known-members.ts'
+import { defined, requireKnown } from '../request/object-members.ts'
 
 /** Validates cache hints. @throws McpError 'INVALID' */
 export function requireHints(what: string, hints: Partial<CacheHints> | undefined): void {

@@ -15,7 +15,7 @@ import {
   type Peer,
 } from '../request/exchange.ts'
 import { canAsk, type InputKind } from '../request/input-support.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'

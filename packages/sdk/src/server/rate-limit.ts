@@ -1,5 +1,5 @@
-import { withTimeout } from '../jsonrpc/deferred.ts'
 import { ErrorCode, invalid, RpcError } from '../jsonrpc/error.ts'
+import { withTimeout } from '../jsonrpc/promises.ts'
 import { type Backplane, type TokenBucket, TokenBuckets } from '../request/backplane.ts'
 import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'

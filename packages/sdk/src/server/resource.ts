@@ -5,7 +5,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { completersOf } from './completion.ts'
 import {
   faultOfContents,

@@ -4,7 +4,7 @@ import { invalid, McpError, messageOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { isPlain } from '../request/json-value.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { attempt } from './definition-metadata.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */

@@ -19,7 +19,7 @@ import { clipped, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 
 /** Most characters of a value the peer may have chosen. */
 const maxAttributeChars = 256

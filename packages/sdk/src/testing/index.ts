@@ -3,8 +3,7 @@ import type { AnswerHandlers, ConnectOptions } from '../client/types.ts'
 import type { JsonObject, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { CallToolResult } from '../protocol/definitions.ts'
-import type { ProtocolVersion } from '../protocol/methods.ts'
-import { latest, latestLegacy } from '../protocol/revision.ts'
+import { latestSessionVersion, latestVersion, type ProtocolVersion } from '../protocol/methods.ts'
 import { canonical } from '../request/encoding.ts'
 import type { Server } from '../server/server.ts'
 import { memory } from '../transports/client/memory.ts'
@@ -126,8 +125,8 @@ export interface Twice {
  * twice. Such an effect belongs in `ctx.step`, or after the last question.
  */
 export async function runTwice(server: Server, options: TwiceOptions): Promise<Twice> {
-  const once = await run(memory(server), latestLegacy, options)
-  const again = await run(withExtraRounds(memory(server)), latest, options)
+  const once = await run(memory(server), latestSessionVersion, options)
+  const again = await run(withExtraRounds(memory(server)), latestVersion, options)
   return {
     once,
     again,

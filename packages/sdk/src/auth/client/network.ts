@@ -1,6 +1,6 @@
-import { orAborted } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
+import { orAborted } from '../../jsonrpc/promises.ts'
 import { fetchError } from '../../transports/client/http-request.ts'
 import { bodyText, discard } from '../../transports/client/http-response.ts'
 import { hostOf, type Zone, zoneOfAddress, zoneOfName } from './address-zones.ts'

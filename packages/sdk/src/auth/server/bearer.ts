@@ -1,7 +1,7 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { Caller } from '../../request/exchange.ts'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type {
   Authenticate,
   AuthenticatedCaller,

@@ -1,6 +1,6 @@
 import { invalid } from '../../jsonrpc/error.ts'
-import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type { TaskStatus } from './record.ts'
 import { memoryTaskStore, type TaskStore } from './store.ts'
 

@@ -3,8 +3,13 @@ import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jso
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
-import type { ProtocolVersion, ServerNotification } from '../../protocol/methods.ts'
-import { latestLegacy as lastWithCoreTasks, latest, supports } from '../../protocol/revision.ts'
+import {
+  latestSessionVersion as lastWithCoreTasks,
+  latestVersion,
+  type ProtocolVersion,
+  type ServerNotification,
+} from '../../protocol/methods.ts'
+import { supports } from '../../protocol/revision.ts'
 import type { Question } from '../../protocol/server-requests.ts'
 import { fromBase64Url, toBase64Url } from '../../request/encoding.ts'
 import type { Caller, Exchange, Outcome } from '../../request/exchange.ts'
@@ -145,7 +150,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
     },
     'tasks/update': {
       ...common,
-      since: latest,
+      since: latestVersion,
       async handle(exchange) {
         const { id } = await findAllowed(exchange)
         const { inputResponses } = exchange.params

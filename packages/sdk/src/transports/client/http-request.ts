@@ -1,5 +1,5 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 
 /** The part of `fetch` that transports use. It must not follow redirects by itself: `redirect` of `init` is `manual`. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>

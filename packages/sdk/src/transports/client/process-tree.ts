@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { type Deferred, deferred, waitAtMost } from '../../jsonrpc/deferred.ts'
+import { type Deferred, deferred, waitAtMost } from '../../jsonrpc/promises.ts'
 import { windowsEnd } from './windows-launch.ts'
 
 /** One process as `/proc/<pid>/stat` shows it. */

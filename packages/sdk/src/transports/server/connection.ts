@@ -1,4 +1,3 @@
-import { nextTurn } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
@@ -7,7 +6,8 @@ import type {
   JsonRpcResponse,
 } from '../../jsonrpc/message.ts'
 import { classify, isObject } from '../../jsonrpc/parse.ts'
-import { isModern, readPeerMeta } from '../../protocol/meta.ts'
+import { nextTurn } from '../../jsonrpc/time-slice.ts'
+import { isStatelessRequest, readPeerMeta } from '../../protocol/meta.ts'
 import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import {
   type Caller,
@@ -273,7 +273,7 @@ export class DuplexConnection implements SessionOutlet {
   async #request(message: JsonRpcRequest, bytes: number, caller: Caller | undefined): Promise<void> {
     const { id, method } = message
     try {
-      const isStateless = isModern(message.params)
+      const isStateless = isStatelessRequest(message.params)
       const response = await (isStateless
         ? this.#stateless(message)
         : this.#session.request(message, this, caller))

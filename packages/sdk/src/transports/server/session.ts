@@ -27,10 +27,10 @@ import {
   isCapabilities,
   isImplementation,
   isLoggingLevel,
-  isModern,
+  isStatelessRequest,
   loggingLevels,
 } from '../../protocol/meta.ts'
-import { latestLegacy } from '../../protocol/revision.ts'
+import { latestSessionVersion } from '../../protocol/methods.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
 import { type Change, changesFor, everyList, type Subscriber } from '../../request/changes.ts'
 import type { Caller, ClientSession, Peer } from '../../request/exchange.ts'
@@ -68,7 +68,7 @@ export function initialize(
   if (!isCapabilities(capabilities)) throw invalidParams('"capabilities" must be an object of objects')
   if (!isImplementation(clientInfo)) throw invalidParams('"clientInfo" must have a "name" and a "version"')
   const requested = revisionOf(protocolVersion)
-  const revision = requested?.era === 'session' ? requested : revisions[latestLegacy]
+  const revision = requested?.era === 'session' ? requested : revisions[latestSessionVersion]
   const kept = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
     ...caller,
@@ -479,7 +479,7 @@ export async function serveBatch(
         return undefined
       case 'request': {
         const { message } = classified
-        if (message.method === 'initialize' || isModern(message.params)) {
+        if (message.method === 'initialize' || isStatelessRequest(message.params)) {
           return failure(message.id, invalidRequest('this request may not be part of a batch'))
         }
         return serve(message).catch((error) => failure(message.id, refusalOf(error, message.method, server)))

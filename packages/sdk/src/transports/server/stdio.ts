@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { bounds, requireServer, type StateOptions, type StdioLimits, stateOptionNames } from './options.ts'

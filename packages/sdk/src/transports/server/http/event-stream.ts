@@ -1,4 +1,4 @@
-import { maxTimerMs } from '../../../jsonrpc/deferred.ts'
+import { maxTimerMs } from '../../../jsonrpc/promises.ts'
 import { keepAlive } from '../../../jsonrpc/sse.ts'
 import { StallDetector } from '../backpressure-writer.ts'
 import type { MemoryAccount } from '../memory-budget.ts'

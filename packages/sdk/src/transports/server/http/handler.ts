@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../../../jsonrpc/error.ts'
 import type { Backplane } from '../../../request/backplane.ts'
-import { requireKnown } from '../../../request/known-members.ts'
+import { requireKnown } from '../../../request/object-members.ts'
 import type { Server } from '../../../server/server.ts'
 import { requirePort, requireServer, stateOptionNames } from '../options.ts'
 import { Guard } from './guard.ts'

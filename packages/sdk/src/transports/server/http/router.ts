@@ -1,7 +1,7 @@
 import { ErrorCode, excerpt, RpcError } from '../../../jsonrpc/error.ts'
 import { classify, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
-import { isModern } from '../../../protocol/meta.ts'
-import { latest } from '../../../protocol/revision.ts'
+import { isStatelessRequest } from '../../../protocol/meta.ts'
+import { latestVersion } from '../../../protocol/methods.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
@@ -321,7 +321,7 @@ export class Router {
       sendError(reply, 400, classified.error, classified.id)
     } else if (classified.kind === 'request') {
       const { message } = classified
-      return isModern(message.params) || namesStateless(request)
+      return isStatelessRequest(message.params) || namesStateless(request)
         ? new StatelessResponse(this.#state, exchange, message.method).serve(exchange, message)
         : legacy.use((sessions) => sessions.request(exchange, message))
     } else if (!namesStateless(request)) {
@@ -367,7 +367,7 @@ function callerOf({ principal, scopes = [], clientId, claims = {} }: Authenticat
 }
 
 function namesStateless(request: HttpRequest): boolean {
-  return request.header('mcp-protocol-version') === latest
+  return request.header('mcp-protocol-version') === latestVersion
 }
 
 function decode(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
-import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
 import type { JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, parseJson } from '../../../jsonrpc/parse.ts'
+import { type Deferred, deferred } from '../../../jsonrpc/promises.ts'
 import { unref } from '../options.ts'
 import { type Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerState } from './server-state.ts'

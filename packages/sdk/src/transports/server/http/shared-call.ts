@@ -1,6 +1,6 @@
 import type { JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
-import { flag, listOf, object, oneOf, type Shape, shape, text } from '../../../protocol/shapes.ts'
+import { boolean, listOf, object, oneOf, type Shape, shape, string } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { canonical, digest } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -299,7 +299,7 @@ export class SharedCall implements RunMemory, StepMemory {
     return this.call?.steps[place]
   }
 
-  async keep(place: string, result: { readonly value?: unknown }): Promise<void> {
+  async save(place: string, result: { readonly value?: unknown }): Promise<void> {
     if (this.call === undefined) return
     this.call.steps[place] = result
     await this.#update().catch(this.#store.report)
@@ -440,15 +440,15 @@ const isRecordShape = shape(
   {
     v: (value) => value === 1,
     ids: listOf(isRequestId),
-    parts: listOf(shape({ node: text }, { from: text, until: text, isReleased: flag })),
+    parts: listOf(shape({ node: string }, { from: string, until: string, isReleased: boolean })),
   },
-  { call: text },
+  { call: string },
 )
 const isCallShape = shape({
   request: isRequest,
   caller: isCaller,
   takeover: oneOf('waiting', 'always'),
-  flow: text,
+  flow: string,
   questions: object,
   steps: object,
 })

@@ -9,7 +9,7 @@ import { isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
-import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
+import { listOf, number, shape, string } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Takeover } from '../../../server/definitions.ts'
@@ -585,12 +585,12 @@ const isRecordShape = shape(
   {
     v: (value) => value === 1,
     principal: (value) => value === null || typeof value === 'string',
-    version: text,
+    version: string,
     capabilities: isCapabilities,
-    uris: listOf(text),
-    elicitations: listOf(text),
+    uris: listOf(string),
+    elicitations: listOf(string),
     renewed: number,
-    notified: shape({ at: number, node: text }),
+    notified: shape({ at: number, node: string }),
   },
   { info: isImplementation, level: isLoggingLevel },
 )

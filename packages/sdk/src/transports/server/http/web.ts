@@ -1,6 +1,6 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
-import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
+import { type Deferred, deferred } from '../../../jsonrpc/promises.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {

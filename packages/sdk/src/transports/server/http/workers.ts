@@ -1,6 +1,6 @@
 import type { Cluster, Worker } from 'node:cluster'
-import { deferred, runOnce } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError, type McpErrorCode, messageOf } from '../../../jsonrpc/error.ts'
+import { deferred, runOnce } from '../../../jsonrpc/promises.ts'
 import { type Backplane, type LogEntry, memoryBackplane } from '../../../request/backplane.ts'
 import type { HttpListener } from './node.ts'
 import { workerVariable } from './options.ts'
