@@ -1,6 +1,6 @@
 import type { JsonRpcRequest, JsonRpcResponse, ProtocolVersion } from '@jackfield/sdk'
 import { latestSessionVersion } from '../../packages/sdk/src/protocol/methods.ts'
-import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../packages/sdk/src/transports/server/duplex-connection.ts'
 import {
   type Body,
   type HttpRequest,

@@ -8,7 +8,7 @@ import { SessionEnded } from '../transports/client/transport.ts'
 import { matchesFilter } from './cache.ts'
 import { withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import type { EraClient } from './negotiate.ts'
+import type { EraClient } from './era-client.ts'
 import { isRepeatable, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 

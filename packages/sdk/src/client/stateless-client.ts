@@ -14,7 +14,7 @@ import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { changeOf } from './cache.ts'
 import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import type { EraClient } from './negotiate.ts'
+import type { EraClient } from './era-client.ts'
 import { isGatewayFailure, retryAfterOf, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 

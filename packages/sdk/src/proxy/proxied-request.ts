@@ -59,7 +59,7 @@ export async function forwardStateless(
     exchange,
     ({ carried }) => send(retryParams(carried)),
     (result) => result,
-    { of: notifications, isOver: false },
+    { progressAndLogs: notifications, isOver: false },
   )
   return extended ?? outcome
 }

@@ -73,7 +73,7 @@ export function faultOfContents(value: unknown): string | undefined {
   if (typeof value['uri'] !== 'string') return '"uri" is missing'
   const { text, blob: bytes } = value
   if (bytes === undefined) return typeof text === 'string' ? undefined : '"text" or "blob" is missing'
-  return text === undefined ? faultOfBase64('blob', bytes) : 'there is a "text" beside the "blob"'
+  return text === undefined ? faultOfBase64('blob', bytes) : 'it has both "text" and "blob"'
 }
 
 /** A value of a handler that cannot be serialized. `withJsonPath` finds the member when the error is reported. */
@@ -139,10 +139,10 @@ function faultOfTexts(value: Record<string, unknown>, names: readonly string[]):
 
 function faultOfBase64(member: string, value: unknown): string | undefined {
   if (value === undefined) return `"${member}" is missing`
-  if (value instanceof Uint8Array) return `"${member}" holds bytes: give them to image(), audio() or blob()`
+  if (value instanceof Uint8Array) return `"${member}" has bytes: encode them with image(), audio() or blob()`
   if (typeof value !== 'string') return `"${member}" is not base64`
   if (value.startsWith('data:')) {
-    return `"${member}" is a data: URL: give what follows its comma, and its type in "mimeType"`
+    return `"${member}" is a data: URL: use the part after its comma, and its type as "mimeType"`
   }
   return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is not base64`
 }

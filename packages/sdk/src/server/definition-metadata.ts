@@ -103,8 +103,8 @@ export function requireMembers(
   }
 }
 
-/** Calls `make`, and names what it makes in its McpError. */
-export function attempt<T>(what: string, make: () => T): T {
+/** Calls `make`, and puts `what` in front of the message of an McpError. */
+export function prefixErrors<T>(what: string, make: () => T): T {
   try {
     return make()
   } catch (error) {

@@ -9,7 +9,7 @@ import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
 import { listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
 import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
-import { objectSchema, type Prepared, prepareFor } from './schema.ts'
+import { objectSchema, type PreparedSchema, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
 
 /** Serves `prompts/get`. */
@@ -112,7 +112,7 @@ function samplesOf(schema: Record<string, unknown>): unknown[] {
  * `z.coerce.number()`, also describes itself as a number, so it is tested.
  * @throws McpError 'INVALID'
  */
-function requireStrings(what: string, { json, accepts }: Prepared): void {
+function requireStrings(what: string, { json, accepts }: PreparedSchema): void {
   const { properties } = json
   for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
     if (!isObject(schema)) continue

@@ -79,7 +79,7 @@ describe('a definition that cannot be served is rejected by name when the server
     [
       'two resources at one URI',
       { resources: { a: resource({ uri: 'x:1', read }), b: resource({ uri: 'x:1', read }) } },
-      'Resources "a" and "b" have the same address, x:1',
+      'Resources "a" and "b" have the same URI, x:1',
     ],
     [
       'one template twice',
@@ -89,7 +89,7 @@ describe('a definition that cannot be served is rejected by name when the server
           b: template({ uriTemplate: 'x:{n}', read }),
         },
       },
-      'Resources "a" and "b" have the same address, x:{n}',
+      'Resources "a" and "b" have the same URI, x:{n}',
     ],
     [
       'a negative time to live',

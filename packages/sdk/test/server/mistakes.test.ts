@@ -8,7 +8,7 @@ import { serveSocket } from '@jackfield/sdk/socket'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
 const run = () => 'done'

@@ -60,7 +60,9 @@ interface PendingCall {
 }
 
 const acceptedTypes = 'application/json, text/event-stream'
-const firstByteMs = 250
+/** Milliseconds that `listen` waits for the standalone stream to open. */
+const listenOpenMs = 250
+/** Milliseconds for a stream to end after its response. */
 const trailingDataMs = 1_000
 const deleteTimeoutMs = 1_000
 const oneWayTimeoutMs = 10_000
@@ -169,9 +171,9 @@ class HttpTransport implements ClientTransport {
     const cancel = (): void => stop.abort()
     this.#cancelers.add(cancel)
     await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, firstByteMs)
+      const openTimer = setTimeout(resolve, listenOpenMs)
       const opened = (): void => {
-        clearTimeout(late)
+        clearTimeout(openTimer)
         resolve()
       }
       keepStreamOpen(this.#streamSource(undefined, this.#session), opened, stop.signal)

@@ -69,12 +69,12 @@ export function initialize(
   if (!isImplementation(clientInfo)) throw invalidParams('"clientInfo" must have a "name" and a "version"')
   const requested = revisionOf(protocolVersion)
   const revision = requested?.era === 'session' ? requested : revisions[latestSessionVersion]
-  const kept = boundIdentity(clientInfo, capabilities)
+  const bounded = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
     ...caller,
     revision,
-    capabilities: kept.capabilities,
-    info: kept.info,
+    capabilities: bounded.capabilities,
+    info: bounded.info,
     logLevel: defaultLogLevel(server),
   }
   const result: JsonObject = {
@@ -83,7 +83,7 @@ export function initialize(
     serverInfo: server.info,
   }
   if (server.instructions !== undefined) result['instructions'] = server.instructions
-  return { peer, chars: kept.chars, result: revision.result('initialize', result, server.info) }
+  return { peer, chars: bounded.chars, result: revision.result('initialize', result, server.info) }
 }
 
 /** The log level of a session without `logging/setLevel`; undefined without logging. */
@@ -122,9 +122,9 @@ export interface SessionOptions {
   questions?: {
     next(): RequestId
     /** Waits for the response to a request that another node sent. */
-    again(id: string): void
+    reuse(id: string): void
     /** Called when a request was answered or withdrawn. */
-    over(id: RequestId): void
+    release(id: RequestId): void
   }
   /** Sends a notification outside of a request. Further changes wait until it resolves, and equal ones are merged. */
   send(message: JsonRpcNotification): void | Promise<void>
@@ -179,7 +179,7 @@ export class Session {
   /** Requests in flight whose handlers wait for responses of the client. */
   get waiting(): number {
     let waiting = 0
-    for (const requester of this.#requesters.values()) if (requester.waiting) waiting++
+    for (const requester of this.#requesters.values()) if (requester.isWaiting) waiting++
     return waiting
   }
 
@@ -230,11 +230,11 @@ export class Session {
       if (typeof id === 'string') this.expectCompletion(id)
       return this.#options.questions?.next() ?? ++this.#lastQuestion
     },
-    again: (requester, id) => {
+    reuse: (requester, id) => {
       this.#requesters.add(requester)
-      this.#options.questions?.again(id)
+      this.#options.questions?.reuse(id)
     },
-    over: (id) => this.#options.questions?.over(id),
+    release: (id) => this.#options.questions?.release(id),
   }
 
   /** Records a URL elicitation, of whose completion the client is notified. */
@@ -358,7 +358,7 @@ export class Session {
     try {
       const held = await this.#server.changes.subscribe?.(
         { resourceSubscriptions: [uri] },
-        this.#listener(peer),
+        this.#subscriber(peer),
       )
       if (held === undefined) return
       if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
@@ -390,7 +390,7 @@ export class Session {
 
   async #watch(peer: Peer): Promise<void> {
     const { changes } = this.#server
-    const listener = this.#listener(peer)
+    const listener = this.#subscriber(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
     const held = await changes.subscribe?.(everyList, listener)
     try {
@@ -411,7 +411,7 @@ export class Session {
     }
   }
 
-  #listener(peer: Peer): Subscriber {
+  #subscriber(peer: Peer): Subscriber {
     return { peer, session: this.#clientSession }
   }
 

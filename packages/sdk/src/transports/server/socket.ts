@@ -36,7 +36,7 @@ async function clearStale(path: string): Promise<void> {
   const before = statOf(path)
   if (before === undefined) return
   if (!before.isSocket()) {
-    throw refused(path, 'something lies there that is not a socket. Move it away, or choose another path')
+    throw refused(path, 'a file that is not a socket exists there. Move it away, or choose another path')
   }
   if (await isServed(path)) throw refused(path, 'another server listens there')
   const now = statOf(path)

@@ -220,7 +220,7 @@ export class EventStream {
   #watch(): void {
     this.#stall ??= new StallDetector(
       {
-        taken: () => this.#written - this.#pipe.queued,
+        progress: () => this.#written - this.#pipe.queued,
         isBehind: () => this.#pipe.queued > (this.#open ? this.#bounds.streamQueueBytes : 0),
       },
       this.#bounds.streamStallMs,

@@ -27,18 +27,18 @@ export const pieceBytes = 262_144
 /** Sends a body in pieces, and disconnects a stalled reader. */
 function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : joinParts(body)
-  let taken = 0
+  let written = 0
   // Middleware such as compression emits only `drain`.
   const next = (): void => {
-    const piece = bytes.subarray(taken, taken + pieceBytes)
-    taken += pieceBytes
-    if (taken >= bytes.length) response.end(piece)
+    const piece = bytes.subarray(written, written + pieceBytes)
+    written += pieceBytes
+    if (written >= bytes.length) response.end(piece)
     else if (response.write(piece)) next()
     else response.once('drain', next)
   }
   next()
   if (response.writableEnded && response.writableLength === 0) return
-  const watched = { taken: () => taken, isBehind: () => true }
+  const watched = { progress: () => written, isBehind: () => true }
   const watch = new StallDetector(watched, stallMs, () => response.destroy())
   watch.start()
   response.once('close', () => watch.stop())
@@ -344,10 +344,10 @@ export class NodeReply implements HttpReply {
       response.end()
       socket?.uncork()
     }
-    const taken = length > freeBytes ? length : 0
+    const reserved = length > freeBytes ? length : 0
     // Most responses are already in the buffer of the operating system.
-    if (response.writableEnded && response.writableLength === 0) this.memory?.release(taken)
-    else this.#unsent.watch(response, length, () => this.memory?.release(taken))
+    if (response.writableEnded && response.writableLength === 0) this.memory?.release(reserved)
+    else this.#unsent.watch(response, length, () => this.memory?.release(reserved))
   }
 
   open(headers?: HeaderFields): Pipe {

@@ -144,11 +144,11 @@ export class SharedSessions {
           open.add(question)
           return question
         },
-        again: (question) => {
+        reuse: (question) => {
           this.#answers.expectAgain(question, id).catch(this.#report)
         },
         leave: (questions) => this.#answers.leave(questions),
-        over: (question) => {
+        release: (question) => {
           open.delete(question)
           this.#answers.end(id, question)
         },

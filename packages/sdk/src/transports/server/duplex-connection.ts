@@ -64,7 +64,7 @@ export interface DuplexOptions {
 const graceMs = 900
 
 /** Milliseconds between the last progress of a request and its response, so that a client reads them separately. */
-const apartMs = 2
+const progressGapMs = 2
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
 export class DuplexConnection implements SessionOutlet {
@@ -100,7 +100,7 @@ export class DuplexConnection implements SessionOutlet {
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
       acceptUnknown: options.acceptUnknownStates ?? false,
-      onFailed: (error) => report(server, error, 'what questions remember'),
+      onFailed: (error) => report(server, error, 'request state'),
     })
     this.#calls = new Calls(this.#bounds.inFlight, options.quota)
     this.#memory = options.memory ?? new MemoryBudget(this.#bounds.memoryBytes).account(undefined)
@@ -111,7 +111,7 @@ export class DuplexConnection implements SessionOutlet {
       caller: this.#caller,
       bounds: this.#bounds,
       send: (message) => {
-        this.#out(message)
+        this.#sendIfOpen(message)
         return options.ready?.()
       },
     })
@@ -170,17 +170,17 @@ export class DuplexConnection implements SessionOutlet {
 
   /** Sends an error without an id, for input that was no JSON or was not accepted. */
   reject(code: number, message: string): void {
-    this.#out(failure(undefined, new RpcError(code, message)))
+    this.#sendIfOpen(failure(undefined, new RpcError(code, message)))
   }
 
   /** Rejects a request or batch above the limit. Notifications and responses are served, because the limit excludes them. */
   #overflow(value: unknown, error: RpcError): boolean {
     const classified = classify(value)
     if (Array.isArray(value)) {
-      if (this.#isBatch(value)) this.#out(failure(undefined, error))
+      if (this.#isBatch(value)) this.#sendIfOpen(failure(undefined, error))
       return this.#isBatch(value)
     }
-    if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
+    if (classified.kind === 'request') this.#sendIfOpen(failure(classified.message.id, error))
     else if (this.#queue.length === 0) return this.#serve({ value, bytes: 0, caller: undefined })
     return classified.kind !== 'invalid'
   }
@@ -204,7 +204,7 @@ export class DuplexConnection implements SessionOutlet {
     this.#memory.release(bytes)
     if (classified.kind === 'notification') this.#session.notification(classified.message)
     else if (classified.kind === 'response') this.#session.response(classified.message)
-    else if (expectsResponse(value)) this.#out(failure(classified.id, classified.error))
+    else if (expectsResponse(value)) this.#sendIfOpen(failure(classified.id, classified.error))
     else this.#session.invalidMessage(classified)
     return classified.kind !== 'invalid'
   }
@@ -235,7 +235,7 @@ export class DuplexConnection implements SessionOutlet {
   }
 
   notify(message: JsonRpcNotification): void {
-    this.#out(message)
+    this.#sendIfOpen(message)
     const token = message.params?.['progressToken']
     if (this.transport === undefined || token === undefined) return
     if (this.#reported.size === 0) setTimeout(() => this.#reported.clear(), 0)
@@ -249,23 +249,23 @@ export class DuplexConnection implements SessionOutlet {
   #afterProgress(message: JsonRpcRequest, response: NonNullable<ServedResponse>): void {
     const meta = this.#reported.size === 0 ? undefined : message.params?.['_meta']
     if (!isObject(meta) || !this.#reported.has(meta['progressToken'])) {
-      this.#out(response)
+      this.#sendIfOpen(response)
       return
     }
     const send = (): void => {
       clearTimeout(timer)
-      if (this.#delayed.delete(send)) this.#out(response)
+      if (this.#delayed.delete(send)) this.#sendIfOpen(response)
     }
-    const timer = setTimeout(send, apartMs)
+    const timer = setTimeout(send, progressGapMs)
     this.#delayed.add(send)
   }
 
   request(message: JsonRpcRequest): boolean {
-    this.#out(message)
+    this.#sendIfOpen(message)
     return this.#open
   }
 
-  #out(message: JsonRpcMessage): void {
+  #sendIfOpen(message: JsonRpcMessage): void {
     if (this.#open) this.#send(message)
   }
 
@@ -280,11 +280,11 @@ export class DuplexConnection implements SessionOutlet {
       if (response === undefined) return
       if (isStateless && method === 'subscriptions/listen' && 'result' in response) {
         // A subscription that the server ends is cancelled before its result is sent.
-        this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+        this.#sendIfOpen({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
       }
       this.#afterProgress(message, response)
     } catch (error) {
-      this.#out(failure(id, refusalOf(error, method, this.#server)))
+      this.#sendIfOpen(failure(id, refusalOf(error, method, this.#server)))
     } finally {
       this.#memory.release(bytes)
     }
@@ -313,7 +313,7 @@ export class DuplexConnection implements SessionOutlet {
       if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
       else for (const response of responses) this.#send(response)
     } catch (error) {
-      this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
+      this.#sendIfOpen(failure(undefined, refusalOf(error, 'batch', this.#server)))
     }
   }
 }
