@@ -17,7 +17,7 @@ interface PendingRead {
 /** Combines the reads of one turn of the event loop, so that requests that arrive together cost one round trip. */
 export class ReadBatches {
   readonly #read: (keys: string[]) => Promise<readonly unknown[]>
-  readonly #mostKeys: number
+  readonly #maxKeys: number
   #pending: PendingRead[] = []
 
   /**
@@ -26,7 +26,7 @@ export class ReadBatches {
    */
   constructor(read: (keys: string[]) => Promise<readonly unknown[]>, mostKeys: number) {
     this.#read = read
-    this.#mostKeys = mostKeys
+    this.#maxKeys = mostKeys
   }
 
   /** Resolves with the value of a key. */
@@ -40,8 +40,8 @@ export class ReadBatches {
   flush(): void {
     const pending = this.#pending
     this.#pending = []
-    for (let from = 0; from < pending.length; from += this.#mostKeys) {
-      this.#send(pending.slice(from, from + this.#mostKeys))
+    for (let from = 0; from < pending.length; from += this.#maxKeys) {
+      this.#send(pending.slice(from, from + this.#maxKeys))
     }
   }
 

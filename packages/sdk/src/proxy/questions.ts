@@ -82,7 +82,7 @@ export function canAnswerAny({ elicitation, sampling, roots }: ClientCapabilitie
 export function parseQuestion(method: unknown, params: unknown): Question {
   const question = isObject(params) ? toQuestion(method, withEndToEnd(params, noMeta)) : undefined
   if (question === undefined)
-    throw invalidQuestion(`${describeValue(method)} is none it knows, or lacks what it needs`)
+    throw invalidQuestion(`the method ${describeValue(method)} is unknown, or its params are incomplete`)
   const problem = faultOfQuestion(question)
   if (problem !== undefined) throw invalidQuestion(problem)
   return question

@@ -98,7 +98,7 @@ export class UpstreamSubscriptions {
   #lists: UpstreamSubscription | undefined
   #listUsers = 0
 
-  /** `max`: most resources subscribed to at once. */
+  /** @param max maximum number of resources subscribed to at once */
   constructor(upstream: Upstream, max: number, onChange: (change: ServerChange) => void) {
     this.#upstream = upstream
     this.#max = max

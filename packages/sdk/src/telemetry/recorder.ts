@@ -68,8 +68,8 @@ function contentOf(value: unknown): string | undefined {
 }
 
 /** The transport attribute for a client transport's name; undefined if unknown or ambiguous. */
-export function transportOf(link: string | undefined): string | undefined {
-  switch (link) {
+export function transportOf(kind: string | undefined): string | undefined {
+  switch (kind) {
     case 'stdio':
       return 'pipe'
     case 'http':
@@ -132,7 +132,7 @@ export function createRecorder(options: TelemetryOptions): Recorder {
     const { meter = metrics.getMeter(scope) } = options
     const made = meter.createHistogram(`mcp.${side}.operation.duration`, {
       unit: 's',
-      description: 'How long a request took, from its beginning to its answer',
+      description: 'The duration of a request, from its start to its response',
       advice: { explicitBucketBoundaries: buckets },
     })
     durations.set(side, made)

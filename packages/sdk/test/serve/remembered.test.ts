@@ -121,7 +121,7 @@ describe('a server at its limit of used responses', () => {
     const { ask, warnings } = await shop({ remembered: 5 })
     const forger = 'mallory\u0085[shop] all is well'
     for (let nth = 0; nth < 2; nth++) await (await ask(forger)).answer()
-    expect(warnings.join()).toContain('for "mallory [shop] all is well"')
+    expect(warnings.join()).toContain('"mallory [shop] all is well" has used its share')
   })
 })
 

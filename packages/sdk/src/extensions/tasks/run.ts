@@ -159,7 +159,7 @@ export class TaskRun {
       this.#journal = journal
       return ''
     },
-    open: () => Promise.reject(new TypeError('A task keeps its state with itself')),
+    open: () => Promise.reject(new TypeError('A task has no requestState')),
     save: async (_exchange, journal) => {
       const kept = await this.#parts.save((current) => {
         const next = { ...current, journal }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import {
-  latestSessionVersion as lastWithCoreTasks,
+  latestSessionVersion,
   latestVersion,
   type ProtocolVersion,
   type ServerNotification,
@@ -54,7 +54,8 @@ const onlyHere =
   'that all processes share: redisTaskStore of @jackfield/redis, postgresTaskStore of @jackfield/postgres, or on one machine ' +
   'sqliteTaskStore of @jackfield/sdk/extensions/tasks/sqlite.'
 const pageSize = 100
-const first = lastWithCoreTasks
+/** The only revision with tasks as a part of the protocol, and the first one with task methods. */
+const coreTasksVersion = latestSessionVersion
 
 /**
  * Lets tools run as tasks: the client gets a handle at once and polls for the result. Pass it to `defineServer` and set
@@ -119,7 +120,7 @@ function isIdentified(caller: Pick<Caller, 'principal' | 'scopes'>): boolean {
 function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>> {
   const { settings } = engine
   // Access depends on the task and is checked in findAllowed.
-  const common = { since: first, named: 'taskId', open: true } as const
+  const common = { since: coreTasksVersion, named: 'taskId', open: true } as const
   const findAllowed = async ({ peer, params }: Exchange): Promise<TaskRecord> => {
     const record = await engine.find(peer, params['taskId']).catch((error) => {
       dialectOf(peer).authorize(peer, undefined)
@@ -159,8 +160,17 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
         return complete({})
       },
     },
-    'tasks/result': { ...common, until: first, handle: (exchange) => awaitResult(engine, exchange) },
-    'tasks/list': { since: first, until: first, open: true, handle: (exchange) => list(engine, exchange) },
+    'tasks/result': {
+      ...common,
+      until: coreTasksVersion,
+      handle: (exchange) => awaitResult(engine, exchange),
+    },
+    'tasks/list': {
+      since: coreTasksVersion,
+      until: coreTasksVersion,
+      open: true,
+      handle: (exchange) => list(engine, exchange),
+    },
   }
 }
 

@@ -16,7 +16,7 @@ import {
   type HttpRequest,
   type Pipe,
   sendBusy,
-  singletons,
+  singletonHeaders,
   streamHeaders,
   withoutCredentials,
 } from './http-adapter.ts'
@@ -47,7 +47,7 @@ function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number):
 /** The minimum speed of a reader, in bytes per `stallMs`. */
 const slowestBytes = 65_536
 
-interface UnsentAnswer {
+interface UnsentResponse {
   readonly response: ServerResponse
   /** Checks left before its connection is closed. */
   checks: number
@@ -56,7 +56,7 @@ interface UnsentAnswer {
 /** Responses that were not flushed at once. All share one timer, which runs only while there are any. */
 export class UnsentResponses {
   readonly stallMs: number
-  readonly #answers = new RotatingSet<UnsentAnswer>()
+  readonly #responses = new RotatingSet<UnsentResponse>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /** @param stallMs milliseconds for a reader to receive 64 kB */
@@ -67,12 +67,12 @@ export class UnsentResponses {
   /** Calls back when a response ends, and closes its connection if the reader is too slow. */
   watch(response: ServerResponse, length: number, onOver: () => void): void {
     const answer = { response, checks: 1 + Math.ceil(length / slowestBytes) }
-    this.#answers.add(answer)
+    this.#responses.add(answer)
     let over = false
     const end = (): void => {
       if (over) return
       over = true
-      this.#answers.delete(answer)
+      this.#responses.delete(answer)
       onOver()
     }
     response.once('finish', end)
@@ -83,16 +83,18 @@ export class UnsentResponses {
   #later(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
-        for (const answer of this.#answers.values()) if (--answer.checks === 0) answer.response.destroy()
-        this.#timer = this.#answers.size > 0 ? this.#later() : undefined
+        for (const answer of this.#responses.values()) if (--answer.checks === 0) answer.response.destroy()
+        this.#timer = this.#responses.size > 0 ? this.#later() : undefined
       }, this.stallMs),
     )
   }
 }
 
-const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
+const singletonBits: ReadonlyMap<string, number> = new Map(
+  singletonHeaders.map((name, at) => [name, 1 << at]),
+)
 /** The hashes of the singletons. Names are compared only where two headers have the same one. */
-const singletonHashes = singletons.reduce((hashes, name) => hashes | hashOf(name), 0)
+const singletonHashes = singletonHeaders.reduce((hashes, name) => hashes | hashOf(name), 0)
 
 /** A bit for the length and the first letter of a name, in either case. It differs for all singletons and most headers that are sent with them. */
 function hashOf(name: string): number {
