@@ -22,11 +22,11 @@ export class ReadBatches {
 
   /**
    * @param read reads the values of several keys, in the order of the keys
-   * @param mostKeys maximum number of keys for one call of `read`
+   * @param maxKeys maximum number of keys for one call of `read`
    */
-  constructor(read: (keys: string[]) => Promise<readonly unknown[]>, mostKeys: number) {
+  constructor(read: (keys: string[]) => Promise<readonly unknown[]>, maxKeys: number) {
     this.#read = read
-    this.#maxKeys = mostKeys
+    this.#maxKeys = maxKeys
   }
 
   /** Resolves with the value of a key. */

@@ -56,7 +56,7 @@ const listCheck =
   }
 
 const checkToolResult: ResultCheck = (result, { onOmitted }) => {
-  // Servers commonly omit `content` beside structured content.
+  // Servers commonly omit `content` next to structured content.
   if (result['content'] === undefined) result['content'] = []
   const { content, isError } = result
   if (!Array.isArray(content)) return '"content" must be an array of content blocks'

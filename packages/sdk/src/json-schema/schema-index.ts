@@ -171,7 +171,7 @@ export class SchemaIndex {
   #resource(uri: string, schema: object): Resource {
     const known = this.#resources.get(uri)
     if (known !== undefined && known.schema !== schema) {
-      throw new McpError('INVALID', `The schema is not valid: it gives "${uri}" as "$id" twice`)
+      throw new McpError('INVALID', `The schema is not valid: it has the "$id" "${uri}" twice`)
     }
     const resource = {
       uri,

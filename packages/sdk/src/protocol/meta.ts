@@ -94,11 +94,11 @@ export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
 }
 
-/** Most characters of a `clientInfo` member in a session. */
+/** Maximum characters of a `clientInfo` member in a session. */
 const infoChars = 1024
-/** Most icons of a client in a session. */
+/** Maximum icons of a client in a session. */
 const maxIcons = 4
-/** Most characters of a client's capabilities as JSON. */
+/** Maximum characters of a client's capabilities as JSON. */
 const capabilityChars = 16_384
 
 /**

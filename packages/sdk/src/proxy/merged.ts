@@ -45,7 +45,7 @@ export async function mergedPage(
   { members, pageSize, onFailure }: MergeOptions,
 ): Promise<Outcome> {
   const { limits, params } = exchange
-  /** Most bytes of one member's list: half of what a client accepts in all, so that no member displaces the others. */
+  /** Maximum bytes of one member's list: half of what a client accepts in all, so that no member displaces the others. */
   const maxMemberBytes = limits.listBytes / 2
   /** From this size on a page is complete, so that it fits into one message. */
   const pageBytes = limits.messageBytes / 2

@@ -204,7 +204,7 @@ function invalidState(): RpcError {
 
 function callLost(): RpcError {
   return internalError(
-    'The call that asked is no longer open on this node: it timed out, the node was restarted, or the retry reached ' +
+    'The call that requested input is no longer open on this node: it timed out, the node was restarted, or the retry reached ' +
       'another node. It was not run again. It may have had effects: check before you repeat it.',
   )
 }

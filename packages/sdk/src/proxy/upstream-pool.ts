@@ -183,9 +183,9 @@ interface UpstreamPoolOptions {
   sharedConnection: boolean
   open(caller: Caller, capabilities: ClientCapabilities, events: UpstreamConnectionEvents): Promise<Client>
   create(open: (events: UpstreamConnectionEvents) => Promise<Client>, shared: boolean): UpstreamConnection
-  /** Most connections besides the proxy's own. */
+  /** Maximum connections besides the proxy's own. */
   max: number
-  /** Most of these per principal. */
+  /** Maximum of these for one principal. */
   maxPerPrincipal: number
 }
 

@@ -20,7 +20,7 @@ const secrets = [
   'cvv2?|cvc2?',
   'otp|one ?time (?:password|passcode|code)',
 ].join('|')
-/** Words with which "token" is no secret: a count, a position in a list, or a currency. */
+/** Words with which "token" is not a secret: a count, a position in a list, or a currency. */
 const harmlessTokens =
   'max|maximum|min|minimum|per|next|page|continuation|sync|stop|start|end|special|erc20|swap|design|cancellation'
 const before =

@@ -85,7 +85,7 @@ export function completersOf(
 ): ReadonlyMap<string, Completer> {
   const completers = new Map<string, Completer>()
   for (const [name, completer] of Object.entries(complete ?? {})) {
-    if (!names.includes(name)) throw invalid(`${what} completes "${name}", which is none of its arguments`)
+    if (!names.includes(name)) throw invalid(`${what} completes "${name}", which is not one of its arguments`)
     if (isCompleter(completer)) completers.set(name, completer)
   }
   return completers

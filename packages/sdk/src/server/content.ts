@@ -42,7 +42,7 @@ function checked<B extends ContentBlock>(block: B): B {
   throw invalid(`This ${block.type} cannot be sent: ${fault}`)
 }
 
-/** Why a value is no valid content block, naming the member; undefined for a valid one. */
+/** Why a value is not a valid content block, naming the member; undefined for a valid one. */
 export function faultOfContent(value: unknown): string | undefined {
   if (!isObject(value)) return `it must be an object with a "type", not ${kindOf(value)}`
   switch (value['type']) {
@@ -67,7 +67,7 @@ export function isContents(value: unknown): value is ResourceContents {
   return faultOfContents(value) === undefined
 }
 
-/** Why a value is no valid resource contents, naming the member; undefined for valid ones. */
+/** Why a value is not valid resource contents, naming the member; undefined for valid ones. */
 export function faultOfContents(value: unknown): string | undefined {
   if (!isObject(value)) return `it must be an object with a "uri", not ${kindOf(value)}`
   if (typeof value['uri'] !== 'string') return '"uri" is missing'

@@ -153,8 +153,8 @@ function refuseTasks({ tools = {} }: Definitions): void {
   const needsTasks = Object.entries(tools).find(([, { task }]) => task === 'required')
   if (needsTasks === undefined) return
   throw invalid(
-    `Tool "${needsTasks[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
-      '@jackfield/sdk/extensions/tasks in "extensions", or leave "task" out',
+    `Tool "${needsTasks[0]}" has "task: 'required'", but the server has no tasks: add the extension tasks() of ` +
+      '@jackfield/sdk/extensions/tasks to "extensions", or leave out "task"',
   )
 }
 
@@ -175,7 +175,7 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
   requireMembers(`Server "${name}"`, options, optionNames)
   requireByName(`Server "${name}"`, options)
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw invalid(`Server "${name}" has a "pageSize" that is no whole number from 1: ${pageSize}`)
+    throw invalid(`Server "${name}": "pageSize" must be a whole number of at least 1, not ${pageSize}`)
   }
   requireHints(`Server "${name}"`, cache)
   requireIcons(`Server "${name}"`, icons)

@@ -132,12 +132,12 @@ function wholeBounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: J
 /** A subschema, or the definition it refers to. */
 function dereferenced(schema: unknown, root: Json): Json | undefined {
   if (!isObject(schema)) return undefined
-  const { $ref, ...beside } = schema
+  const { $ref, ...siblings } = schema
   if (typeof $ref !== 'string') return schema
   const name = /^#\/\$defs\/([^/]+)$/.exec($ref)?.[1]
   const { $defs } = root
   const target = name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined
-  return isObject(target) ? { ...target, ...beside } : undefined
+  return isObject(target) ? { ...target, ...siblings } : undefined
 }
 
 function pick(schema: Json, names: readonly string[]): Record<string, unknown> {

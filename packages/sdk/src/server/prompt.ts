@@ -103,12 +103,12 @@ function samplesOf(schema: Record<string, unknown>): unknown[] {
   const bounds = ['default', 'const', 'minimum', 'maximum', 'multipleOf'].map((keyword) => schema[keyword])
   const { exclusiveMinimum: above, exclusiveMaximum: below, enum: values } = schema
   const given = [...bounds, ...(Array.isArray(values) ? values : [])].filter((value) => value !== undefined)
-  const beside = [typeof above === 'number' ? above + 1 : 1, typeof below === 'number' ? below - 1 : 0]
-  return [...given, ...beside, true, [], {}].filter((value) => typeof value !== 'string')
+  const numbers = [typeof above === 'number' ? above + 1 : 1, typeof below === 'number' ? below - 1 : 0]
+  return [...given, ...numbers, true, [], {}].filter((value) => typeof value !== 'string')
 }
 
 /**
- * Rejects an argument that is no string, as all arguments of prompts are on the wire. A schema that converts text, such as
+ * Rejects an argument that is not a string, as all arguments of prompts are on the wire. A schema that converts text, such as
  * `z.coerce.number()`, also describes itself as a number, so it is tested.
  * @throws McpError 'INVALID'
  */

@@ -116,7 +116,7 @@ function requireContents(value: unknown, at: number): ResourceContents {
     return value
   }
   throw new TypeError(
-    'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
+    'A resource must return text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
       `contents[${at}] cannot be used: ${faultOfContents(value)}`,
   )
 }

@@ -254,7 +254,7 @@ export interface PreparedSchema {
 
 /**
  * Prepares a schema for validating input or output.
- * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is no valid JSON Schema
+ * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is not valid JSON Schema
  */
 function prepare(schema: AnySchema, side: 'input' | 'output'): PreparedSchema {
   const described = describedOf(schema)

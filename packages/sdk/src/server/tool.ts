@@ -163,10 +163,10 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   }
   requireMembers(what, value, members, { name: 'run', does: 'serves a call' })
   if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
-    throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
+    throw invalid(`${what}: "task" must be "optional" or "required"`)
   }
   if (value.takeover !== undefined && !takeovers.includes(value.takeover)) {
-    throw invalid(`${what} has a "takeover" that is none of ${takeovers.join(', ')}`)
+    throw invalid(`${what}: "takeover" must be one of ${takeovers.join(', ')}`)
   }
   const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')

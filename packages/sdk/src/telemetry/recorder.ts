@@ -21,9 +21,9 @@ import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { defined } from '../request/object-members.ts'
 
-/** Most characters of a value the peer may have chosen. */
+/** Maximum characters of a value the peer may have chosen. */
 const maxAttributeChars = 256
-/** Most characters of recorded arguments and results. */
+/** Maximum characters of recorded arguments and results. */
 const maxContentChars = 8192
 
 /** The name and attributes of a request, by the MCP semantic conventions. */
@@ -186,7 +186,7 @@ function contentAttribute(what: 'arguments' | 'result', value: unknown): Attribu
 /** The trace-context keys of `_meta`, the only ones allowed without a prefix. */
 const keys: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
 
-/** Most characters of a value; longer ones are ignored. */
+/** Maximum characters of a value; longer ones are ignored. */
 const maxCarrierChars = 8192
 
 const setter: TextMapSetter<Record<string, string>> = {

@@ -102,7 +102,7 @@ describe('a server at its limit of used responses', () => {
     const { ask, paid, warnings } = await shop({ remembered: 10 })
     for (let nth = 0; nth < 2; nth++) expect(await (await ask('greedy')).answer()).toMatchObject(done)
     expect(await (await ask('greedy')).answer()).toMatchObject(full)
-    expect(warnings.join()).toMatch(/for "greedy" .* \(a fifth of limits\.remembered\)/)
+    expect(warnings.join()).toMatch(/"greedy" has used its share .* \(a fifth of limits\.remembered\)/)
     expect(await (await ask('other')).answer()).toMatchObject(done)
     expect(paid).toHaveLength(3)
   })

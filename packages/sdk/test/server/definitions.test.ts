@@ -99,9 +99,9 @@ describe('a definition that cannot be served is rejected by name when the server
     [
       'a completer of nothing',
       { prompts: { p: prompt({ input: z.object({ a: z.string() }), complete: { b: () => [] }, run }) } },
-      'Prompt "p" completes "b", which is none of its arguments',
+      'Prompt "p" completes "b", which is not one of its arguments',
     ],
-    ['a page of nothing', { pageSize: 0 }, '"pageSize" that is no whole number from 1'],
+    ['a page of nothing', { pageSize: 0 }, '"pageSize" must be a whole number of at least 1'],
   ])('%s', (_, definitions, why) => {
     expect(refusal(definitions)).toContain(why)
   })

@@ -48,7 +48,7 @@ const asymmetric = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
-/** Most keys tried for a token without a key id. */
+/** Maximum keys tried for a token without a key id. */
 const maxCandidates = 8
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const accessTokenTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])

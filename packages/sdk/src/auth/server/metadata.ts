@@ -44,7 +44,7 @@ export function requireUrl(what: string, text: string, plainHttp: boolean): URL 
 /** Checks scope names. @throws McpError 'INVALID' for an invalid one */
 export function requireScopes(what: string, scopes: readonly string[]): void {
   const wrong = scopes.find((scope) => !isScope(scope))
-  if (wrong !== undefined) throw invalid(`${what}: "${wrong}" cannot be the name of a scope`)
+  if (wrong !== undefined) throw invalid(`${what}: "${wrong}" is not a valid scope name`)
 }
 
 /** The part of `fetch` that is used here. */

@@ -21,7 +21,7 @@ export interface TaskRetry {
   most?: number
   /** Milliseconds before the first takeover after a process ended unexpectedly; doubled for each later one. Default 1000. */
   firstMs?: number
-  /** Most milliseconds before a takeover. Default 60 000. */
+  /** Maximum milliseconds before a takeover. Default 60 000. */
   longestMs?: number
 }
 

@@ -241,7 +241,7 @@ function endpointUrl(url: string | URL): URL {
       ? `: write http://${text} or https://${text}`
       : ''
     throw invalid(
-      `${JSON.stringify(text)} is not a URL${hint}. To start a program, give connect a transport from stdio({ command }).`,
+      `${JSON.stringify(text)} is not a URL${hint}. To start a program, pass stdio({ command }) to connect.`,
     )
   }
   const parsed = new URL(url)

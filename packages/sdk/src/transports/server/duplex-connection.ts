@@ -130,7 +130,7 @@ export class DuplexConnection implements SessionOutlet {
    * Receives one parsed value. Never throws; invalid input gets an error response as the protocol defines.
    * @param bytes estimated memory of the value. Default 0: not counted
    * @param caller the sender, whose scopes may have changed
-   * @returns false for a value that is no message
+   * @returns false for a value that is not a message
    */
   receive(value: unknown, bytes = 0, caller?: Caller): boolean {
     if (!this.#accepting) return true
@@ -190,7 +190,7 @@ export class DuplexConnection implements SessionOutlet {
     return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
   }
 
-  /** Serves one value and counts its bytes until its response is sent. False for a value that is no message. */
+  /** Serves one value and counts its bytes until its response is sent. False for a value that is not a message. */
   #serve({ value, bytes, caller }: QueuedValue): boolean {
     if (Array.isArray(value)) {
       this.#batch(value, caller).finally(() => this.#memory.release(bytes))

@@ -22,7 +22,7 @@ export interface LineConnectionOptions
   write?: ((text: string, done: () => void) => void) | undefined
   limits: Bounds
   transport: Transport
-  /** Closes the connection if its first line is no JSON, because the client does not speak this protocol then. */
+  /** Closes the connection if its first line is not JSON, because the client does not speak this protocol then. */
   strict?: boolean
   onError?: ((error: Error) => void) | undefined
   /**

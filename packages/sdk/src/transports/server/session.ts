@@ -288,7 +288,7 @@ export class Session {
 
   /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */
   invalidMessage({ id, error }: InvalidMessage): void {
-    const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
+    const why = new McpError('PROTOCOL', `the client sent an invalid response (${error.message})`)
     if (id === undefined || !this.#pending.reject(id, why)) report(this.#server, error, 'a message')
   }
 
@@ -450,7 +450,7 @@ export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' |
 /**
  * Serves the messages of one batch (2025-03-26) concurrently.
  * @returns the responses; none for a batch without requests
- * @throws RpcError -32600 for an array that is no valid batch on this revision
+ * @throws RpcError -32600 for an array that is not a valid batch on this revision
  */
 export async function serveBatch(
   receiver: BatchReceiver,

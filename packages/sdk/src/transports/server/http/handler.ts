@@ -184,7 +184,7 @@ function workerSettings(): { readonly instance: string; readonly key: string } |
     const hasChannel = typeof process === 'object' && process.connected === true
     const text = hasChannel ? process.env[workerVariable] : undefined
     const [parent, instance = '', key = ''] = text?.split(' ') ?? []
-    // A child process of a worker inherits the variable, but is no worker.
+    // A child process of a worker inherits the variable, but is not a worker.
     if (parent !== undefined && Number(parent) === process.ppid) {
       delete process.env[workerVariable]
       settingsOfPrimary = { instance, key }

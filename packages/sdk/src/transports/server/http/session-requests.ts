@@ -234,7 +234,7 @@ export class SessionRequests {
     })
   }
 
-  /** Handles the messages of a session that are no requests. */
+  /** Handles the messages of a session that are not requests. */
   #receiver(owner: HttpSession): BatchReceiver {
     const { session } = owner
     const shared = this.#shared

@@ -22,9 +22,9 @@ const rememberedMs = 30_000
 const repeatedAfterMs = [1_000, 3_000, 9_000, 27_000]
 /** Milliseconds until a question that could not be stored is stored again. */
 const askAgainMs = 500
-/** Most times that answers are stored again, which fails while nodes connect to the store. */
+/** Maximum times that answers are stored again, which fails while nodes connect to the store. */
 const maxStoreAttempts = 10
-/** Most answers that wait to be sent again, and the characters of the largest. */
+/** Maximum answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
 const maxRepeatedChars = 65_536
 

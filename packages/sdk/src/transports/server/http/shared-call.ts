@@ -338,7 +338,7 @@ export class SharedCall implements RunMemory, StepMemory {
     return written
   }
 
-  /** Resolves when the record is stored, or after `mostWaitMs`: another run must not wait for a response that was used. */
+  /** Resolves when the record is stored, or after `maxWaitMs`: another run must not wait for a response that was used. */
   async #updateWithRetries(): Promise<void> {
     const until = performance.now() + maxWaitMs
     for (;;) {
@@ -394,9 +394,9 @@ export class SharedCall implements RunMemory, StepMemory {
 
   /** The record as JSON; without the call where that is too large. */
   async #text(): Promise<string> {
-    const { sealer, maxChars: mostChars } = this.#store
+    const { sealer, maxChars } = this.#store
     const plain = this.call === undefined ? undefined : JSON.stringify(this.call)
-    if (plain === undefined || plain.length > mostChars) return JSON.stringify(this.#record)
+    if (plain === undefined || plain.length > maxChars) return JSON.stringify(this.#record)
     if (this.#sealed?.plain !== plain) {
       this.#sealed = { plain, text: await sealer.seal({ key: this.#key, call: JSON.parse(plain) }) }
     }
