@@ -94,7 +94,7 @@ describe('a definition that cannot be served is rejected by name when the server
     [
       'a negative time to live',
       { resources: { a: resource({ uri: 'x:1', cache: { ttlMs: -1 }, read }) } },
-      'Resource "a" has a "ttlMs"',
+      'Resource "a": "ttlMs" must be',
     ],
     [
       'a completer of nothing',

@@ -117,7 +117,7 @@ describe('a definition that can never work is rejected with a correction', () =>
     [
       'a tool that only runs as a task, without tasks',
       () => defineServer({ ...base, tools: { t: tool({ task: 'required', run }) } }),
-      `Tool "t" has "task: 'required'", but the server has no tasks: give it the extension tasks()`,
+      `Tool "t" has "task: 'required'", but the server has no tasks: add the extension tasks()`,
     ],
     [
       'the same, added later',
