@@ -6,25 +6,25 @@ import { root } from './run.ts'
 const folder = join(root, 'packages', 'sdk')
 
 /** What a client has no use for. */
-const handlers = '(?:backplane|handler-run|input-responses|live-run|replay|state)\\.ts$'
+const handlers = '(?:backplane|input-responses|journal|live-run|replay|state)\\.ts$'
 
 /** What serves sessions, below `transports/server/`: a server over HTTP loads it at the first request of a session. */
-const sessions = 'connection|session|http/(?:resumable-|session|sse)'
+const sessions = 'duplex-connection|session|http/(?:resumable-|session|sse)'
 
 // Fewer, larger files: what is loaded file by file costs more in opening them than in running them.
 const groups = [
   group('base', `jsonrpc/(?!line-source)|protocol/|request/(?!${handlers})|json-schema/schema-index`),
   group('edges', `request/|transports/server/(?!line-|${sessions})|server/(?:subscriptions|visibility)`),
-  group('session', 'transports/server/(?:connection|session)'),
+  group('session', 'transports/server/(?:duplex-connection|session)'),
   group('lines', 'jsonrpc/line-source|transports/(?:client|server)/line-'),
-  group('server', 'server/|json-schema/(?!schema\\.ts|linear-)'),
+  group('server', 'server/|json-schema/(?!compile-schema\\.ts|linear-)'),
   group('schema', 'json-schema/'),
   // What imports modules of Node stays out of what runs in browsers.
-  group('processes', 'transports/client/(?:inherited-|process-)'),
+  group('processes', 'transports/client/process-'),
   group('client', 'client/(?!lists)|transports/client/(?!memory|line-)'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
-  group('shared', '(?!links/memory)'),
+  group('shared', ''),
 ]
 
 /** What at least two ways in share of the sources at a path. */

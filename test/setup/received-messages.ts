@@ -1,6 +1,6 @@
 import type { JsonRpcRequest, JsonRpcResponse, ProtocolVersion } from '@jackfield/sdk'
-import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
-import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
+import { latestSessionVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import { DuplexConnection } from '../../packages/sdk/src/transports/server/duplex-connection.ts'
 import {
   type Body,
   type HttpRequest,
@@ -26,19 +26,21 @@ export function checkMessage(value: unknown, revision: ProtocolVersion | undefin
     return
   }
   if (!isObject(value)) {
-    validateReceived(revision ?? latestLegacy, 'client', value)
+    validateReceived(revision ?? latestSessionVersion, 'client', value)
     return
   }
   const { method, params } = value
   const isAnswer = method === undefined && ('result' in value || 'error' in value)
   if (isAnswer || (typeof method === 'string' && !isCoreMethod(method))) return
-  validateReceived(revisionOf(method, params) ?? revision ?? latestLegacy, 'client', value)
+  validateReceived(revisionOf(method, params) ?? revision ?? latestSessionVersion, 'client', value)
 }
 
 /** The revision that a message names; for an `initialize` without one with sessions, the newest that has them. */
 function revisionOf(method: unknown, params: unknown): ProtocolVersion | undefined {
   const named = versionIn(params)
-  return method === 'initialize' && (named === undefined || named > latestLegacy) ? latestLegacy : named
+  return method === 'initialize' && (named === undefined || named > latestSessionVersion)
+    ? latestSessionVersion
+    : named
 }
 
 const receive = DuplexConnection.prototype.receive
@@ -46,7 +48,7 @@ const receive = DuplexConnection.prototype.receive
 const greeted = new WeakMap<DuplexConnection, ProtocolVersion>()
 DuplexConnection.prototype.receive = function (value, bytes, caller) {
   if (isObject(value) && value['method'] === 'initialize') {
-    greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
+    greeted.set(this, revisionOf(value['method'], value['params']) ?? latestSessionVersion)
   }
   checkMessage(value, this.peer?.revision.version ?? greeted.get(this))
   return receive.call(this, value, bytes, caller)

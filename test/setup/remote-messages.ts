@@ -1,5 +1,5 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
-import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
+import { latestSessionVersion } from '../../packages/sdk/src/protocol/methods.ts'
 import { isObject } from './json.ts'
 import { checkMessage } from './received-messages.ts'
 import { coreResultMethod, published, validateReceived, versionIn } from './schema-validation.ts'
@@ -30,7 +30,7 @@ export class RemoteMessages {
     if (isObject(value) && value['method'] === undefined && ('result' in value || 'error' in value)) {
       const method = this.#asked.get(value['id'])
       validateReceived(
-        this.#revision ?? latestLegacy,
+        this.#revision ?? latestSessionVersion,
         'client',
         value,
         coreResultMethod(method, value['result']),
@@ -39,7 +39,7 @@ export class RemoteMessages {
     }
     if (isObject(value) && value['method'] === 'initialize') {
       const wanted = versionIn(value['params'])
-      this.#revision = wanted === undefined || wanted > latestLegacy ? latestLegacy : wanted
+      this.#revision = wanted === undefined || wanted > latestSessionVersion ? latestSessionVersion : wanted
     }
     checkMessage(value, this.#revision)
   }

@@ -1,6 +1,6 @@
 import { connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../packages/sdk/src/transports/server/duplex-connection.ts'
 import { discovered, result, scripted, sse } from '../../packages/sdk/test/client/support/http.ts'
 import { called, listed } from '../../packages/sdk/test/client/support/results.ts'
 import { adapters, session } from '../../packages/sdk/test/serve/http-support.ts'

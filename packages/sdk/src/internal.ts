@@ -11,10 +11,10 @@ export {
   checkElicitContent,
   checkElicitSchema,
   checkElicitValue,
-  checkSampling,
   choicesOf,
   fillDefaults,
 } from './protocol/elicitation.ts'
+export { checkSampling } from './protocol/sampling.ts'
 export { askLive } from './proxy/questions.ts'
 export { SuspendedCall, SuspendedCalls } from './proxy/suspended-calls.ts'
 export { listenError } from './transports/server/http/node.ts'

@@ -1,6 +1,6 @@
 import { type JsonRpcMessage, type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { expect, vi } from 'vitest'
-import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/duplex-connection.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { textIn } from './http-caller.ts'

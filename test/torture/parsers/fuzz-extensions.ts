@@ -11,7 +11,7 @@ import { app, shownIn, ui } from '../../../packages/sdk/src/extensions/ui/index.
 import { defineServer, tool } from '../../../packages/sdk/src/index.ts'
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/duplex-connection.ts'
 import { isObject } from '../../setup/json.ts'
 import { Broken, isTyped, mustHold, type Target } from './fuzz-target.ts'
 import type { Form } from './mutate.ts'

@@ -6,7 +6,7 @@ import { defineServer, resource, template, tool } from '../../../packages/sdk/sr
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { encodeHeaderValue } from '../../../packages/sdk/src/protocol/headers.ts'
-import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/duplex-connection.ts'
 import { serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
 import { isObject } from '../../setup/json.ts'
 import type { Random } from '../random.ts'

@@ -2,7 +2,7 @@ import type { ProtocolVersion } from '@jackfield/sdk'
 import { z } from 'zod'
 import { defineServer, prompt, resource, tool } from '../../../packages/sdk/src/index.ts'
 import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/duplex-connection.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 

@@ -1,7 +1,7 @@
 import { defineServer, type JsonObject, type Server, tool } from '@jackfield/sdk'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/duplex-connection.ts'
 import { nodeAdapter, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { initialize, initialized, meta, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'

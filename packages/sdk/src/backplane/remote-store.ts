@@ -4,9 +4,9 @@
  * @module
  */
 
-import { retryDelay } from '../jsonrpc/deferred.ts'
+import { retryDelay } from '../jsonrpc/promises.ts'
 
-export { retryDelay, TimeoutError, withTimeout } from '../jsonrpc/deferred.ts'
+export { retryDelay, TimeoutError, withTimeout } from '../jsonrpc/promises.ts'
 
 interface PendingRead {
   readonly key: string
@@ -17,16 +17,16 @@ interface PendingRead {
 /** Combines the reads of one turn of the event loop, so that requests that arrive together cost one round trip. */
 export class ReadBatches {
   readonly #read: (keys: string[]) => Promise<readonly unknown[]>
-  readonly #mostKeys: number
+  readonly #maxKeys: number
   #pending: PendingRead[] = []
 
   /**
    * @param read reads the values of several keys, in the order of the keys
-   * @param mostKeys maximum number of keys for one call of `read`
+   * @param maxKeys maximum number of keys for one call of `read`
    */
-  constructor(read: (keys: string[]) => Promise<readonly unknown[]>, mostKeys: number) {
+  constructor(read: (keys: string[]) => Promise<readonly unknown[]>, maxKeys: number) {
     this.#read = read
-    this.#mostKeys = mostKeys
+    this.#maxKeys = maxKeys
   }
 
   /** Resolves with the value of a key. */
@@ -40,8 +40,8 @@ export class ReadBatches {
   flush(): void {
     const pending = this.#pending
     this.#pending = []
-    for (let from = 0; from < pending.length; from += this.#mostKeys) {
-      this.#send(pending.slice(from, from + this.#mostKeys))
+    for (let from = 0; from < pending.length; from += this.#maxKeys) {
+      this.#send(pending.slice(from, from + this.#maxKeys))
     }
   }
 

@@ -38,11 +38,12 @@ const schema = `
   END;
 `
 
-const owners = 5
+/** One owner may have a fifth of the values and of their characters. */
+const ownerFraction = 5
 const sweepEveryMs = 30_000
 
 /**
- * A backplane in an SQLite file for one machine: used proofs and stored values survive the process, and any number of
+ * A backplane in an SQLite file for one machine: used states and stored values survive the process, and any number of
  * processes on the machine may share it. A value is on disk when its promise resolves. Changes and session events stay within
  * each process. Requires Node 22.13. The file is created with mode 0600.
  *
@@ -76,31 +77,25 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
       }
       return work(now)
     })
-  const reached = (key: string, chars: number, share: number): string | undefined => {
+  const exceededLimit = (key: string, chars: number, share: number): string | undefined => {
     const { count = 0, chars: used = 0 } = total.get(key) ?? {}
     if (Number(count) >= Math.ceil(bounds.remembered / share)) return 'limits.remembered'
     return Number(used) + chars > Math.ceil(bounds.rememberedChars / share)
       ? 'limits.rememberedChars'
       : undefined
   }
-  const lacking = (chars: number, owner: string | undefined): string | undefined => {
-    const full = reached('', chars, 1)
-    if (full !== undefined) return `This file remembers as much as it may (${full})`
-    const share = owner === undefined ? undefined : reached(`of ${owner}`, chars, owners)
-    return (
-      share &&
-      `This file remembers as much for "${excerpt(owner ?? '')}" as for one principal (a fifth of ${share})`
-    )
+  const exceeded = (chars: number, owner: string | undefined): string | undefined => {
+    const full = exceededLimit('', chars, 1)
+    if (full !== undefined) return `The backplane file is full (${full})`
+    const share = owner === undefined ? undefined : exceededLimit(`of ${owner}`, chars, ownerFraction)
+    return share && `"${excerpt(owner ?? '')}" has used its share of the backplane file (a fifth of ${share})`
   }
   const put = (key: string, value: string, now: number, ttlMs: number, owner: string | undefined): void => {
     remove.run(key)
-    if (lacking(value.length, owner) !== undefined) expire.run(now)
-    const why = lacking(value.length, owner)
+    if (exceeded(value.length, owner) !== undefined) expire.run(now)
+    const why = exceeded(value.length, owner)
     if (why !== undefined) {
-      throw new McpError(
-        'LIMIT',
-        `${why}. Values are stored again when some have expired, or with a higher limit.`,
-      )
+      throw new McpError('LIMIT', `${why}. Try again when some of it has expired, or raise the limit.`)
     }
     insert.run(key, value, Math.ceil(now + ttlMs), owner ?? null)
   }

@@ -51,7 +51,7 @@ export class Cache {
     return undefined
   }
 
-  put(method: string, params: JsonObject, { result, bytes }: CachedResult, epoch: number): void {
+  set(method: string, params: JsonObject, { result, bytes }: CachedResult, epoch: number): void {
     const key = keyOf(method, params)
     this.#delete(key)
     const { ttlMs } = result

@@ -1,5 +1,5 @@
-import { maxTimerMs } from '../jsonrpc/deferred.ts'
 import { McpError } from '../jsonrpc/error.ts'
+import { maxTimerMs } from '../jsonrpc/promises.ts'
 
 interface CallDeadlineOptions {
   /** Names the operation in error messages. */

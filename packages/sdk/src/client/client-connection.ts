@@ -222,10 +222,10 @@ export class ClientConnection {
     }
     if (message.method === 'notifications/progress') this.#progress(message.params)
     else if (message.method === 'notifications/message') this.#log(message.params, request)
-    else (this.#subscriber(message, request) ?? this.#events?.notification)?.(message)
+    else (this.#subscriptionListener(message, request) ?? this.#events?.notification)?.(message)
   }
 
-  #subscriber(
+  #subscriptionListener(
     message: JsonRpcNotification,
     request: InFlightRequest | undefined,
   ): ((message: JsonRpcNotification) => void) | undefined {

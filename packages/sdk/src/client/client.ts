@@ -19,9 +19,9 @@ import { supports } from '../protocol/revision.ts'
 import { limits } from '../request/limits.ts'
 import { Cache, changeOf } from './cache.ts'
 import type { ClientConnection } from './client-connection.ts'
+import type { EraClient } from './era-client.ts'
 import { guardCallback, type HandlerRegistry } from './handlers.ts'
 import type { Page } from './lists.ts'
-import type { EraClient } from './negotiate.ts'
 import { Requests } from './requests.ts'
 import { assertResult } from './result-shapes.ts'
 import { ToolDefinitions } from './tool-definitions.ts'
@@ -257,7 +257,7 @@ export class McpClient implements Client {
     }
     const { epoch } = this.#cache
     const { result, rounds, bytes } = await this.#requestChecked(method, params, options)
-    if (keeps && rounds === 0) this.#cache.put(method, key, { result, bytes }, epoch)
+    if (keeps && rounds === 0) this.#cache.set(method, key, { result, bytes }, epoch)
     return { result, cached: false, bytes }
   }
 

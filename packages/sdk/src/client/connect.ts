@@ -1,10 +1,14 @@
-import { orAborted } from '../jsonrpc/deferred.ts'
 import { excerpt, invalid, McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { orAborted } from '../jsonrpc/promises.ts'
 import type { ClientCapabilities, Implementation } from '../protocol/definitions.ts'
-import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
-import { latest, latestLegacy } from '../protocol/revision.ts'
-import { requireKnown } from '../request/known-members.ts'
+import {
+  latestSessionVersion,
+  latestVersion,
+  type ProtocolVersion,
+  protocolVersions,
+} from '../protocol/methods.ts'
+import { requireKnown } from '../request/object-members.ts'
 import type { Server } from '../server/server.ts'
 import { http } from '../transports/client/http.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
@@ -83,7 +87,8 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   try {
     return await withDeadline('connect', connectTimeoutMs, signal, (deadline) =>
       establish(transport, options, handlers, identity, deadline).catch((error) => {
-        const older = 'older' in transport && identity.versions.some((one) => one < latest) && transport.older
+        const older =
+          'older' in transport && identity.versions.some((one) => one < latestVersion) && transport.older
         if (!older || !isEndpointMissing(error)) throw error
         return establish(older, options, handlers, identity, deadline).catch(() => {
           // The first failure is more specific than that of the fallback.
@@ -117,7 +122,8 @@ async function establish(
     const started = connection.start({
       request: (message, cause) => {
         const facts = client?.server
-        if (facts?.era !== 'stateless') incoming.accept(message, cause, facts?.revision ?? latestLegacy)
+        if (facts?.era !== 'stateless')
+          incoming.accept(message, cause, facts?.revision ?? latestSessionVersion)
         else connection.warn(`Ignored ${message.method}: revision ${facts.revision} has no server requests`)
       },
       notification: (message) => {
@@ -193,7 +199,7 @@ function eraClientFor(
     return (publish, invalidate) =>
       new StatelessClient({ connection, facts, info, capabilities, logLevel, timeoutMs, publish, invalidate })
   }
-  const versions = identity.versions.filter((version) => version < latest)
+  const versions = identity.versions.filter((version) => version < latestVersion)
   const renew = (): Promise<ServerFacts> =>
     withDeadline('connect', options.connectTimeoutMs ?? defaultConnectMs, undefined, (deadline) =>
       initialize({ connection, identity, deadline }, versions),

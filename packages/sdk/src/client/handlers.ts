@@ -8,14 +8,13 @@ import {
   checkElicitContent,
   checkElicitSchema,
   checkFormHints,
-  checkSampling,
   fillDefaults,
   isElicitSchema,
-  toolRounds,
 } from '../protocol/elicitation.ts'
 import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
+import { checkSampling, toolRounds } from '../protocol/sampling.ts'
 import type {
   CreateMessageParams,
   CreateMessageResult,

@@ -1,24 +1,17 @@
-import { orAborted } from '../jsonrpc/deferred.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { describeValue, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { describeValue, isObject } from '../jsonrpc/parse.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { orAborted } from '../jsonrpc/promises.ts'
 import { withSafeIcons } from '../protocol/content.ts'
-import type {
-  ClientCapabilities,
-  Implementation,
-  LoggingLevel,
-  ServerCapabilities,
-  SubscriptionFilter,
-} from '../protocol/definitions.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/definitions.ts'
 import { isImplementation, MetaKey, metaOf } from '../protocol/meta.ts'
-import type { ProtocolVersion } from '../protocol/methods.ts'
-import { latest } from '../protocol/revision.ts'
+import { latestVersion, type ProtocolVersion } from '../protocol/methods.ts'
 import { CallDeadline } from './call-deadline.ts'
-import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
+import type { ClientConnection, OutgoingRequest } from './client-connection.ts'
 import { sanitizeServerFacts } from './result-shapes.ts'
 import { isEndpointMissing, isGatewayFailure, retryPastGateway } from './retry.ts'
 import { envelope } from './stateless-client.ts'
-import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
+import type { ServerFacts } from './types.ts'
 
 interface Handshake {
   readonly connection: ClientConnection
@@ -143,7 +136,7 @@ type ProbeResult =
     }
   /** The connection closed. */
   | { readonly kind: 'closed'; readonly error: McpError }
-  | { readonly kind: 'silent' }
+  | { readonly kind: 'unanswered' }
 
 /**
  * Negotiates the revision: `server/discover` first, then `initialize` on the same connection. Only a server that closes
@@ -174,16 +167,16 @@ export async function negotiate(
   )
   if (sessionVersions.length === 0)
     return { connection, facts: requireStateless(await probe, statelessVersions) }
-  const probed = await orSilence(probe, probeDeadline)
+  const probed = await unlessUnanswered(probe, probeDeadline)
   switch (probed.kind) {
     case 'stateless':
       return { connection, facts: probed.facts }
     case 'session': {
-      const { version: newest = latest } = probed
+      const { version: newest = latestVersion } = probed
       const offered = sessionVersions.filter((version) => version <= newest)
       return { connection, facts: await initialize(handshake, offered) }
     }
-    case 'silent':
+    case 'unanswered':
       return { connection, facts: await initializeOrDiscover(handshake, sessionVersions, probe, stopProbe) }
     case 'closed': {
       const reopened = { ...handshake, connection: await open() }
@@ -193,7 +186,7 @@ export async function negotiate(
 }
 
 function isStateless(version: ProtocolVersion): boolean {
-  return version >= latest
+  return version >= latestVersion
 }
 
 function requireStateless(probed: ProbeResult, statelessVersions: readonly ProtocolVersion[]): ServerFacts {
@@ -212,11 +205,14 @@ function requireStateless(probed: ProbeResult, statelessVersions: readonly Proto
   )
 }
 
-async function orSilence(probe: Promise<ProbeResult>, probeDeadline: CallDeadline): Promise<ProbeResult> {
+async function unlessUnanswered(
+  probe: Promise<ProbeResult>,
+  probeDeadline: CallDeadline,
+): Promise<ProbeResult> {
   try {
     return await orAborted(probe, probeDeadline.signal)
   } catch (error) {
-    if (error === probeDeadline.signal.reason) return { kind: 'silent' }
+    if (error === probeDeadline.signal.reason) return { kind: 'unanswered' }
     throw error
   }
 }
@@ -388,18 +384,4 @@ function mismatch(supported: readonly string[], identity: ClientIdentity): McpEr
     `The server supports ${supported.join(', ') || 'no revision that it names'}; this client allows ${identity.versions.join(', ')}`,
     { details: { supported: [...supported] } },
   )
-}
-
-/** The part of a client that differs between sessions (up to 2025-11-25) and stateless revisions (2026-07-28). */
-export interface EraClient {
-  readonly facts: ServerFacts
-  /** The `_meta` members that every request carries. */
-  envelope(options: CallOptions): JsonObject
-  send(outgoing: OutgoingRequest): Promise<ReceivedResult>
-  setLogLevel(level: LoggingLevel | undefined): Promise<void>
-  ping(options: CallOptions): Promise<void>
-  rootsChanged(): Promise<void>
-  watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch>
-  /** Notifies the watches of a change that arrived outside any subscription. */
-  changed(change: ServerChange): void
 }

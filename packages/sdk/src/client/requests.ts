@@ -1,7 +1,7 @@
-import { orAborted } from '../jsonrpc/deferred.ts'
 import { ErrorCode, invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { orAborted } from '../jsonrpc/promises.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
 import { metaOf } from '../protocol/meta.ts'
@@ -10,9 +10,9 @@ import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
 import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
+import type { EraClient } from './era-client.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
-import type { EraClient } from './negotiate.ts'
 import { sendWithRetry } from './retry.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { ToolDefinitions } from './tool-definitions.ts'
@@ -56,12 +56,12 @@ type Finish = (
   id: RequestId,
 ) => Promise<JsonObject> | undefined
 
-/** The id of a request that this client did not send: its own ids start at 1. */
-const beforeFirst: RequestId = 0
+/** In place of the id of a request that was not sent by this connection, whose own ids start at 1. */
+const noRequestId: RequestId = 0
 const firstPauseMs = 100
 const longestPauseMs = 5_000
 
-const reserved = new Map([
+const unsendableMethods = new Map([
   ['initialize', 'connect sends it'],
   ['subscriptions/listen', 'use watch'],
 ])
@@ -87,7 +87,7 @@ export class Requests {
     this.#assertAllowed(method)
     const span = connection.startSpan(method, given, undefined, era.facts.revision)
     const run = async (): Promise<Completed> => {
-      const onProgress = increasing(options.onProgress, this.#warn)
+      const onProgress = increasingOnly(options.onProgress, this.#warn)
       const params = options.relay === undefined ? await this.#extendParams(method, given) : given
       const deadline = this.#deadlineFor(method, params, options)
       const call: Call = { method, params, deadline, span, onProgress }
@@ -129,8 +129,8 @@ export class Requests {
     const deadline = this.#deadlineFor(method, params, options)
     try {
       deadline.signal.throwIfAborted()
-      const onProgress = increasing(options.onProgress, this.#warn)
-      return await run(this.#extensionCall({ method, params, deadline, onProgress }, beforeFirst))
+      const onProgress = increasingOnly(options.onProgress, this.#warn)
+      return await run(this.#extensionCall({ method, params, deadline, onProgress }, noRequestId))
     } finally {
       deadline.close()
     }
@@ -150,24 +150,24 @@ export class Requests {
     const { resume } = options
     const onRound = options.onRound && guardCallback(options.onRound, 'onRound', this.#warn)
     const onAnswered = options.onAnswered && guardCallback(options.onAnswered, 'onAnswered', this.#warn)
-    let more: JsonObject = {}
+    let retryParams: JsonObject = {}
     let roundsWithoutInput = 0
     const answer = async (round: Round, id: RequestId, using: ClientHandlers): Promise<void> => {
       const { inputRequests, requestState } = round
-      more =
+      retryParams =
         inputRequests === undefined
           ? {}
           : { inputResponses: await this.#respondAll(call, inputRequests, id, using, true) }
-      if (requestState !== undefined) more['requestState'] = requestState
+      if (requestState !== undefined) retryParams['requestState'] = requestState
       if (inputRequests !== undefined && Object.keys(inputRequests).length > 0) roundsWithoutInput = 0
       else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** roundsWithoutInput++), deadline.signal)
       onAnswered?.()
     }
-    if (resume !== undefined) await answer(resume, beforeFirst, this.#resumeHandlers(resume, method))
+    if (resume !== undefined) await answer(resume, noRequestId, this.#resumeHandlers(resume, method))
     for (let rounds = 0; ; rounds++) {
       deadline.touch()
       const declared = handlers.current
-      const { id, result } = await this.#send(call, more, options)
+      const { id, result } = await this.#send(call, retryParams, options)
       const { resultType = this.#typeOf(result, method), ...rest } = result
       if (resultType === 'complete') return { result: rest, rounds }
       if (resultType !== 'input_required') {
@@ -279,21 +279,21 @@ export class Requests {
 
   /** Adds a tool's headers; if the server rejects them, lists the tools again and retries once. */
   async #sendTool(outgoing: OutgoingRequest): Promise<ReceivedResult> {
-    if (outgoing.method !== 'tools/call') return this.#sendAgain(outgoing)
+    if (outgoing.method !== 'tools/call') return this.#sendWithRetry(outgoing)
     const { tools, connection, refreshTools } = this.#options
     const { name, arguments: args } = outgoing.params
     const headers = tools.headers(name, args)
     try {
-      return await this.#sendAgain({ ...outgoing, headers })
+      return await this.#sendWithRetry({ ...outgoing, headers })
     } catch (error) {
       const mismatch = error instanceof RpcError && error.code === ErrorCode.HeaderMismatch
       if (!mismatch || !connection.transport.hasHeaders) throw error
       await refreshTools()
-      return this.#sendAgain({ ...outgoing, headers: tools.headers(name, args) })
+      return this.#sendWithRetry({ ...outgoing, headers: tools.headers(name, args) })
     }
   }
 
-  #sendAgain(outgoing: OutgoingRequest): Promise<ReceivedResult> {
+  #sendWithRetry(outgoing: OutgoingRequest): Promise<ReceivedResult> {
     const { connection, era } = this.#options
     return sendWithRetry(outgoing, connection, (one) => era.send(one))
   }
@@ -348,7 +348,7 @@ export class Requests {
       within: CallDeadline,
       report?: OnProgress | false,
     ): Promise<ReceivedResult> =>
-      this.#sendAgain(this.#outgoing(name, more, {}, within, {}, report, span && { parent: span }))
+      this.#sendWithRetry(this.#outgoing(name, more, {}, within, {}, report, span && { parent: span }))
     return {
       method,
       params,
@@ -394,7 +394,7 @@ export class Requests {
 
   #assertAllowed(method: string): void {
     const { revision, capabilities } = this.#options.era.facts
-    const why = reserved.get(method)
+    const why = unsendableMethods.get(method)
     if (why !== undefined) throw invalid(`${method} is not sent with request: ${why}`)
     const row = rowOf(method)
     if (row === undefined) return
@@ -418,8 +418,8 @@ export class Requests {
   }
 }
 
-/** Reports only progress beyond the last report, across all requests of a call. */
-function increasing(
+/** A listener that ignores progress that does not increase, across all requests of a call. */
+function increasingOnly(
   onProgress: CallOptions['onProgress'],
   warn: (text: string) => void,
 ): OnProgress | undefined {

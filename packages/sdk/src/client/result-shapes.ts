@@ -5,9 +5,9 @@ import { withSafeIcons } from '../protocol/content.ts'
 import type { ClientMethod, ClientRequests } from '../protocol/methods.ts'
 import {
   block,
+  boolean,
   contents,
   displayMembers,
-  flag,
   icons,
   listOf,
   message,
@@ -17,8 +17,8 @@ import {
   resource,
   type Shape,
   shape,
+  string,
   template,
-  text,
   tool,
 } from '../protocol/shapes.ts'
 
@@ -30,10 +30,10 @@ interface CheckContext {
 /** Checks and cleans a method's result; returns what is wrong if it cannot be used. */
 type ResultCheck = (result: JsonObject, context: CheckContext) => string | undefined
 
-const argument = shape({ name: text }, { title: text, description: text, required: flag })
-const prompt = shape({ name: text }, { ...displayMembers, arguments: listOf(argument) })
+const argument = shape({ name: string }, { title: string, description: string, required: boolean })
+const prompt = shape({ name: string }, { ...displayMembers, arguments: listOf(argument) })
 
-const completion = shape({ values: listOf(text) }, { total: number, hasMore: flag })
+const completion = shape({ values: listOf(string) }, { total: number, hasMore: boolean })
 
 const listCheck =
   (member: string, entry: Shape, what: string): ResultCheck =>
@@ -56,7 +56,7 @@ const listCheck =
   }
 
 const checkToolResult: ResultCheck = (result, { onOmitted }) => {
-  // Servers commonly omit `content` beside structured content.
+  // Servers commonly omit `content` next to structured content.
   if (result['content'] === undefined) result['content'] = []
   const { content, isError } = result
   if (!Array.isArray(content)) return '"content" must be an array of content blocks'
@@ -104,11 +104,11 @@ const checks: Readonly<Record<ClientMethod, ResultCheck>> = {
   'logging/setLevel': noCheck,
 }
 
-const info = shape({}, { title: text, description: text, websiteUrl: text, icons })
-const changes = shape({}, { listChanged: flag })
+const info = shape({}, { title: string, description: string, websiteUrl: string, icons })
+const changes = shape({}, { listChanged: boolean })
 const serverCapabilities = shape(
   {},
-  { tools: changes, prompts: changes, resources: shape({}, { listChanged: flag, subscribe: flag }) },
+  { tools: changes, prompts: changes, resources: shape({}, { listChanged: boolean, subscribe: boolean }) },
 )
 const ignore = (): void => {}
 
@@ -118,7 +118,7 @@ export function sanitizeServerFacts(serverInfo: unknown, capabilities: unknown):
   serverCapabilities(capabilities, ignore)
 }
 
-const anyResult = shape({}, { ...metaMember, description: text })
+const anyResult = shape({}, { ...metaMember, description: string })
 
 /**
  * Checks the shape of a result. Invalid entries of lists and invalid optional members are removed with a warning.

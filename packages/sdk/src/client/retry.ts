@@ -145,11 +145,11 @@ async function waitForRetry(
   signal: AbortSignal,
 ): Promise<void> {
   const stop = new AbortController()
-  const forget = connection.onClosed(() => stop.abort(failure))
+  const removeListener = connection.onClosed(() => stop.abort(failure))
   try {
     await wait(ms, AbortSignal.any([signal, stop.signal]))
   } finally {
-    forget()
+    removeListener()
   }
 }
 

@@ -1,7 +1,7 @@
-import { deferred } from '../jsonrpc/deferred.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { deferred } from '../jsonrpc/promises.ts'
 import type {
   ClientCapabilities,
   Implementation,
@@ -14,7 +14,7 @@ import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { changeOf } from './cache.ts'
 import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
-import type { EraClient } from './negotiate.ts'
+import type { EraClient } from './era-client.ts'
 import { isGatewayFailure, retryAfterOf, sendWithRetry } from './retry.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 

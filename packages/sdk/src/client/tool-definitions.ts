@@ -6,7 +6,7 @@ import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan, paramHeaders } from '../protocol/headers.ts'
 
 /** Loaded with the first output schema. */
-let compileSchema: typeof import('../json-schema/schema.ts').compileSchema | undefined
+let compileSchema: typeof import('../json-schema/compile-schema.ts').compileSchema | undefined
 
 type Check = (value: unknown) => string | undefined
 
@@ -35,7 +35,7 @@ export class ToolDefinitions {
   async update(tools: readonly Tool[]): Promise<Tool[]> {
     const generation = this.#generation
     if (tools.some(({ outputSchema }) => isObject(outputSchema))) {
-      compileSchema ??= (await import('../json-schema/schema.ts')).compileSchema
+      compileSchema ??= (await import('../json-schema/compile-schema.ts')).compileSchema
     }
     const usable = tools.filter((tool) => this.#add(tool))
     if (generation !== this.#generation) this.clear()

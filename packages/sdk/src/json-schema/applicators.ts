@@ -1,6 +1,6 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import { count, dependentOn, formatValue, type Keyword, patternOf, plural, strings } from './assertions.ts'
-import { type Check, has, type Issue, type Node, type Run } from './run.ts'
+import { type Check, has, type Issue, type Node, type Run } from './validation-run.ts'
 
 /** The input of the builder of a keyword with subschemas. */
 export interface Applicator extends Keyword {
@@ -75,7 +75,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
       return run.every(
         run.namesOf(value),
         (name) =>
-          holdsApart(child, name, run) || run.fail(`must not have a property named ${formatValue(name)}`),
+          acceptsElement(child, name, run) || run.fail(`must not have a property named ${formatValue(name)}`),
       )
     }
   },
@@ -117,7 +117,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
     }
   },
   dependencies: (keyword) => {
-    if (!isObject(keyword.value)) return keyword.wrong('must be an object')
+    if (!isObject(keyword.value)) return keyword.reject('must be an object')
     const checks = Object.entries(keyword.value).map(([name, needs]) =>
       Array.isArray(needs)
         ? dependentOn(name, strings(keyword, needs))
@@ -135,7 +135,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
       run.evaluated = undefined
       const ok = !run.accepts(child, value)
       run.evaluated = seen
-      return ok || run.fail('must not be of a form that is ruled out')
+      return ok || run.fail('must not match the schema in "not"')
     }
   },
   if: (keyword) => {
@@ -150,14 +150,14 @@ export const applicators: Readonly<Record<string, Builder>> = {
 }
 
 /** Keywords of 2020-12 only. */
-export const modernApplicators: Readonly<Record<string, Builder>> = {
+export const draft2020Applicators: Readonly<Record<string, Builder>> = {
   $ref: (keyword) => {
-    if (typeof keyword.value !== 'string') return keyword.wrong('must be a string')
+    if (typeof keyword.value !== 'string') return keyword.reject('must be a string')
     const target = keyword.reference(keyword.value)
     return (value, run) => run.check(target(), value)
   },
   $dynamicRef: (keyword) => {
-    if (typeof keyword.value !== 'string') return keyword.wrong('must be a string')
+    if (typeof keyword.value !== 'string') return keyword.reject('must be a string')
     const target = keyword.dynamicReference(keyword.value)
     return (value, run) => run.check(target(run), value)
   },
@@ -165,7 +165,9 @@ export const modernApplicators: Readonly<Record<string, Builder>> = {
   items: (keyword) => {
     const { prefixItems } = keyword.schema
     if (Array.isArray(keyword.value)) {
-      return keyword.wrong('must be one schema; an array of schemas is written "prefixItems" in this dialect')
+      return keyword.reject(
+        'must be one schema; an array of schemas is written "prefixItems" in this dialect',
+      )
     }
     return rest(keyword.node(keyword.value), Array.isArray(prefixItems) ? prefixItems.length : 0)
   },
@@ -180,11 +182,11 @@ export const unevaluated: Readonly<Record<string, Builder>> = {
       const { evaluated: seen } = run
       if (!Array.isArray(value) || seen === undefined) return true
       let ok = true
-      for (let index = seen.itemsTo; index < value.length; index++) {
+      for (let index = seen.itemsBefore; index < value.length; index++) {
         if (!seen.items.has(index) && !run.checkChild(child, value[index], index)) ok = false
         if (!ok && !run.wantsMore) return false
       }
-      seen.itemsTo = value.length
+      seen.itemsBefore = value.length
       return ok
     }
   },
@@ -218,16 +220,16 @@ export const draft07Applicators: Readonly<Record<string, Builder>> = {
 }
 
 /** `$ref` of draft-07, which overrides its siblings. */
-export const reference: Builder | undefined = modernApplicators['$ref']
+export const reference: Builder | undefined = draft2020Applicators['$ref']
 
 function nodes(keyword: Applicator): Child[] {
-  if (!isObject(keyword.value)) return keyword.wrong('must be an object')
+  if (!isObject(keyword.value)) return keyword.reject('must be an object')
   return Object.entries(keyword.value).map(([name, schema]) => ({ name, child: keyword.node(schema) }))
 }
 
 function list(keyword: Applicator): Node[] {
   if (!Array.isArray(keyword.value) || keyword.value.length === 0) {
-    return keyword.wrong('must be a non-empty array')
+    return keyword.reject('must be a non-empty array')
   }
   return keyword.value.map((schema) => keyword.node(schema))
 }
@@ -238,15 +240,20 @@ function contains(keyword: Applicator, least: number, most: number): Check {
     if (!Array.isArray(value)) return true
     let found = 0
     for (const [index, item] of value.entries()) {
-      if (!holdsApart(child, item, run)) continue
+      if (!acceptsElement(child, item, run)) continue
       found++
       run.markEvaluated(index)
     }
-    if (found < least) return run.fail(`must have at least ${plural(least, 'item')} of a certain form`)
-    return found <= most || run.fail(`must have at most ${plural(most, 'item')} of a certain form`)
+    if (found < least) return run.fail(`must have at least ${plural(least, 'item')} that ${matches(least)}`)
+    return found <= most || run.fail(`must have at most ${plural(most, 'item')} that ${matches(most)}`)
   }
 }
 
+function matches(number: number): string {
+  return `${number === 1 ? 'matches' : 'match'} the schema in "contains"`
+}
+
+/** Checks items by their position: the first against the first child, and so on. */
 function positional(children: Node[]): Check {
   return (value, run) => {
     if (!Array.isArray(value)) return true
@@ -257,11 +264,12 @@ function positional(children: Node[]): Check {
       if (child !== undefined && !run.checkChild(child, value[index], index)) ok = false
       if (!ok && !run.wantsMore) return false
     }
-    if (run.evaluated !== undefined) run.evaluated.itemsTo = Math.max(run.evaluated.itemsTo, reached)
+    if (run.evaluated !== undefined) run.evaluated.itemsBefore = Math.max(run.evaluated.itemsBefore, reached)
     return ok
   }
 }
 
+/** Checks all items from an index on. */
 function rest(child: Node, from: number): Check {
   return (value, run) => {
     if (!Array.isArray(value)) return true
@@ -270,7 +278,7 @@ function rest(child: Node, from: number): Check {
       if (!run.checkChild(child, value[index], index)) ok = false
       if (!ok && !run.wantsMore) return false
     }
-    if (run.evaluated !== undefined) run.evaluated.itemsTo = value.length
+    if (run.evaluated !== undefined) run.evaluated.itemsBefore = value.length
     return ok
   }
 }
@@ -287,8 +295,8 @@ function dependents(children: Child[]): Check {
   }
 }
 
-/** Whether a subschema accepts a member, an item or a name. */
-function holdsApart(child: Node, value: unknown, run: Run): boolean {
+/** Whether a subschema accepts a member, an item or a name, without marking anything as evaluated. */
+function acceptsElement(child: Node, value: unknown, run: Run): boolean {
   const { evaluated: seen } = run
   run.evaluated = undefined
   const ok = run.accepts(child, value)
@@ -312,5 +320,5 @@ function closest(children: Node[], value: unknown, run: Run): string {
   const [first] = best ?? []
   return first === undefined
     ? ''
-    : `; the closest one says: ${first.path}${first.path === '' ? '' : ' '}${first.message}`
+    : `; in the closest one: ${first.path}${first.path === '' ? '' : ' '}${first.message}`
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Patterns } from './pattern.ts'
-import { type Check, has, type Run } from './run.ts'
+import { type Check, has, type Run } from './validation-run.ts'
 
 /** Whether two JSON values are equal, regardless of member order. */
 function equal(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
@@ -39,7 +39,7 @@ export interface Keyword {
   readonly value: unknown
   readonly patterns: Patterns
   /** Throws for an invalid keyword value. */
-  wrong(what: string): never
+  reject(what: string): never
 }
 
 const types: Record<string, (value: unknown) => boolean> = {
@@ -60,7 +60,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       typeof name === 'string' && Object.hasOwn(types, name) ? types[name] : undefined,
     )
     if (names.length === 0 || tests.includes(undefined)) {
-      return keyword.wrong(`must be one or several of ${Object.keys(types).join(', ')}`)
+      return keyword.reject(`must be one or several of ${Object.keys(types).join(', ')}`)
     }
     const message = `must be ${names.join(' or ')}`
     const [only] = tests
@@ -69,7 +69,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
   },
   const: ({ value }) => oneOfValues([value], `must be ${formatValue(value)}`),
   enum: (keyword) => {
-    if (!Array.isArray(keyword.value)) return keyword.wrong('must be an array')
+    if (!Array.isArray(keyword.value)) return keyword.reject('must be an array')
     const values: unknown[] = keyword.value
     const message =
       values.length === 1 ? `must be ${formatValue(values[0])}` : `must be one of ${formatList(values)}`
@@ -81,7 +81,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
   exclusiveMaximum: numeric((value, bound) => value < bound, 'less than'),
   multipleOf: (keyword) => {
     const factor = keyword.value
-    if (typeof factor !== 'number' || !(factor > 0)) return keyword.wrong('must be a number above 0')
+    if (typeof factor !== 'number' || !(factor > 0)) return keyword.reject('must be a number above 0')
     return (value, run) =>
       typeof value !== 'number' ||
       isMultiple(value, factor, run.spend) ||
@@ -91,7 +91,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
   maxLength: (keyword) => atMost(keyword, charactersIn, 'character'),
   pattern: (keyword) => {
     const { value: source } = keyword
-    if (typeof source !== 'string') return keyword.wrong('must be a string')
+    if (typeof source !== 'string') return keyword.reject('must be a string')
     const pattern = patternOf(keyword, source)
     return (value, run) => {
       if (typeof value !== 'string') return true
@@ -107,7 +107,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
   minItems: (keyword) => atLeast(keyword, itemsIn, 'item'),
   maxItems: (keyword) => atMost(keyword, itemsIn, 'item'),
   uniqueItems: (keyword) => {
-    if (typeof keyword.value !== 'boolean') return keyword.wrong('must be a boolean')
+    if (typeof keyword.value !== 'boolean') return keyword.reject('must be a boolean')
     if (!keyword.value) return () => true
     return (value, run) => {
       if (!Array.isArray(value) || value.length < 2) return true
@@ -129,7 +129,7 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     }
   },
   dependentRequired: (keyword) => {
-    if (!isObject(keyword.value)) return keyword.wrong('must be an object')
+    if (!isObject(keyword.value)) return keyword.reject('must be an object')
     const all = Object.entries(keyword.value).map(([name, needs]) =>
       dependentOn(name, strings(keyword, needs)),
     )
@@ -157,13 +157,13 @@ export function patternOf(keyword: Keyword, source: string): ReturnType<Patterns
   try {
     return keyword.patterns(source)
   } catch {
-    return keyword.wrong('must be a regular expression')
+    return keyword.reject('must be a regular expression')
   }
 }
 
 export function strings(keyword: Keyword, value: unknown): string[] {
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
-    return keyword.wrong('must have only arrays of strings')
+    return keyword.reject('must have only arrays of strings')
   }
   return value
 }
@@ -171,7 +171,7 @@ export function strings(keyword: Keyword, value: unknown): string[] {
 export function count(keyword: Keyword): number {
   const { value } = keyword
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
-    return keyword.wrong('must be a non-negative integer')
+    return keyword.reject('must be a non-negative integer')
   }
   return value
 }
@@ -204,7 +204,7 @@ function oneOfValues(values: readonly unknown[], message: string): Check {
 function numeric(test: (value: number, bound: number) => boolean, words: string) {
   return (keyword: Keyword): Check => {
     const bound = keyword.value
-    if (typeof bound !== 'number') return keyword.wrong('must be a number')
+    if (typeof bound !== 'number') return keyword.reject('must be a number')
     return (value, run) =>
       typeof value !== 'number' || test(value, bound) || run.fail(`must be ${words} ${bound}`)
   }

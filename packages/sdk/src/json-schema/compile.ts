@@ -5,19 +5,27 @@ import {
   applicators,
   type Builder,
   draft07Applicators,
-  modernApplicators,
+  draft2020Applicators,
   reference,
   unevaluated,
 } from './applicators.ts'
 import { assertions } from './assertions.ts'
 import { nativePatterns, type Patterns } from './pattern.ts'
-import { BudgetExceeded, type Check, type Issue, invalid, type Node, type Resource, Run } from './run.ts'
 import { type Dialect, SchemaIndex, type SchemaLocation } from './schema-index.ts'
+import {
+  BudgetExceeded,
+  type Check,
+  type Issue,
+  invalid,
+  type Node,
+  type Resource,
+  Run,
+} from './validation-run.ts'
 
 const { dependentRequired: _, ...draft07Assertions } = assertions
 
 const keywords: Readonly<Record<Dialect, readonly (readonly [string, Builder])[]>> = {
-  '2020-12': Object.entries({ ...assertions, ...modernApplicators, ...applicators, ...unevaluated }),
+  '2020-12': Object.entries({ ...assertions, ...draft2020Applicators, ...applicators, ...unevaluated }),
   'draft-07': Object.entries({ ...draft07Assertions, ...applicators, ...draft07Applicators }),
 }
 
@@ -55,7 +63,7 @@ class Compiler {
   }
 
   #constant(allows: boolean, resource: Resource): Node {
-    const checks: Check[] = allows ? [] : [(_, run) => run.fail('must not be there')]
+    const checks: Check[] = allows ? [] : [(_, run) => run.fail('must be absent')]
     return { checks, deferred: [], resource, plain: true }
   }
 
@@ -71,7 +79,7 @@ class Compiler {
       const checks = Object.hasOwn(unevaluated, name) ? node.deferred : node.checks
       if (check !== undefined) checks.push(check)
     }
-    node.plain = node.deferred.length === 0 && !this.#index.dynamic
+    node.plain = node.deferred.length === 0 && !this.#index.hasDynamicAnchors
   }
 
   #applicator(schema: Record<string, unknown>, name: string, location: SchemaLocation): Applicator {
@@ -79,7 +87,7 @@ class Compiler {
       value: schema[name],
       schema,
       patterns: this.#patterns,
-      wrong: (what) => {
+      reject: (what) => {
         throw invalid(location.pointer, name, what)
       },
       node: (child) => this.#node(child, location, name),
@@ -159,7 +167,7 @@ export function validatorOf(schema: unknown, patterns: Patterns, budget: number)
     issues,
     check: (value) => {
       const found = issues(value)
-      return found.length === 0 ? undefined : found.map(inWords).join('; ')
+      return found.length === 0 ? undefined : found.map(issueText).join('; ')
     },
   }
 }
@@ -175,7 +183,7 @@ function explain(run: Run, root: Node, value: unknown): readonly Issue[] {
     : run.issues
 }
 
-function inWords({ path, message }: Issue): string {
+function issueText({ path, message }: Issue): string {
   return path === '' ? message : `${path} ${message}`
 }
 

@@ -1,4 +1,4 @@
 export type { Validator } from './compile.ts'
+export { compileSchema, type SchemaOptions } from './compile-schema.ts'
 export { type LinearRegex, linearRegex } from './linear-regex.ts'
-export type { Issue } from './run.ts'
-export { compileSchema, type SchemaOptions } from './schema.ts'
+export type { Issue } from './validation-run.ts'

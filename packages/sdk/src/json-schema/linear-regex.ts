@@ -13,7 +13,7 @@ type Instruction =
 type Program = readonly Instruction[]
 
 /** A valid pattern that cannot run in linear time. */
-export class Unsupported extends Error {
+export class UnsupportedPattern extends Error {
   override readonly name: string = 'Unsupported'
 }
 
@@ -27,7 +27,7 @@ function sizeOf(program: Program): number {
 
 function joined(parts: readonly Program[]): Program {
   const program = parts.flat()
-  if (sizeOf(program) > maxInstructions) throw new Unsupported('it is too large')
+  if (sizeOf(program) > maxInstructions) throw new UnsupportedPattern('it is too large')
   return program
 }
 
@@ -42,7 +42,7 @@ class PatternCompiler {
 
   /** The program of the pattern, or of a group in it. */
   compile(nesting = 0): Program {
-    if (nesting > maxNesting) throw new Unsupported('its groups nest too deep')
+    if (nesting > maxNesting) throw new UnsupportedPattern('its groups nest too deep')
     const options = [this.#sequence(nesting)]
     while (this.#accept('|')) options.push(this.#sequence(nesting))
     return options.reduceRight((others, option) =>
@@ -71,7 +71,7 @@ class PatternCompiler {
     const [min, max] = counts
     if (length === 0) return body
     if ((Number.isFinite(max) ? max : min) * length > maxInstructions)
-      throw new Unsupported('it is too large')
+      throw new UnsupportedPattern('it is too large')
     const required = Array.from({ length: min }, () => body)
     if (!Number.isFinite(max)) {
       return joined([...required, [{ op: 'split', or: length + 2 }], body, [{ op: 'jump', to: -length - 1 }]])
@@ -116,9 +116,9 @@ class PatternCompiler {
     if (this.#accept('?')) {
       if (this.#accept('=')) look = { negate: false }
       else if (this.#accept('!')) look = { negate: true }
-      else if (this.#peek('<=') || this.#peek('<!')) throw new Unsupported('it looks behind')
+      else if (this.#peek('<=') || this.#peek('<!')) throw new UnsupportedPattern('it uses look-behind')
       else if (this.#accept('<')) this.#at = this.#source.indexOf('>', this.#at) + 1
-      else if (!this.#accept(':')) throw new Unsupported('it changes its flags')
+      else if (!this.#accept(':')) throw new UnsupportedPattern('it changes flags')
     }
     const body = this.compile(nesting + 1)
     this.#accept(')')
@@ -135,7 +135,7 @@ class PatternCompiler {
 
   #escape(): Instruction {
     const rest = this.#source.slice(this.#at, this.#at + 64)
-    if (/^\\([1-9]|k)/.test(rest)) throw new Unsupported('it refers back to a group')
+    if (/^\\([1-9]|k)/.test(rest)) throw new UnsupportedPattern('it uses a back-reference')
     const text =
       /^\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u\{[\da-fA-F]+\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]+\}|.)/su.exec(
         rest,

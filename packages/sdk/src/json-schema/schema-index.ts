@@ -1,6 +1,6 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { invalid, type Resource } from './run.ts'
+import { invalid, type Resource } from './validation-run.ts'
 
 export type Dialect = '2020-12' | 'draft-07'
 
@@ -26,7 +26,7 @@ const maxDepth = 32
 const maxSubschemas = 2000
 const maxIdChars = 8192
 
-const single = [
+const schemaKeywords = [
   'additionalItems',
   'additionalProperties',
   'contains',
@@ -39,13 +39,20 @@ const single = [
   'unevaluatedItems',
   'unevaluatedProperties',
 ]
-const listed = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
-const named = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties']
+const schemaListKeywords = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
+const schemaMapKeywords = [
+  '$defs',
+  'definitions',
+  'dependencies',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
+]
 
 /** The locations of all subschemas of a schema, with their URIs and anchors. */
 export class SchemaIndex {
   readonly root: SchemaLocation
-  dynamic = false
+  hasDynamicAnchors = false
   readonly #locations = new Map<object, SchemaLocation>()
   readonly #resources = new Map<string, Resource>()
 
@@ -116,13 +123,13 @@ export class SchemaIndex {
     }
     const location = this.#locationOf(schema, around)
     this.#locations.set(schema, location)
-    for (const keyword of single) this.#child(schema[keyword], location, `/${keyword}`)
-    for (const keyword of listed) {
+    for (const keyword of schemaKeywords) this.#child(schema[keyword], location, `/${keyword}`)
+    for (const keyword of schemaListKeywords) {
       const items = schema[keyword]
       if (!Array.isArray(items)) continue
       for (const [index, item] of items.entries()) this.#child(item, location, `/${keyword}/${index}`)
     }
-    for (const keyword of named) {
+    for (const keyword of schemaMapKeywords) {
       const members = schema[keyword]
       if (!isObject(members)) continue
       for (const [name, member] of Object.entries(members))
@@ -156,7 +163,7 @@ export class SchemaIndex {
     if (typeof $dynamicAnchor === 'string') {
       this.#anchor(location, $dynamicAnchor, schema)
       location.resource.dynamicAnchors.set($dynamicAnchor, schema)
-      this.dynamic = true
+      this.hasDynamicAnchors = true
     }
     return location
   }
@@ -164,7 +171,7 @@ export class SchemaIndex {
   #resource(uri: string, schema: object): Resource {
     const known = this.#resources.get(uri)
     if (known !== undefined && known.schema !== schema) {
-      throw new McpError('INVALID', `The schema is not valid: it gives "${uri}" as "$id" twice`)
+      throw new McpError('INVALID', `The schema is not valid: it has the "$id" "${uri}" twice`)
     }
     const resource = {
       uri,

@@ -58,7 +58,7 @@ export function resultOf(response: JsonRpcResponse): JsonObject {
 
 /** Why something failed locally; never sent to the peer as it is. */
 export type McpErrorCode =
-  /** The connection is closed: the request was not sent, only reads, or was in flight when this side closed the connection. */
+  /** The connection closed before the response. The request was not sent, it only reads, or this side closed the connection. */
   | 'CONNECTION_CLOSED'
   /** The server could not be reached or started. */
   | 'CONNECT_FAILED'
@@ -170,4 +170,9 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** A value of a peer, for error messages: a primitive as text, an object by its kind, since `String` could call its `toString`. */
+export function describeValue(value: unknown): string {
+  return typeof value === 'object' ? kindOf(value) : String(value)
 }

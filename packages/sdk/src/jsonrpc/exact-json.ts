@@ -71,8 +71,8 @@ const separators = /[\s:,]*/y
 /**
  * `JSON.parse` without its misread keys: V8 from 12.8 on may decode an escaped key as one of an earlier text
  * (https://issues.chromium.org/issues/521080746, https://github.com/nodejs/node/issues/63785). Use it for JSON with keys from
- * outside. It can become `JSON.parse` once every supported Node version has the fix: `test/jsonrpc/reread.test.ts` then
- * passes without it.
+ * outside. It can become `JSON.parse` once every supported Node version has the fix: its tests in `test/jsonrpc` then pass
+ * without it.
  * @throws SyntaxError for text that is not JSON
  */
 export function readJson(text: string): ReturnType<typeof JSON.parse> {
@@ -82,13 +82,13 @@ export function readJson(text: string): ReturnType<typeof JSON.parse> {
 
 /** Whether an object in a parsed value has a key with a backslash; every misread key has one. */
 function hasBackslashKey(value: unknown): boolean {
-  const left = [value]
-  for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    if (!isContainer(one)) continue
-    const isList = Array.isArray(one)
-    for (const name in one) {
+  const pending = [value]
+  for (let container = pending.pop(); container !== undefined; container = pending.pop()) {
+    if (!isContainer(container)) continue
+    const isList = Array.isArray(container)
+    for (const name in container) {
       if (!isList && name.includes('\\')) return true
-      if (isContainer(one[name])) left.push(one[name])
+      if (isContainer(container[name])) pending.push(container[name])
     }
   }
   return false

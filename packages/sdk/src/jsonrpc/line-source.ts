@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
-import { pieceEnd, Slice, utf8 } from './bytes.ts'
+import { utf8 } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
+import { pieceEnd, TimeSlice } from './time-slice.ts'
 
 /**
  * Reads lines from a stream. It yields to the event loop between the pieces of a large chunk and after 10 ms of small chunks, so
@@ -9,7 +10,7 @@ import { LineReader, type LineReaderOptions } from './line-reader.ts'
 export class LineSource {
   readonly #input: Readable
   readonly #lines: LineReader
-  readonly #slice = new Slice()
+  readonly #slice = new TimeSlice()
   /** Chunks not read yet. */
   #queue: Uint8Array[] = []
   #yielding = false

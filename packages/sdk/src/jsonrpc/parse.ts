@@ -88,19 +88,20 @@ export type Classified =
 
 /** Classifies a parsed value; never throws. An array is invalid here: batches are split by the caller. */
 export function classify(value: unknown): Classified {
-  if (!isObject(value)) return invalid(undefined, 'a message must be a JSON object')
+  if (!isObject(value)) return invalidMessage(undefined, 'a message must be a JSON object')
   const id = isRequestId(value['id']) ? value['id'] : undefined
-  if (value['jsonrpc'] !== '2.0') return invalid(id, '"jsonrpc" must be "2.0"')
+  if (value['jsonrpc'] !== '2.0') return invalidMessage(id, '"jsonrpc" must be "2.0"')
   if ('id' in value && id === undefined && !(value['id'] === null && 'error' in value)) {
-    return invalid(undefined, '"id" must be a string of at most 256 characters or a safe integer')
+    return invalidMessage(undefined, '"id" must be a string of at most 256 characters or a safe integer')
   }
   if ('method' in value) {
     const { method, params } = value
-    if (typeof method !== 'string' || method === '') return invalid(id, '"method" must be a non-empty string')
-    if (params !== undefined && !isObject(params)) return invalid(id, '"params" must be an object')
-    if (!hasWellFormedNames(method, params)) return invalid(id, 'a name or URI has a lone surrogate')
+    if (typeof method !== 'string' || method === '')
+      return invalidMessage(id, '"method" must be a non-empty string')
+    if (params !== undefined && !isObject(params)) return invalidMessage(id, '"params" must be an object')
+    if (!hasWellFormedNames(method, params)) return invalidMessage(id, 'a name or URI has a lone surrogate')
     if ('result' in value || 'error' in value)
-      return invalid(id, 'a request has neither "result" nor "error"')
+      return invalidMessage(id, 'a request has neither "result" nor "error"')
     if (id === undefined) {
       return {
         kind: 'notification',
@@ -126,11 +127,11 @@ function hasWellFormedNames(method: string, params: Record<string, unknown> = {}
 function classifyResponse(value: Record<string, unknown>, id: RequestId | undefined): Classified {
   const { result, error } = value
   if ((result === undefined) === (error === undefined)) {
-    return invalid(id, 'a response must have exactly one of "result" and "error"')
+    return invalidMessage(id, 'a response must have exactly one of "result" and "error"')
   }
   if (error !== undefined) {
     if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['message'] !== 'string') {
-      return invalid(id, '"error" must have an integer "code" and a string "message"')
+      return invalidMessage(id, '"error" must have an integer "code" and a string "message"')
     }
     const body = { code: Number(error['code']), message: error['message'] }
     const full = error['data'] === undefined ? body : { ...body, data: error['data'] }
@@ -139,12 +140,12 @@ function classifyResponse(value: Record<string, unknown>, id: RequestId | undefi
       message: id === undefined ? { jsonrpc: '2.0', error: full } : { jsonrpc: '2.0', id, error: full },
     }
   }
-  if (id === undefined) return invalid(undefined, 'a result must have the "id" of its request')
-  if (!isObject(result)) return invalid(id, '"result" must be an object')
+  if (id === undefined) return invalidMessage(undefined, 'a result must have the "id" of its request')
+  if (!isObject(result)) return invalidMessage(id, '"result" must be an object')
   return { kind: 'response', message: { jsonrpc: '2.0', id, result } }
 }
 
-function invalid(id: RequestId | undefined, reason: string): Classified {
+function invalidMessage(id: RequestId | undefined, reason: string): Classified {
   return { kind: 'invalid', id, error: invalidRequest(reason) }
 }
 
@@ -152,58 +153,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A value for a message: a primitive as text, an object by its kind, since `String` could call a peer's `toString`. */
-export function describeValue(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
-  return Array.isArray(value) ? 'a list' : 'an object'
-}
-
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= maxIdChars : Number.isSafeInteger(value)
-}
-
-/** How much input without a valid message is tolerated. */
-export interface InvalidInputBounds {
-  readonly invalidLines: number
-  readonly invalidBytes: number
-  readonly invalidMs: number
-}
-
-/**
- * Counts input that is not a message: lines that are not JSON-RPC, empty events, comments. Some is tolerated, because
- * programs may log to stdout; a peer that sends nothing else is disconnected.
- */
-export class InvalidInput {
-  readonly #bounds: InvalidInputBounds
-  #lines = 0
-  #bytes = 0
-  #since = 0
-
-  constructor(bounds: InvalidInputBounds) {
-    this.#bounds = bounds
-  }
-
-  /** Counts invalid input since the last message. Returns true when the peer must be disconnected. */
-  add(bytes: number, lines = 1): boolean {
-    const { invalidLines, invalidBytes, invalidMs } = this.#bounds
-    const now = performance.now()
-    if (this.#lines === 0 || now - this.#since > invalidMs) {
-      this.#lines = 0
-      this.#bytes = 0
-      this.#since = now
-    }
-    this.#lines += lines
-    this.#bytes += bytes
-    return this.#lines > invalidLines || this.#bytes > invalidBytes
-  }
-
-  /** Called for each valid message. */
-  reset(): void {
-    this.#lines = 0
-  }
-
-  /** What was received, for an error message. */
-  toString(): string {
-    return `${this.#lines} lines or events (${this.#bytes} bytes) without a valid message`
-  }
 }

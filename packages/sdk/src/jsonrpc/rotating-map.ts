@@ -4,8 +4,8 @@ const minInsertions = 1024
 /**
  * A map for entries with short lives. When a V8 `Map` grows or compacts, its old table links to the new one; once the old
  * table is in the old generation, minor garbage collections keep everything reachable from it. Moving the entries to a new
- * `Map` now and then cuts that chain. No upstream report is known; a plain `Map` will do when
- * `test/jsonrpc/transient.test.ts` passes with one.
+ * `Map` now and then cuts that chain. No upstream report is known. A plain `Map` can replace it once its tests in
+ * `test/jsonrpc` pass with one.
  */
 export class RotatingMap<K, V> {
   #entries = new Map<K, V>()

@@ -25,6 +25,7 @@ export function encodeEvent(event: { id?: string; event?: string; data?: string;
   return `${text}\n\n`
 }
 
+/** Data lines of one event that are joined at a time. */
 const blockLines = 1024
 
 interface EventReaderOptions {

@@ -203,7 +203,7 @@ export interface SubscriptionFilter {
   promptsListChanged?: boolean
   /** Changes of the lists of resources and templates. Default false. */
   resourcesListChanged?: boolean
-  /** URIs of resources. Changes of resources whose URI starts with one of them are included. */
+  /** URIs of resources. A server may also report changes of resources below them, whose URIs start with one of these. */
   resourceSubscriptions?: string[]
   /** Ids of tasks to report on; part of the tasks extension. */
   taskIds?: string[]

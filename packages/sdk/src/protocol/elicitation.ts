@@ -1,13 +1,6 @@
 import { isObject } from '../jsonrpc/parse.ts'
-import type {
-  CreateMessageParams,
-  ElicitField,
-  ElicitSchema,
-  ElicitValue,
-  SamplingMessage,
-  StringField,
-} from './server-requests.ts'
-import { flag, listOf, number, oneOf, type Shape, shape, text, whole } from './shapes.ts'
+import type { ElicitField, ElicitSchema, ElicitValue, StringField } from './server-requests.ts'
+import { boolean, integer, listOf, number, oneOf, type Shape, shape, string } from './shapes.ts'
 
 /** Why a schema is not an elicitation form (a flat object of strings, numbers, booleans and enums), or undefined if it is one. */
 export function checkElicitSchema(schema: unknown): string | undefined {
@@ -28,7 +21,7 @@ export function isElicitSchema(schema: unknown): schema is ElicitSchema {
   return checkElicitSchema(schema) === undefined
 }
 
-const labels = { title: text, description: text }
+const labels = { title: string, description: string }
 const bounds = { ...labels, minimum: number, maximum: number, default: number }
 /** The optional members of each field type. */
 const optionalMembers: Readonly<Record<ElicitField['type'], Shape>> = {
@@ -36,17 +29,17 @@ const optionalMembers: Readonly<Record<ElicitField['type'], Shape>> = {
     {},
     {
       ...labels,
-      minLength: whole,
-      maxLength: whole,
+      minLength: integer,
+      maxLength: integer,
       format: oneOf('email', 'uri', 'date', 'date-time'),
-      enumNames: listOf(text),
-      default: text,
+      enumNames: listOf(string),
+      default: string,
     },
   ),
   number: shape({}, bounds),
   integer: shape({}, bounds),
-  boolean: shape({}, { ...labels, default: flag }),
-  array: shape({}, { ...labels, minItems: whole, maxItems: whole, default: listOf(text) }),
+  boolean: shape({}, { ...labels, default: boolean }),
+  array: shape({}, { ...labels, minItems: integer, maxItems: integer, default: listOf(string) }),
 }
 
 /** The first optional member with an invalid value, such as a title or default of another type, or undefined. */
@@ -58,7 +51,7 @@ export function checkFormHints({ properties }: ElicitSchema): string | undefined
       invalid ??= member
     })
     if (field.type === 'array' && 'enum' in field.items && field.items.type !== 'string') invalid ??= 'items'
-    if (invalid !== undefined) return `field "${name}" has a "${invalid}" that is not what it must be`
+    if (invalid !== undefined) return `field "${name}" has an invalid "${invalid}"`
   }
   return undefined
 }
@@ -216,45 +209,4 @@ function isDate(value: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(value)) return false
   const date = new Date(`${value}T00:00:00Z`)
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value)
-}
-
-/**
- * How a sampling request violates the rules on tool use, or undefined: a message with tool results has nothing else, and the
- * next message has a result for every tool use.
- */
-export function checkSampling(params: CreateMessageParams): string | undefined {
-  if (!Number.isInteger(params.maxTokens) || params.maxTokens < 1)
-    return '"maxTokens" must be a positive integer'
-  let open: string[] = []
-  for (const message of params.messages) {
-    const blocks = blocksOf(message)
-    const results = blocks.filter((block) => block.type === 'tool_result')
-    if (results.length > 0 && (results.length !== blocks.length || message.role !== 'user')) {
-      return 'tool results must stand alone in a user message'
-    }
-    const answered = results.map((block) => block.toolUseId)
-    const missing = open.find((id) => !answered.includes(id))
-    if (missing !== undefined) return `the tool use "${missing}" has no result in the next message`
-    const stray = answered.find((id) => !open.includes(id))
-    if (stray !== undefined) return `the tool result "${stray}" answers no tool use of the message before`
-    const uses = blocks.filter((block) => block.type === 'tool_use')
-    if (uses.length > 0 && message.role !== 'assistant') return 'only an assistant message may use tools'
-    open = uses.map((block) => block.id)
-  }
-  return open.length === 0 ? undefined : `the tool use "${open[0]}" has no result`
-}
-
-/** The number of tool rounds since the last user message without tool results. */
-export function toolRounds({ messages }: Pick<CreateMessageParams, 'messages'>): number {
-  let rounds = 0
-  for (const message of [...messages].reverse()) {
-    if (message.role !== 'user') continue
-    if (!blocksOf(message).some((block) => block.type === 'tool_result')) break
-    rounds++
-  }
-  return rounds
-}
-
-function blocksOf(message: SamplingMessage): Extract<SamplingMessage['content'], unknown[]> {
-  return Array.isArray(message.content) ? message.content : [message.content]
 }

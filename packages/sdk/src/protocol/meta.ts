@@ -45,7 +45,7 @@ export function isExtensionId(text: string): boolean {
   return extensionId.test(text)
 }
 
-/** The sender of a stateless request. */
+/** The sender of a stateless request, as its `_meta` describes it. */
 export interface PeerMeta {
   version: string
   info: Implementation | undefined
@@ -59,8 +59,8 @@ export function metaOf(holder: Readonly<JsonObject> | undefined): Readonly<JsonO
   return isObject(meta) ? meta : {}
 }
 
-/** Whether a request's params have their own protocol version, so that it belongs to no session. */
-export function isModern(params: unknown): boolean {
+/** Whether a request is of the stateless era: its params have their own protocol version. */
+export function isStatelessRequest(params: unknown): boolean {
   return isObject(params) && metaOf(params)[MetaKey.protocolVersion] !== undefined
 }
 
@@ -94,11 +94,11 @@ export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
 }
 
-/** Most characters of a `clientInfo` member in a session. */
+/** Maximum characters of a `clientInfo` member in a session. */
 const infoChars = 1024
-/** Most icons of a client in a session. */
+/** Maximum icons of a client in a session. */
 const maxIcons = 4
-/** Most characters of a client's capabilities as JSON. */
+/** Maximum characters of a client's capabilities as JSON. */
 const capabilityChars = 16_384
 
 /**

@@ -31,6 +31,12 @@ export const protocolVersions = [
 /** One published revision of the specification. */
 export type ProtocolVersion = (typeof protocolVersions)[number]
 
+const firstVersion: ProtocolVersion = '2024-11-05'
+/** The latest revision. */
+export const latestVersion: ProtocolVersion = '2026-07-28'
+/** The latest revision with sessions. */
+export const latestSessionVersion: ProtocolVersion = '2025-11-25'
+
 type Page = { cursor?: string; _meta?: JsonObject }
 type Meta = { _meta?: JsonObject }
 
@@ -125,37 +131,53 @@ export interface MethodRow {
   cacheable?: true
 }
 
-const first = '2024-11-05'
-const modern = '2026-07-28'
-const lastLegacy = '2025-11-25'
-
 /** Every request method of every revision. */
 export const methods: Readonly<Record<ClientMethod | keyof Questions, MethodRow>> = {
-  initialize: { from: 'client', since: first, until: lastLegacy },
-  ping: { from: 'client', since: first, until: lastLegacy },
-  'server/discover': { from: 'client', since: modern, cacheable: true },
-  'tools/list': { from: 'client', since: first, capability: 'tools', cacheable: true },
-  'tools/call': { from: 'client', since: first, capability: 'tools', asks: true, named: 'name' },
-  'resources/list': { from: 'client', since: first, capability: 'resources', cacheable: true },
-  'resources/templates/list': { from: 'client', since: first, capability: 'resources', cacheable: true },
+  initialize: { from: 'client', since: firstVersion, until: latestSessionVersion },
+  ping: { from: 'client', since: firstVersion, until: latestSessionVersion },
+  'server/discover': { from: 'client', since: latestVersion, cacheable: true },
+  'tools/list': { from: 'client', since: firstVersion, capability: 'tools', cacheable: true },
+  'tools/call': { from: 'client', since: firstVersion, capability: 'tools', asks: true, named: 'name' },
+  'resources/list': { from: 'client', since: firstVersion, capability: 'resources', cacheable: true },
+  'resources/templates/list': {
+    from: 'client',
+    since: firstVersion,
+    capability: 'resources',
+    cacheable: true,
+  },
   'resources/read': {
     from: 'client',
-    since: first,
+    since: firstVersion,
     capability: 'resources',
     asks: true,
     named: 'uri',
     cacheable: true,
   },
-  'resources/subscribe': { from: 'client', since: first, until: lastLegacy, capability: 'resources' },
-  'resources/unsubscribe': { from: 'client', since: first, until: lastLegacy, capability: 'resources' },
-  'subscriptions/listen': { from: 'client', since: modern },
-  'prompts/list': { from: 'client', since: first, capability: 'prompts', cacheable: true },
-  'prompts/get': { from: 'client', since: first, capability: 'prompts', asks: true, named: 'name' },
-  'completion/complete': { from: 'client', since: first, capability: 'completions' },
-  'logging/setLevel': { from: 'client', since: first, until: lastLegacy, capability: 'logging' },
+  'resources/subscribe': {
+    from: 'client',
+    since: firstVersion,
+    until: latestSessionVersion,
+    capability: 'resources',
+  },
+  'resources/unsubscribe': {
+    from: 'client',
+    since: firstVersion,
+    until: latestSessionVersion,
+    capability: 'resources',
+  },
+  'subscriptions/listen': { from: 'client', since: latestVersion },
+  'prompts/list': { from: 'client', since: firstVersion, capability: 'prompts', cacheable: true },
+  'prompts/get': { from: 'client', since: firstVersion, capability: 'prompts', asks: true, named: 'name' },
+  'completion/complete': { from: 'client', since: firstVersion, capability: 'completions' },
+  'logging/setLevel': {
+    from: 'client',
+    since: firstVersion,
+    until: latestSessionVersion,
+    capability: 'logging',
+  },
   'elicitation/create': { from: 'server', since: '2025-06-18' },
-  'sampling/createMessage': { from: 'server', since: first },
-  'roots/list': { from: 'server', since: first },
+  'sampling/createMessage': { from: 'server', since: firstVersion },
+  'roots/list': { from: 'server', since: firstVersion },
 }
 
 const rows: ReadonlyMap<string, MethodRow> = new Map(Object.entries(methods))

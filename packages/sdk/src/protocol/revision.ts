@@ -3,7 +3,7 @@ import type { JsonObject, JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation } from './definitions.ts'
 import { MetaKey } from './meta.ts'
-import { methodRow, type ProtocolVersion, type ServerNotification } from './methods.ts'
+import { latestVersion, methodRow, type ProtocolVersion, type ServerNotification } from './methods.ts'
 import type { InputRequests, Question } from './server-requests.ts'
 
 /** How the messages of one revision differ from those of others. */
@@ -27,10 +27,6 @@ export interface Revision {
   question(question: Question): JsonObject
 }
 
-/** The latest revision. */
-export const latest: ProtocolVersion = '2026-07-28'
-/** The latest revision with sessions. */
-export const latestLegacy: ProtocolVersion = '2025-11-25'
 /** The revision of HTTP requests without an `MCP-Protocol-Version` header (2025-06-18, Transports, Protocol Version Header). */
 export const assumedHttpVersion: ProtocolVersion = '2025-03-26'
 
@@ -50,17 +46,17 @@ type Feature =
 const features: Readonly<Record<Feature, readonly [ProtocolVersion, ProtocolVersion]>> = {
   batches: ['2025-03-26', '2025-03-26'],
   /** The `completions` capability; before it, `completion/complete` needs none. */
-  completionsCapability: ['2025-03-26', latest],
-  structuredContent: ['2025-06-18', latest],
+  completionsCapability: ['2025-03-26', latestVersion],
+  structuredContent: ['2025-06-18', latestVersion],
   /** Tools that declare an app in `_meta`. */
-  apps: ['2025-06-18', latest],
-  urlElicitation: ['2025-11-25', latest],
+  apps: ['2025-06-18', latestVersion],
+  urlElicitation: ['2025-11-25', latestVersion],
   /** `elicitationId` and `notifications/elicitation/complete`. */
   elicitationIds: ['2025-11-25', '2025-11-25'],
   /** Tools and several blocks per message in sampling, and the `sampling.context` capability. */
-  samplingTools: ['2025-11-25', latest],
+  samplingTools: ['2025-11-25', latestVersion],
   /** Server-sent event streams that the server may close for the client to poll. */
-  ssePolling: ['2025-11-25', latest],
+  ssePolling: ['2025-11-25', latestVersion],
   /** Tasks as a part of the protocol; later they are an extension. */
   coreTasks: ['2025-11-25', '2025-11-25'],
 }
@@ -83,7 +79,7 @@ export function withCode(error: RpcError, code: number): ReturnType<RpcError['to
 
 /** The revision without sessions. */
 export const stateless: Revision = {
-  version: latest,
+  version: latestVersion,
   era: 'stateless',
   batches: false,
   result(method, result, server) {
@@ -92,7 +88,7 @@ export const stateless: Revision = {
       resultType: 'complete',
       _meta: withServerInfo(result['_meta'], server),
     }
-    if (methodRow(method, latest)?.cacheable === true) {
+    if (methodRow(method, latestVersion)?.cacheable === true) {
       wire['ttlMs'] = result['ttlMs'] ?? 0
       wire['cacheScope'] = result['cacheScope'] ?? 'private'
     }

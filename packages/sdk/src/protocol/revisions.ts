@@ -1,9 +1,9 @@
 import { cacheJson, hasCachedJson } from '../jsonrpc/cached-json.ts'
-import { ErrorCode } from '../jsonrpc/error.ts'
+import { describeValue, ErrorCode } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { describeValue, isObject } from '../jsonrpc/parse.ts'
-import type { ProtocolVersion } from './methods.ts'
-import { codesOf2026, latestLegacy, type Revision, stateless, supports, withCode } from './revision.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { latestSessionVersion, type ProtocolVersion } from './methods.ts'
+import { codesOf2026, type Revision, stateless, supports, withCode } from './revision.ts'
 import type { Question } from './server-requests.ts'
 
 /** Members that a later revision added, with that revision. */
@@ -174,7 +174,7 @@ function withAnnotations(value: Record<string, unknown>, trim: Trim): Record<str
 
 /** Replaces content of types a revision does not have with text. Undefined since 2025-11-25, which has all types and members. */
 function contentEncoder(version: ProtocolVersion, trim: Trim): EncodeItem | undefined {
-  if (version >= latestLegacy) return undefined
+  if (version >= latestSessionVersion) return undefined
   return (block) => {
     if (block['type'] === 'audio' && version < '2025-03-26') {
       return { type: 'text', text: `[audio, ${describeValue(block['mimeType'])}]` }

@@ -11,9 +11,9 @@ interface Labels {
 /** A text field; lengths are in characters. */
 export interface StringField extends Labels {
   type: 'string'
-  /** Least characters. Default 0. */
+  /** Minimum characters. Default 0. */
   minLength?: number
-  /** Most characters. Default: no limit. */
+  /** Maximum characters. Default: no limit. */
   maxLength?: number
   /** The form of the text. Default: any. */
   format?: 'email' | 'uri' | 'date' | 'date-time'
@@ -24,9 +24,9 @@ export interface StringField extends Labels {
 /** A number field with inclusive bounds. */
 export interface NumberField extends Labels {
   type: 'number' | 'integer'
-  /** Least value. Default: no limit. */
+  /** Minimum value. Default: no limit. */
   minimum?: number
-  /** Greatest value. Default: no limit. */
+  /** Maximum value. Default: no limit. */
   maximum?: number
   /** The value to show at first. */
   default?: number
@@ -62,9 +62,9 @@ export interface TitledEnumField extends Labels {
 /** A multiple choice, with or without titles. */
 export interface MultiEnumField extends Labels {
   type: 'array'
-  /** Least number of choices. Default 0. */
+  /** Minimum number of choices. Default 0. */
   minItems?: number
-  /** Greatest number of choices. Default: no limit. */
+  /** Maximum number of choices. Default: no limit. */
   maxItems?: number
   /** The choices: `anyOf` with titles, `enum` without. */
   items: { type: 'string'; enum: string[] } | { anyOf: { const: string; title: string }[] }
@@ -167,7 +167,7 @@ export interface CreateMessageParams {
   includeContext?: 'none' | 'thisServer' | 'allServers'
   /** Randomness of the model, in its own scale. */
   temperature?: number
-  /** Most tokens to generate. The client may generate fewer. */
+  /** Maximum tokens to generate. The client may generate fewer. */
   maxTokens: number
   /** Texts that end the message. */
   stopSequences?: string[]

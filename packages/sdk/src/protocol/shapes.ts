@@ -8,11 +8,11 @@ export type Shape = (value: unknown, onOmitted: OnOmitted) => boolean
 
 type Members = Readonly<Record<string, Shape>>
 
-export const text: Shape = (value) => typeof value === 'string'
-export const flag: Shape = (value) => typeof value === 'boolean'
+export const string: Shape = (value) => typeof value === 'string'
+export const boolean: Shape = (value) => typeof value === 'boolean'
 export const number: Shape = (value) => typeof value === 'number'
 /** An integer. */
-export const whole: Shape = (value) => Number.isInteger(value)
+export const integer: Shape = (value) => Number.isInteger(value)
 export const object: Shape = (value) => isObject(value)
 
 const anyValue: Shape = () => true
@@ -53,8 +53,8 @@ export function shape(must: Members, may: Members = {}): Shape {
 }
 
 const role: Shape = oneOf('user', 'assistant')
-const annotations = shape({}, { audience: listOf(role), priority: between(0, 1), lastModified: text })
-const icon = shape({}, { mimeType: text, sizes: listOf(text), theme: text })
+const annotations = shape({}, { audience: listOf(role), priority: between(0, 1), lastModified: string })
+const icon = shape({}, { mimeType: string, sizes: listOf(string), theme: string })
 /** Icons are filtered individually later; a value that is not a list is removed. */
 export const icons: Shape = (value, onOmitted) => {
   if (Array.isArray(value)) for (const one of value) icon(one, onOmitted)
@@ -67,25 +67,25 @@ export const metaMember: Readonly<Record<string, Shape>> = { _meta: object }
 
 /** The optional members of every displayed object. */
 export const displayMembers: Readonly<Record<string, Shape>> = {
-  title: text,
-  description: text,
+  title: string,
+  description: string,
   icons,
   ...metaMember,
 }
 
 /** A tool in a list. */
 export const tool: Shape = shape(
-  { name: text },
+  { name: string },
   {
     ...displayMembers,
     annotations: shape(
       {},
       {
-        title: text,
-        readOnlyHint: flag,
-        destructiveHint: flag,
-        idempotentHint: flag,
-        openWorldHint: flag,
+        title: string,
+        readOnlyHint: boolean,
+        destructiveHint: boolean,
+        idempotentHint: boolean,
+        openWorldHint: boolean,
       },
     ),
   },
@@ -93,24 +93,24 @@ export const tool: Shape = shape(
 
 /** A resource in a list, or a link to one. */
 export const resource: Shape = shape(
-  { uri: text, name: text },
-  { ...displayMembers, mimeType: text, size: number, annotations },
+  { uri: string, name: string },
+  { ...displayMembers, mimeType: string, size: number, annotations },
 )
 
 /** A resource template in a list. */
 export const template: Shape = shape(
-  { uriTemplate: text, name: text },
-  { ...displayMembers, mimeType: text, annotations },
+  { uriTemplate: string, name: string },
+  { ...displayMembers, mimeType: string, annotations },
 )
-const file = shape({ uri: text }, { ...metaMember, mimeType: text, text, blob: text })
+const file = shape({ uri: string }, { ...metaMember, mimeType: string, text: string, blob: string })
 
 /** A resource's contents. */
 export const contents: Shape = (value, onOmitted) =>
   file(value, onOmitted) && isObject(value) && (value['text'] !== undefined || value['blob'] !== undefined)
 
 const annotatedMembers = { ...metaMember, annotations }
-const textBlock = shape({ text }, annotatedMembers)
-const media = shape({ data: text, mimeType: text }, annotatedMembers)
+const textBlock = shape({ text: string }, annotatedMembers)
+const media = shape({ data: string, mimeType: string }, annotatedMembers)
 const blocks: Readonly<Record<string, Shape>> = {
   text: textBlock,
   image: media,
@@ -135,10 +135,10 @@ export const block: Shape = blockOf(blocks, true)
 /** A message of a prompt. */
 export const message: Shape = shape({ role, content: block })
 
-const toolUse = shape({ id: text, name: text, input: object }, metaMember)
+const toolUse = shape({ id: string, name: string, input: object }, metaMember)
 const toolResult = shape(
-  { toolUseId: text, content: listOf(block) },
-  { ...metaMember, structuredContent: anyValue, isError: flag },
+  { toolUseId: string, content: listOf(block) },
+  { ...metaMember, structuredContent: anyValue, isError: boolean },
 )
 const samplingBlock = blockOf(
   { text: textBlock, image: media, audio: media, tool_use: toolUse, tool_result: toolResult },
@@ -157,16 +157,16 @@ export const samplingParams: Shape = shape(
     modelPreferences: shape(
       {},
       {
-        hints: listOf(shape({}, { name: text })),
+        hints: listOf(shape({}, { name: string })),
         costPriority: between(0, 1),
         speedPriority: between(0, 1),
         intelligencePriority: between(0, 1),
       },
     ),
-    systemPrompt: text,
+    systemPrompt: string,
     includeContext: oneOf('none', 'thisServer', 'allServers'),
     temperature: number,
-    stopSequences: listOf(text),
+    stopSequences: listOf(string),
     metadata: object,
     tools: listOf(both(tool, shape({ inputSchema: shape({ type: oneOf('object') }) }))),
     toolChoice: shape({}, { mode: oneOf('auto', 'required', 'none') }),
@@ -174,8 +174,8 @@ export const samplingParams: Shape = shape(
 )
 
 export const samplingResult: Shape = shape(
-  { role, model: text, content: samplingContent },
-  { ...metaMember, stopReason: text },
+  { role, model: string, content: samplingContent },
+  { ...metaMember, stopReason: string },
 )
 
-export const root: Shape = shape({ uri: text }, { ...metaMember, name: text })
+export const root: Shape = shape({ uri: string }, { ...metaMember, name: string })

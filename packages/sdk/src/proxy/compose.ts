@@ -4,7 +4,7 @@ import type { Implementation, ServerCapabilities } from '../protocol/definitions
 import { type MethodRow, methodRow, type ProtocolVersion } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
-import { requireKnown } from '../request/known-members.ts'
+import { requireKnown } from '../request/object-members.ts'
 import type { Takeover } from '../server/definitions.ts'
 import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
@@ -127,8 +127,8 @@ class ComposedServer extends ForwardingServer implements Composition {
     this.#changesOfAll = new MergedChanges({
       members: () => this.#members.values(),
       ownersOf: (uri, subscriber) => this.#resources.ownersOf(subscriber, uri),
-      onChange: ({ resources: catalogue }, change) => {
-        if (change.type === 'resources' || change.type === 'anything') catalogue.clear()
+      onChange: ({ resources }, change) => {
+        if (change.type === 'resources' || change.type === 'anything') resources.clear()
       },
     })
     this.changes = this.#changesOfAll
@@ -323,12 +323,12 @@ class ComposedServer extends ForwardingServer implements Composition {
       key: column,
       capability: 'resources',
       beforeMember: (member) => this.#resources.readBefore(exchange, member),
-      onPage: ({ resources: catalogue }, page) => catalogue.addPage(page),
+      onPage: ({ resources }, page) => resources.addPage(page),
       present: (entry, member) => {
         const uri = entry[key]
         if (typeof uri !== 'string') return undefined
-        const isDuplicate = this.#resources.isTaken(member, ({ resources: catalogue }) =>
-          key === 'uri' ? catalogue.lists(uri) : catalogue.hasTemplate(uri),
+        const isDuplicate = this.#resources.isTaken(member, ({ resources }) =>
+          key === 'uri' ? resources.lists(uri) : resources.hasTemplate(uri),
         )
         if (!isDuplicate) return entry
         const reason = `"${member.prefix}" lists ${clipped(uri)}, which a server mounted before it lists too: the first one is the owner. Change one of the URIs.`

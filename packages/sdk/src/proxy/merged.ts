@@ -45,7 +45,7 @@ export async function mergedPage(
   { members, pageSize, onFailure }: MergeOptions,
 ): Promise<Outcome> {
   const { limits, params } = exchange
-  /** Most bytes of one member's list: half of what a client accepts in all, so that no member displaces the others. */
+  /** Maximum bytes of one member's list: half of what a client accepts in all, so that no member displaces the others. */
   const maxMemberBytes = limits.listBytes / 2
   /** From this size on a page is complete, so that it fits into one message. */
   const pageBytes = limits.messageBytes / 2
@@ -181,7 +181,7 @@ interface Watcher {
   readonly hub: Changes
   readonly wants: (change: Change) => boolean
   readonly subscriber: Subscriber | undefined
-  readonly pumps: Map<Member, AbortController>
+  readonly readers: Map<Member, AbortController>
 }
 
 /** Merges the changes of all members, per watcher. */
@@ -202,13 +202,13 @@ export class MergedChanges implements Changes {
     signal: AbortSignal,
     subscriber?: Subscriber,
   ): AsyncIterable<Change> {
-    const watcher: Watcher = { hub: createChanges(), wants, subscriber, pumps: new Map() }
+    const watcher: Watcher = { hub: createChanges(), wants, subscriber, readers: new Map() }
     if (!signal.aborted) {
       this.#watchers.add(watcher)
       this.#refresh(watcher)
       const leave = (): void => {
         this.#watchers.delete(watcher)
-        for (const stop of watcher.pumps.values()) stop.abort()
+        for (const stop of watcher.readers.values()) stop.abort()
       }
       signal.addEventListener('abort', leave, { once: true })
     }
@@ -274,17 +274,17 @@ export class MergedChanges implements Changes {
 
   #refresh(watcher: Watcher): void {
     const members = new Set(this.#options.members())
-    for (const [member, stop] of watcher.pumps) {
+    for (const [member, stop] of watcher.readers) {
       if (members.has(member)) continue
       stop.abort()
-      watcher.pumps.delete(member)
+      watcher.readers.delete(member)
     }
-    for (const member of members) if (!watcher.pumps.has(member)) this.#startReader(watcher, member)
+    for (const member of members) if (!watcher.readers.has(member)) this.#startReader(watcher, member)
   }
 
-  #startReader({ hub, wants, subscriber, pumps }: Watcher, member: Member): void {
+  #startReader({ hub, wants, subscriber, readers }: Watcher, member: Member): void {
     const stop = new AbortController()
-    pumps.set(member, stop)
+    readers.set(member, stop)
     const accepts = (change: Change): boolean => change.type === 'resources' || wants(change)
     const changes = member.server.changes.watch(accepts, stop.signal, subscriber)
     const run = async (): Promise<void> => {

@@ -59,7 +59,7 @@ export async function forwardStateless(
     exchange,
     ({ carried }) => send(retryParams(carried)),
     (result) => result,
-    { of: notifications, isOver: false },
+    { progressAndLogs: notifications, isOver: false },
   )
   return extended ?? outcome
 }
@@ -204,7 +204,7 @@ function invalidState(): RpcError {
 
 function callLost(): RpcError {
   return internalError(
-    'The call that asked is no longer open on this node: it timed out, the node was restarted, or the retry reached ' +
+    'The call that requested input is no longer open on this node: it timed out, the node was restarted, or the retry reached ' +
       'another node. It was not run again. It may have had effects: check before you repeat it.',
   )
 }

@@ -1,12 +1,12 @@
-import { ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
+import { describeValue, ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { describeValue, isObject } from '../jsonrpc/parse.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities } from '../protocol/definitions.ts'
 import { isElicitSchema } from '../protocol/elicitation.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { CreateMessageParams, InputRequests, Question } from '../protocol/server-requests.ts'
 import type { Exchange, Peer } from '../request/exchange.ts'
-import { faultOf } from '../request/input-responses.ts'
+import { faultOfQuestion } from '../request/input-responses.ts'
 import { canAsk, missingFor } from '../request/input-support.ts'
 import { noInput } from '../request/live-run.ts'
 
@@ -82,8 +82,8 @@ export function canAnswerAny({ elicitation, sampling, roots }: ClientCapabilitie
 export function parseQuestion(method: unknown, params: unknown): Question {
   const question = isObject(params) ? toQuestion(method, withEndToEnd(params, noMeta)) : undefined
   if (question === undefined)
-    throw invalidQuestion(`${describeValue(method)} is none it knows, or lacks what it needs`)
-  const problem = faultOf(question)
+    throw invalidQuestion(`the method ${describeValue(method)} is unknown, or its params are incomplete`)
+  const problem = faultOfQuestion(question)
   if (problem !== undefined) throw invalidQuestion(problem)
   return question
 }

@@ -5,7 +5,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
 import type { InputRequests, Question } from '../protocol/server-requests.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { Keys } from '../request/input-responses.ts'
+import { QuestionKeys } from '../request/input-responses.ts'
 import type { ProgressAndLogs } from '../server/handler-context.ts'
 import { unref } from '../transports/server/options.ts'
 import type { LogMessage, UpstreamRequest } from './upstream-pool.ts'
@@ -27,7 +27,7 @@ export class SuspendedCall<T, L = undefined> {
   /** The caller; null without authentication. */
   readonly principal: string | null
   readonly #stop = new AbortController()
-  readonly #keys = new Keys()
+  readonly #keys = new QuestionKeys()
   readonly #open = new Map<string, OpenQuestion>()
   #running: Promise<void> | undefined
   #settled: Settled<T> | undefined

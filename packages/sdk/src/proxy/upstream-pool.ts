@@ -183,9 +183,9 @@ interface UpstreamPoolOptions {
   sharedConnection: boolean
   open(caller: Caller, capabilities: ClientCapabilities, events: UpstreamConnectionEvents): Promise<Client>
   create(open: (events: UpstreamConnectionEvents) => Promise<Client>, shared: boolean): UpstreamConnection
-  /** Most connections besides the proxy's own. */
+  /** Maximum connections besides the proxy's own. */
   max: number
-  /** Most of these per principal. */
+  /** Maximum of these for one principal. */
   maxPerPrincipal: number
 }
 
@@ -231,21 +231,21 @@ export class UpstreamPool {
    * @throws RpcError when there are too many connections
    */
   acquire(requester: Requester, capabilities: ClientCapabilities, asks: boolean): PooledConnection {
-    const { hasSessions: sessions, sharedConnection: one } = this.#options
+    const { hasSessions, sharedConnection } = this.#options
     const { peer, session } = requester
-    const isExclusive = sessions() && !one && session === undefined && !isIdentified(peer)
+    const isExclusive = hasSessions() && !sharedConnection && session === undefined && !isIdentified(peer)
     if (isExclusive && asks && canAnswerAny(capabilities)) return this.#exclusive(peer, capabilities)
     return { connection: this.connectionFor(requester, capabilities), release: () => {} }
   }
 
   /** The connection for everything that needs no exclusive one, changes included. */
   connectionFor({ session, peer }: Requester, capabilities: ClientCapabilities): UpstreamConnection {
-    const { base, sharedConnection: one, hasSessions: sessions, perPrincipal: separate } = this.#options
-    if (one) return base
-    if (sessions() && session !== undefined) return this.#forSession(session, peer, capabilities)
-    if (!sessions()) return separate ? this.#forPrincipal(peer, {}, true) : base
+    const { base, sharedConnection, hasSessions, perPrincipal } = this.#options
+    if (sharedConnection) return base
+    if (hasSessions() && session !== undefined) return this.#forSession(session, peer, capabilities)
+    if (!hasSessions()) return perPrincipal ? this.#forPrincipal(peer, {}, true) : base
     if (isIdentified(peer) && canAnswerAny(capabilities)) return this.#forPrincipal(peer, capabilities, false)
-    return peer.principal === null && !separate ? base : this.#forPrincipal(peer, {}, true)
+    return peer.principal === null && !perPrincipal ? base : this.#forPrincipal(peer, {}, true)
   }
 
   async close(): Promise<void> {
@@ -296,16 +296,15 @@ export class UpstreamPool {
 
   #create(caller: Caller, capabilities: ClientCapabilities, shared: boolean): UpstreamConnection {
     const { principal, scopes, clientId, claims } = caller
-    const { max, maxPerPrincipal: maxOfOne } = this.#options
+    const { max, maxPerPrincipal, open, create } = this.#options
     const isFull = this.#all.size >= max && !this.#makeRoom([...this.#all.keys()])
     const ofCaller = principal === null ? [] : [...this.#all].filter(([, owner]) => owner === principal)
     const own = ofCaller.map(([connection]) => connection)
-    if (isFull || (own.length >= maxOfOne && !this.#makeRoom(own))) {
+    if (isFull || (own.length >= maxPerPrincipal && !this.#makeRoom(own))) {
       throw internalError('Too many connections to the upstream server are in use. Try again later.')
     }
-    const { open, create: make } = this.#options
     const owner: Caller = { principal, scopes, claims, ...(clientId === undefined ? {} : { clientId }) }
-    const connection = make((events) => open(owner, capabilities, events), shared)
+    const connection = create((events) => open(owner, capabilities, events), shared)
     this.#all.set(connection, principal)
     return connection
   }

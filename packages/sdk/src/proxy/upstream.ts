@@ -1,7 +1,7 @@
 import type { Client, ServerChange } from '../client/types.ts'
-import { orAborted } from '../jsonrpc/deferred.ts'
 import { internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { orAborted } from '../jsonrpc/promises.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
@@ -98,7 +98,7 @@ export class UpstreamSubscriptions {
   #lists: UpstreamSubscription | undefined
   #listUsers = 0
 
-  /** `max`: most resources subscribed to at once. */
+  /** @param max maximum number of resources subscribed to at once */
   constructor(upstream: Upstream, max: number, onChange: (change: ServerChange) => void) {
     this.#upstream = upstream
     this.#max = max

@@ -82,15 +82,15 @@ interface Log {
 
 /** Append logs with expiry and a common size limit. When it is exceeded, the least recently appended logs are evicted. */
 class MemoryLogs {
-  readonly #mostChars: number
+  readonly #maxChars: number
   /** In the order of their newest entries. */
   readonly #logs = new Map<string, Log>()
   /** The highest position of any log, from which a log that starts again continues. */
   #highest = 0
   #chars = 0
 
-  constructor(mostChars: number) {
-    this.#mostChars = mostChars
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars
   }
 
   append(
@@ -117,7 +117,7 @@ class MemoryLogs {
       for (const { entry } of log.entries.splice(0, tooMany)) this.#grow(log, -entry.length)
     }
     for (const [other, unused] of this.#logs) {
-      if (this.#chars <= this.#mostChars || unused === log) break
+      if (this.#chars <= this.#maxChars || unused === log) break
       this.delete(other)
     }
     return position
@@ -174,39 +174,40 @@ interface Amount {
 }
 
 const nothing: Readonly<Amount> = { count: 0, chars: 0 }
-const owners = 5
-const betweenClearingsMs = 1_000
+/** One owner may have a fifth of the values and of their characters. */
+const ownerFraction = 5
+const minSweepIntervalMs = 1_000
 
 /** Values that expire, bounded in number and characters, both in all and for each owner. */
 class MemoryValues {
-  readonly #most: Readonly<Amount>
+  readonly #max: Readonly<Amount>
   readonly #share: Readonly<Amount>
-  readonly #kept = new Map<string, StoredValue>()
+  readonly #values = new Map<string, StoredValue>()
   readonly #total: Amount = { count: 0, chars: 0 }
   readonly #owned = new Map<string, Amount>()
-  #nextClearing = 0
+  #nextSweep = 0
 
   constructor(count: number, chars: number) {
-    this.#most = { count, chars }
-    this.#share = { count: Math.ceil(count / owners), chars: Math.ceil(chars / owners) }
+    this.#max = { count, chars }
+    this.#share = { count: Math.ceil(count / ownerFraction), chars: Math.ceil(chars / ownerFraction) }
   }
 
   get(key: string, now: number): string | undefined {
-    const kept = this.#kept.get(key)
-    return kept !== undefined && kept.expires > now ? kept.value : undefined
+    const stored = this.#values.get(key)
+    return stored !== undefined && stored.expires > now ? stored.value : undefined
   }
 
   ownerOf(key: string): string | undefined {
-    return this.#kept.get(key)?.owner
+    return this.#values.get(key)?.owner
   }
 
   /** @throws McpError 'LIMIT' if it does not fit; the previous value is then unchanged */
-  set(key: string, kept: StoredValue, now: number): void {
-    const before = this.#kept.get(key)
+  set(key: string, stored: StoredValue, now: number): void {
+    const before = this.#values.get(key)
     if (before !== undefined) this.delete(key)
-    const why = this.#lacking(kept) === undefined ? undefined : this.#lackingStill(kept, now)
+    const why = this.#exceeded(stored) === undefined ? undefined : this.#exceededAfterSweep(stored, now)
     if (why === undefined) {
-      this.#put(key, kept)
+      this.#put(key, stored)
       return
     }
     if (before !== undefined) this.#put(key, before)
@@ -214,19 +215,19 @@ class MemoryValues {
   }
 
   delete(key: string): void {
-    const kept = this.#kept.get(key)
-    if (kept === undefined) return
-    this.#kept.delete(key)
-    this.#count(kept, -1)
+    const stored = this.#values.get(key)
+    if (stored === undefined) return
+    this.#values.delete(key)
+    this.#count(stored, -1)
   }
 
   sweep(now: number): void {
-    for (const [key, { expires }] of this.#kept) if (expires <= now) this.delete(key)
+    for (const [key, { expires }] of this.#values) if (expires <= now) this.delete(key)
   }
 
-  #put(key: string, kept: StoredValue): void {
-    this.#kept.set(key, kept)
-    this.#count(kept, 1)
+  #put(key: string, stored: StoredValue): void {
+    this.#values.set(key, stored)
+    this.#count(stored, 1)
   }
 
   #count({ value, owner }: StoredValue, sign: 1 | -1): void {
@@ -239,21 +240,21 @@ class MemoryValues {
   }
 
   /** Checks again after removing expired values, at most once a second because that iterates over all of them. */
-  #lackingStill(kept: StoredValue, now: number): string | undefined {
-    if (now < this.#nextClearing) return this.#lacking(kept)
-    this.#nextClearing = now + betweenClearingsMs
+  #exceededAfterSweep(stored: StoredValue, now: number): string | undefined {
+    if (now < this.#nextSweep) return this.#exceeded(stored)
+    this.#nextSweep = now + minSweepIntervalMs
     this.sweep(now)
-    return this.#lacking(kept)
+    return this.#exceeded(stored)
   }
 
-  #lacking({ value, owner }: StoredValue): string | undefined {
-    const full = reached(this.#total, this.#most, value)
+  #exceeded({ value, owner }: StoredValue): string | undefined {
+    const full = exceededLimit(this.#total, this.#max, value)
     if (full !== undefined) return `The memory backplane of this process is full (${full})`
     if (owner === undefined) return undefined
-    const share = reached(this.#owned.get(owner) ?? nothing, this.#share, value)
+    const share = exceededLimit(this.#owned.get(owner) ?? nothing, this.#share, value)
     return (
       share &&
-      `The memory backplane stores as much for "${excerpt(owner)}" as for one principal (a fifth of ${share})`
+      `"${excerpt(owner)}" has used its share of the memory backplane of this process (a fifth of ${share})`
     )
   }
 }
@@ -264,9 +265,9 @@ function add(amount: Amount, value: string, sign: 1 | -1): void {
 }
 
 /** The name of the limit that one more value would exceed. */
-function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string): string | undefined {
-  if (amount.count >= most.count) return 'limits.remembered'
-  return amount.chars + value.length > most.chars ? 'limits.rememberedChars' : undefined
+function exceededLimit(amount: Readonly<Amount>, max: Readonly<Amount>, value: string): string | undefined {
+  if (amount.count >= max.count) return 'limits.remembered'
+  return amount.chars + value.length > max.chars ? 'limits.rememberedChars' : undefined
 }
 
 const maxBuckets = 10_000

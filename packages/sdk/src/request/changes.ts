@@ -27,16 +27,20 @@ export interface Changes {
   publish(change: Change): void
   /**
    * Yields the changes that `wants` accepts until the signal aborts. Equal changes that are still unread are merged, so that the
-   * queue of a slow reader is bounded. `listener` is the client that they are for; absent for a subscriber without a client.
+   * queue of a slow reader is bounded. `subscriber` is the client that they are for; absent for a subscriber without a client.
    */
-  watch(wants: (change: Change) => boolean, signal: AbortSignal, listener?: Subscriber): AsyncIterable<Change>
+  watch(
+    wants: (change: Change) => boolean,
+    signal: AbortSignal,
+    subscriber?: Subscriber,
+  ): AsyncIterable<Change>
   /** Whether a client in this process is subscribed to this change. */
   isWatched(change: Change): boolean
   /**
    * Subscribes to these changes at their source, until `release`. Absent if there is no other source. Rejects with an
    * RpcError for a resource that cannot be subscribed to.
    */
-  subscribe?(filter: SubscriptionFilter, listener: Subscriber): Promise<ChangeSubscription>
+  subscribe?(filter: SubscriptionFilter, subscriber: Subscriber): Promise<ChangeSubscription>
 }
 
 /** The client that changes are delivered to. */
@@ -57,7 +61,7 @@ interface Watcher {
   wants(change: Change): boolean
   notify(change: Change): void
   /** Undefined for a subscriber without a client. */
-  readonly listener: Subscriber | undefined
+  readonly subscriber: Subscriber | undefined
 }
 
 /** An in-process hub for one server's changes. */
@@ -67,9 +71,9 @@ export function createChanges(): Changes {
     publish(change) {
       for (const watcher of watchers) if (watcher.wants(change)) watcher.notify(change)
     },
-    watch: (wants, signal, listener) => watch(watchers, { wants, listener }, signal),
+    watch: (wants, signal, subscriber) => watch(watchers, { wants, subscriber }, signal),
     isWatched: (change) =>
-      [...watchers].some(({ listener, wants }) => listener !== undefined && wants(change)),
+      [...watchers].some(({ subscriber, wants }) => subscriber !== undefined && wants(change)),
   }
 }
 
@@ -108,7 +112,7 @@ export function changesIn(filter: SubscriptionFilter): FilteredChange[] {
 
 function watch(
   watchers: Set<Watcher>,
-  { wants, listener }: Pick<Watcher, 'wants' | 'listener'>,
+  { wants, subscriber }: Pick<Watcher, 'wants' | 'subscriber'>,
   signal: AbortSignal,
 ): AsyncIterable<Change> {
   const unread = new Map<string, Change>()
@@ -117,7 +121,7 @@ function watch(
   let wake: (() => void) | undefined
   const watcher: Watcher = {
     wants,
-    listener,
+    subscriber,
     notify(change) {
       if (change.type !== 'log') unread.set(keyOf(change), change)
       else if (unread.size < maxUnreadLogs) unread.set(`log ${++logs}`, change)

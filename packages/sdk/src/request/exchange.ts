@@ -3,8 +3,8 @@ import type { ClientCapabilities, Implementation, LoggingLevel } from '../protoc
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
+import type { Journal } from './journal.ts'
 import type { RequestLimits } from './limits.ts'
-import type { Journal } from './live-run.ts'
 
 /** The sender of a request, as the transport identified it. */
 export interface Caller {
@@ -66,7 +66,7 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** How requests for input (elicitation, sampling, roots) reach the client. */
   readonly inputStrategy: InputStrategy
-  /** The limits of the mount. */
+  /** The limits of the transport that received the request. */
   readonly limits: RequestLimits
   /** Its session; absent for stateless requests. */
   readonly session?: ClientSession

@@ -1,6 +1,7 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import { checkElicitContent, checkElicitSchema, checkSampling } from '../protocol/elicitation.ts'
+import { checkElicitContent, checkElicitSchema } from '../protocol/elicitation.ts'
+import { checkSampling } from '../protocol/sampling.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
 import { root, type Shape, samplingResult } from '../protocol/shapes.ts'
 
@@ -19,7 +20,7 @@ const secrets = [
   'cvv2?|cvc2?',
   'otp|one ?time (?:password|passcode|code)',
 ].join('|')
-/** Words with which "token" is no secret: a count, a position in a list, or a currency. */
+/** Words with which "token" is not a secret: a count, a position in a list, or a currency. */
 const harmlessTokens =
   'max|maximum|min|minimum|per|next|page|continuation|sync|stop|start|end|special|erc20|swap|design|cancellation'
 const before =
@@ -43,7 +44,7 @@ function secretFieldOf(properties: unknown): string | undefined {
 function secretRefusal(field: string): string {
   return (
     `the field "${field}" asks for a secret, which a form must not do because its values pass through the client: ` +
-    'send the person to a page of yours with ctx.elicitUrl (URL mode) and take the secret there'
+    'direct the user to a page of yours with ctx.elicitUrl (URL mode) and ask for the secret there'
   )
 }
 
@@ -73,19 +74,19 @@ function mentions(text: string, secret: RegExp): boolean {
 }
 
 /** The prefix of generated keys. */
-const kinds: Readonly<Record<QuestionMethod, string>> = {
+const keyPrefixes: Readonly<Record<QuestionMethod, string>> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
   'roots/list': 'roots',
 }
 
 /** The keys of questions on the wire: the author's, or the kind with a number, made unique. */
-export class Keys {
+export class QuestionKeys {
   readonly #used = new Set<string>()
   readonly #counts = new Map<string, number>()
 
   next(method: QuestionMethod, key: string | undefined): string {
-    const kind = kinds[method]
+    const kind = keyPrefixes[method]
     const count = (this.#counts.get(kind) ?? 0) + 1
     this.#counts.set(kind, count)
     const wanted = key ?? `${kind}_${count}`
@@ -97,7 +98,7 @@ export class Keys {
 }
 
 /** Why a question is invalid; undefined for a valid one. */
-export function faultOf(question: Question): string | undefined {
+export function faultOfQuestion(question: Question): string | undefined {
   switch (question.method) {
     case 'elicitation/create':
       return question.params.mode === 'url'
@@ -153,7 +154,7 @@ const rootsWanted = 'every root must have a "uri" that begins with file://'
 function faultIn(part: unknown, shape: Shape, whole: string): string | undefined {
   let wrong: string | undefined
   const isRight = shape(part, (name, member) => {
-    if (member !== null) wrong ??= `"${name}" is not what it must be`
+    if (member !== null) wrong ??= `"${name}" has an invalid value`
   })
   return isRight ? wrong : whole
 }
@@ -179,9 +180,9 @@ function faultOfAnswer(question: Question, answer: unknown): string | undefined 
     case 'roots/list': {
       const { roots } = answer
       if (!Array.isArray(roots)) return '"roots" must be a list'
-      const isFolder = (one: unknown): boolean =>
+      const isFileRoot = (one: unknown): boolean =>
         isObject(one) && typeof one['uri'] === 'string' && one['uri'].startsWith('file://')
-      if (!roots.every(isFolder)) return rootsWanted
+      if (!roots.every(isFileRoot)) return rootsWanted
       return roots.map((one) => faultIn(one, root, rootsWanted)).find((fault) => fault !== undefined)
     }
   }

@@ -1,4 +1,5 @@
 import { invalid, type McpError, messageOf } from '../jsonrpc/error.ts'
+import { readJson } from '../jsonrpc/exact-json.ts'
 
 /** A type of JSON values: members that JSON would lose or change are `never`. */
 export type JsonOf<T> = T extends string | number | boolean | null
@@ -130,4 +131,9 @@ export function isPlain(object: object): boolean {
 function classNameOf(object: object): string {
   const { name } = object.constructor
   return name === '' ? 'an instance of a class' : `an instance of ${name}`
+}
+
+/** A deep copy of a JSON value. */
+export function copyOf<T>(value: T): T {
+  return value === undefined ? value : readJson(JSON.stringify(value))
 }

@@ -1,12 +1,12 @@
 import { ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { toolRounds } from '../protocol/elicitation.ts'
-import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
+import { toolRounds } from '../protocol/sampling.ts'
+import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
 import type { Carried, Exchange, HandlerRun, InputRequired, InputStrategy, Outcome } from './exchange.ts'
-import { answerTo, faultOf, Keys } from './input-responses.ts'
+import { answerTo, faultOfQuestion, QuestionKeys } from './input-responses.ts'
 import { forPeer, missingFor } from './input-support.ts'
-import { describeFault, faultInJson } from './json-value.ts'
+import { copyOf, describeFault, faultInJson } from './json-value.ts'
 
 /** Sends one request to the client and resolves with its result. */
 export type LiveRequest = (
@@ -24,7 +24,7 @@ export interface StepMemory {
   /** The result of a step of an earlier run, by its name with a number (`occurrence`). */
   step(key: string): { readonly value?: unknown } | undefined
   /** Stores the result of a step. */
-  keep(key: string, result: { readonly value?: unknown }): Promise<void>
+  save(key: string, result: { readonly value?: unknown }): Promise<void>
 }
 
 /** Sends requests for input on the connection while the handler waits. */
@@ -35,7 +35,7 @@ export function liveInput(request: LiveRequest, memory?: StepMemory): InputStrat
 
 /** Supports no input: the first question ends the request. */
 export const noInput: InputStrategy = liveInput(() =>
-  Promise.reject(new McpError('CANNOT_ASK', 'this connection cannot carry questions')),
+  Promise.reject(new McpError('CANNOT_ASK', 'this connection does not carry requests from the server')),
 )
 
 /** Supports no input, whatever the client declared: the first question ends the request with this reason. */
@@ -49,7 +49,7 @@ export function cannotAsk(why: string): InputStrategy {
 export abstract class BaseHandlerRun {
   readonly ended: Promise<Outcome>
   protected readonly exchange: Exchange
-  protected readonly keys: Keys = new Keys()
+  protected readonly keys: QuestionKeys = new QuestionKeys()
   #resolve: (outcome: Outcome) => void = () => {}
   #reject: (error: unknown) => void = () => {}
   #over = false
@@ -70,7 +70,7 @@ export abstract class BaseHandlerRun {
     return this.#parked.signal
   }
 
-  protected get over(): boolean {
+  protected get isOver(): boolean {
     return this.#over
   }
 
@@ -111,17 +111,15 @@ export abstract class BaseHandlerRun {
       this.fail(
         new McpError(
           'TOO_MANY_ROUNDS',
-          `A handler let the model use tools more than ${samplingToolRounds} times in a row: ask for an answer without ` +
-            "tools (toolChoice: { mode: 'none' }) before, or begin anew with what was found out",
+          `A handler let the model use tools more than ${samplingToolRounds} times in a row: request a response without ` +
+            "tools (toolChoice: { mode: 'none' }) before that, or start a new conversation with the results so far",
         ),
       )
       return true
     }
-    const fault = faultOf(question)
+    const fault = faultOfQuestion(question)
     if (fault !== undefined) {
-      this.fail(
-        new TypeError(`A handler asked ${question.method} in a form the protocol does not allow: ${fault}`),
-      )
+      this.fail(new TypeError(`A handler sent an invalid ${question.method} request: ${fault}`))
       return true
     }
     return false
@@ -165,7 +163,7 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
     const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
     return new Promise((resolve, reject) => {
-      if (this.over || this.refused(question, reject)) return
+      if (this.isOver || this.refused(question, reject)) return
       const { questions } = this.exchange.limits
       if (++this.#asked > questions) {
         this.fail(
@@ -190,7 +188,7 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
     if (done !== undefined) return Promise.resolve(copyOf(done.value) as T)
     return runStep(name, work, idempotencyKey(this.#flow, place)).then(async (text) => {
       const value = text === undefined ? undefined : readJson(text)
-      await memory?.keep(place, text === undefined ? {} : { value: copyOf(value) })
+      await memory?.save(place, text === undefined ? {} : { value: copyOf(value) })
       return value
     })
   }
@@ -275,46 +273,4 @@ export async function runStep(
     `The step "${name}" returned a value that JSON cannot represent, so a later run would get another one: ` +
       `${describeFault(fault, 'its result')}. Return plain JSON from it, such as a date as text, and nothing for undefined`,
   )
-}
-
-/** A deep copy of a JSON value. */
-export function copyOf<T>(value: T): T {
-  return value === undefined ? value : readJson(JSON.stringify(value))
-}
-
-/** The state of a request between its rounds. It is sent encrypted through the client, as `requestState`. */
-export interface Journal {
-  /** Identifies the request across its rounds; the prefix of its idempotency keys. */
-  flow: string
-  /** Number of completed rounds. */
-  round: number
-  /** Identities of the questions of the last round, by their key on the wire. */
-  asked: Record<string, string>
-  /** Checked answers, by the identity of their question. */
-  answers: Record<string, unknown>
-  /** Results of finished steps, by name with a number. */
-  steps: Record<string, { value?: unknown }>
-  /** How often the question of a key was answered and then differed in the next run. */
-  drifts: Record<string, number>
-  /** Whether the explicit form was used, with the author's state and the answers so far by key. */
-  carries: boolean
-  state: unknown
-  carried: Record<string, unknown>
-  /** The explicit form's last questions, to check their answers against. */
-  required: InputRequests
-}
-
-export function emptyJournal(): Journal {
-  return {
-    flow: crypto.randomUUID(),
-    round: 0,
-    asked: {},
-    answers: {},
-    steps: {},
-    drifts: {},
-    carries: false,
-    state: undefined,
-    carried: {},
-    required: {},
-  }
 }

@@ -6,15 +6,9 @@ import { canonical, digest } from './encoding.ts'
 import type { Carried, Exchange, HandlerRun, InputRequired, InputStrategy, Outcome } from './exchange.ts'
 import { answerTo } from './input-responses.ts'
 import { forPeer } from './input-support.ts'
-import {
-  BaseHandlerRun,
-  copyOf,
-  emptyJournal,
-  idempotencyKey,
-  type Journal,
-  occurrence,
-  runStep,
-} from './live-run.ts'
+import { emptyJournal, type Journal } from './journal.ts'
+import { copyOf } from './json-value.ts'
+import { BaseHandlerRun, idempotencyKey, occurrence, runStep } from './live-run.ts'
 import { createStateCodec, type StateCodec, type StateCodecOptions } from './state.ts'
 
 interface ReplayOptions extends StateCodecOptions {
@@ -105,7 +99,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     const name = this.keys.next(question.method, key)
     this.#order.push(name)
     return new Promise((resolve, reject) => {
-      if (this.over || this.refused(question, reject)) return
+      if (this.isOver || this.refused(question, reject)) return
       this.#startWork(async () => {
         const identity = await this.#identify(question)
         const answer = this.#answerOf(question, identity, name, key !== undefined)
@@ -131,7 +125,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     return runStep(name, work, idempotencyKey(this.#journal.flow, place))
       .then(async (text) => {
         this.#journal.steps[place] = text === undefined ? {} : { value: readJson(text) }
-        await this.#stateCodec.keep?.(this.exchange, this.#journal)
+        await this.#stateCodec.save?.(this.exchange, this.#journal)
         return text === undefined ? undefined : readJson(text)
       })
       .finally(() => this.#endWork())
@@ -221,8 +215,8 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     this.#closing = true
     setTimeout(() => {
       this.#closing = false
-      if (this.#busy > 0 || this.over || (this.#asked.size === 0 && !this.#continuesAsTask)) return
-      const closed = this.#asked.size > 0 ? this.#outcome() : this.#takenOver()
+      if (this.#busy > 0 || this.isOver || (this.#asked.size === 0 && !this.#continuesAsTask)) return
+      const closed = this.#asked.size > 0 ? this.#outcome() : this.#taskOutcome()
       closed.then(
         (outcome) => this.end(outcome),
         (error) => this.fail(error),
@@ -230,7 +224,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     }, 0)
   }
 
-  async #takenOver(): Promise<Outcome> {
+  async #taskOutcome(): Promise<Outcome> {
     const { takeOver } = this.exchange
     if (takeOver === undefined) throw new TypeError('This request cannot continue as a task')
     return takeOver({ ...this.#journal, asked: {}, required: {}, answers: this.#answers() })

@@ -4,8 +4,8 @@ import { readJson } from '../jsonrpc/exact-json.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest, fromBase64Url, toBase64Url } from './encoding.ts'
 import type { Exchange } from './exchange.ts'
+import type { Journal } from './journal.ts'
 import { limits } from './limits.ts'
-import type { Journal } from './live-run.ts'
 
 interface Claims {
   /** Expiry in milliseconds since 1970. */
@@ -21,9 +21,9 @@ interface Claims {
   journal: Journal
 }
 
-const unknownUse =
-  'sealed by another process, or by this one before it was started anew, so whether it was used is not known. ' +
-  'Give all of them one backplane that outlives a process'
+const useNotRecorded =
+  'sealed by another process, or by this one before a restart, so it is not known whether it was used. ' +
+  'Configure one persistent backplane for all processes'
 
 /** Turns journals into `requestState` and back. */
 export interface StateCodec {
@@ -31,7 +31,7 @@ export interface StateCodec {
   /** Rejects with the same RpcError for every reason, which only `onRefused` receives. */
   open(exchange: Exchange, state: unknown): Promise<Journal>
   /** Stores the journal while the handler runs; absent if an interrupted run is not continued. */
-  keep?(exchange: Exchange, journal: Journal): Promise<void>
+  save?(exchange: Exchange, journal: Journal): Promise<void>
 }
 
 export interface StateCodecOptions {
@@ -86,7 +86,7 @@ export function createStateCodec(options: StateCodecOptions): StateCodec {
     return opened.value
   }
 
-  const mayBeKnown = ({ at }: Claims): boolean =>
+  const isUseRecorded = ({ at }: Claims): boolean =>
     backplane.instance === undefined || options.acceptUnknown === true || at === backplane.instance
 
   return {
@@ -104,7 +104,7 @@ export function createStateCodec(options: StateCodecOptions): StateCodec {
       const sealed = await sealer.seal(claims)
       if (sealed.length <= exchange.limits.stateChars) return sealed
       const handle = crypto.randomUUID()
-      await shared(backplane.set(storedAt(handle), sealed, ttlMs, exchange.peer.quotaKey))
+      await shared(backplane.set(storageKey(handle), sealed, ttlMs, exchange.peer.quotaKey))
       return sealer.seal({ handle })
     },
 
@@ -114,7 +114,7 @@ export function createStateCodec(options: StateCodecOptions): StateCodec {
       const outer = await unseal(state)
       let claims = outer
       if (isStored(outer)) {
-        const stored = await shared(backplane.get(storedAt(outer.handle)))
+        const stored = await shared(backplane.get(storageKey(outer.handle)))
         if (stored === undefined) throw refuse('no longer stored')
         claims = await unseal(stored)
       }
@@ -123,19 +123,19 @@ export function createStateCodec(options: StateCodecOptions): StateCodec {
       if (claims.aud !== audience) throw refuse('sealed for another audience')
       if (claims.sub !== (exchange.peer.principal ?? '')) throw refuse('sealed for another principal')
       if (claims.req !== (await digestOf(exchange))) throw refuse('sealed for another request')
-      if (!mayBeKnown(claims)) throw refuse(unknownUse)
-      const goodMs = claims.exp - Date.now() + 1000
-      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, exchange.peer.quotaKey))
+      if (!isUseRecorded(claims)) throw refuse(useNotRecorded)
+      const validMs = claims.exp - Date.now() + 1000
+      const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', validMs, exchange.peer.quotaKey))
       if (!firstUse) throw refuse('used before')
       if (isStored(outer)) {
-        await backplane.delete(storedAt(outer.handle)).catch((error) => options.onFailed?.(error))
+        await backplane.delete(storageKey(outer.handle)).catch((error) => options.onFailed?.(error))
       }
       return claims.journal
     },
   }
 }
 
-function storedAt(handle: string): string {
+function storageKey(handle: string): string {
   return `state:${handle}`
 }
 

@@ -20,7 +20,7 @@ export async function complete(registry: Registry, exchange: Exchange, report: R
   if (!names.includes(name)) throw invalidParams(`${label} has no argument "${clipped(name)}"`)
   let values: readonly string[] = []
   try {
-    values = (await completers.get(name)?.(value, new HandlerContextOfCompletion(exchange, chosen))) ?? []
+    values = (await completers.get(name)?.(value, new CompletionHandlerContext(exchange, chosen))) ?? []
   } catch (error) {
     if (error instanceof RpcError) throw error
     if (!exchange.signal.aborted) report(error, { method: exchange.method })
@@ -31,7 +31,7 @@ export async function complete(registry: Registry, exchange: Exchange, report: R
 }
 
 /** On a session a completion can request roots; 2026-07-28 has no input requests in completions. */
-class HandlerContextOfCompletion extends HandlerContext implements CompletionContext {
+class CompletionHandlerContext extends HandlerContext implements CompletionContext {
   readonly arguments: Readonly<Record<string, string>>
 
   constructor(exchange: Exchange, chosen: Readonly<Record<string, string>>) {
@@ -39,7 +39,7 @@ class HandlerContextOfCompletion extends HandlerContext implements CompletionCon
     const without = withoutQuestions('A completion')
     const run =
       inputStrategy.relay === undefined ? without : { ...without, get: () => inputStrategy.begin(exchange) }
-    super(exchange, run, { of: undefined, isOver: true })
+    super(exchange, run, { progressAndLogs: undefined, isOver: true })
     this.arguments = chosen
   }
 }
@@ -85,7 +85,7 @@ export function completersOf(
 ): ReadonlyMap<string, Completer> {
   const completers = new Map<string, Completer>()
   for (const [name, completer] of Object.entries(complete ?? {})) {
-    if (!names.includes(name)) throw invalid(`${what} completes "${name}", which is none of its arguments`)
+    if (!names.includes(name)) throw invalid(`${what} completes "${name}", which is not one of its arguments`)
     if (isCompleter(completer)) completers.set(name, completer)
   }
   return completers

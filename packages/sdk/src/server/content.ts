@@ -42,7 +42,7 @@ function checked<B extends ContentBlock>(block: B): B {
   throw invalid(`This ${block.type} cannot be sent: ${fault}`)
 }
 
-/** Why a value is no valid content block, naming the member; undefined for a valid one. */
+/** Why a value is not a valid content block, naming the member; undefined for a valid one. */
 export function faultOfContent(value: unknown): string | undefined {
   if (!isObject(value)) return `it must be an object with a "type", not ${kindOf(value)}`
   switch (value['type']) {
@@ -67,13 +67,13 @@ export function isContents(value: unknown): value is ResourceContents {
   return faultOfContents(value) === undefined
 }
 
-/** Why a value is no valid resource contents, naming the member; undefined for valid ones. */
+/** Why a value is not valid resource contents, naming the member; undefined for valid ones. */
 export function faultOfContents(value: unknown): string | undefined {
   if (!isObject(value)) return `it must be an object with a "uri", not ${kindOf(value)}`
   if (typeof value['uri'] !== 'string') return '"uri" is missing'
   const { text, blob: bytes } = value
   if (bytes === undefined) return typeof text === 'string' ? undefined : '"text" or "blob" is missing'
-  return text === undefined ? faultOfBase64('blob', bytes) : 'there is a "text" beside the "blob"'
+  return text === undefined ? faultOfBase64('blob', bytes) : 'it has both "text" and "blob"'
 }
 
 /** A value of a handler that cannot be serialized. `withJsonPath` finds the member when the error is reported. */
@@ -139,10 +139,10 @@ function faultOfTexts(value: Record<string, unknown>, names: readonly string[]):
 
 function faultOfBase64(member: string, value: unknown): string | undefined {
   if (value === undefined) return `"${member}" is missing`
-  if (value instanceof Uint8Array) return `"${member}" holds bytes: give them to image(), audio() or blob()`
+  if (value instanceof Uint8Array) return `"${member}" has bytes: encode them with image(), audio() or blob()`
   if (typeof value !== 'string') return `"${member}" is not base64`
   if (value.startsWith('data:')) {
-    return `"${member}" is a data: URL: give what follows its comma, and its type in "mimeType"`
+    return `"${member}" is a data: URL: use the part after its comma, and its type as "mimeType"`
   }
   return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is not base64`
 }

@@ -4,7 +4,7 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { createChanges } from '../request/changes.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { requireHints, requireIcons, requireMembers } from './definition-metadata.ts'
 import type {
   Described,
@@ -17,7 +17,7 @@ import type {
 } from './definitions.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { logOf } from './handler-context.ts'
-import { applyMiddleware, handlersOf, type Parts } from './handlers.ts'
+import { applyMiddleware, handlersOf, type ServerParts } from './handlers.ts'
 import { type ListName, listNames, Registry } from './registry.ts'
 import type {
   AnyPrompt,
@@ -78,7 +78,7 @@ export function defineServer<
       ...extensions.map((extension) => extension.capabilities?.(version, caller)),
     )
   }
-  const parts: Parts = {
+  const parts: ServerParts = {
     registry,
     changes,
     capabilities: capabilitiesOf(registry, options),
@@ -90,9 +90,10 @@ export function defineServer<
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   }
   const handlers = handlersOf(parts)
-  const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
-  const rejecting: typeof handlers = async (exchange) => handlers(exchange)
-  const serve = layers.length === 0 ? handlers : applyMiddleware(layers, rejecting)
+  const middleware = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
+  // `handlers` may throw synchronously; this rejects instead.
+  const serveWithoutMiddleware: typeof handlers = async (exchange) => handlers(exchange)
+  const serve = middleware.length === 0 ? handlers : applyMiddleware(middleware, serveWithoutMiddleware)
   const handle: Server['handle'] = (exchange) => {
     if (registry.scopes.length > 0) {
       const { method, params, peer, limits } = exchange
@@ -136,7 +137,7 @@ export function defineServer<
     takeover: (tool: string) => registry.tools.get(tool)?.takeover ?? 'never',
     memoryOnly: extensions.flatMap(({ memoryOnly = [] }) => memoryOnly),
   })
-  for (const extension of extensions) extension.attach?.(server, rejecting)
+  for (const extension of extensions) extension.attach?.(server, serveWithoutMiddleware)
   return server
 }
 
@@ -152,8 +153,8 @@ function refuseTasks({ tools = {} }: Definitions): void {
   const needsTasks = Object.entries(tools).find(([, { task }]) => task === 'required')
   if (needsTasks === undefined) return
   throw invalid(
-    `Tool "${needsTasks[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
-      '@jackfield/sdk/extensions/tasks in "extensions", or leave "task" out',
+    `Tool "${needsTasks[0]}" has "task: 'required'", but the server has no tasks: add the extension tasks() of ` +
+      '@jackfield/sdk/extensions/tasks to "extensions", or leave out "task"',
   )
 }
 
@@ -174,7 +175,7 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
   requireMembers(`Server "${name}"`, options, optionNames)
   requireByName(`Server "${name}"`, options)
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw invalid(`Server "${name}" has a "pageSize" that is no whole number from 1: ${pageSize}`)
+    throw invalid(`Server "${name}": "pageSize" must be a whole number of at least 1, not ${pageSize}`)
   }
   requireHints(`Server "${name}"`, cache)
   requireIcons(`Server "${name}"`, icons)

@@ -2,16 +2,16 @@ import { invalid, McpError } from '../jsonrpc/error.ts'
 import { type Icon, isSafeIcon } from '../protocol/content.ts'
 import type { CacheHints, Tool } from '../protocol/definitions.ts'
 import { isScope } from '../request/exchange.ts'
-import { defined, requireKnown } from '../request/known-members.ts'
+import { defined, requireKnown } from '../request/object-members.ts'
 
 /** Validates cache hints. @throws McpError 'INVALID' */
 export function requireHints(what: string, hints: Partial<CacheHints> | undefined): void {
   const { ttlMs = 0, cacheScope = 'private' } = hints ?? {}
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 0) {
-    throw invalid(`${what} has a "ttlMs" that is no whole number of milliseconds from 0: ${ttlMs}`)
+    throw invalid(`${what}: "ttlMs" must be a whole number of milliseconds of at least 0, not ${ttlMs}`)
   }
   if (cacheScope !== 'public' && cacheScope !== 'private') {
-    throw invalid(`${what} has a "cacheScope" that is neither public nor private`)
+    throw invalid(`${what}: "cacheScope" must be 'public' or 'private'`)
   }
 }
 
@@ -25,7 +25,7 @@ export function requireIcons(what: string, icons: readonly Icon[] | undefined): 
 /** The required scopes of a definition, without duplicates. @throws McpError 'INVALID' */
 export function scopesOf(what: string, scopes: readonly string[] = []): readonly string[] {
   const wrong = scopes.find((scope) => !isScope(scope))
-  if (wrong !== undefined) throw invalid(`${what} needs "${wrong}", which cannot be the name of a scope`)
+  if (wrong !== undefined) throw invalid(`${what} requires "${wrong}", which is not a valid scope name`)
   return [...new Set(scopes)]
 }
 
@@ -54,10 +54,10 @@ const hintsForOtherSdks: Readonly<Record<string, string>> = {
   schema: 'the schema of the arguments is "input"',
   name: 'its name is its key in "defineServer"',
   _meta: 'metadata is "meta"',
-  readOnlyHint: 'it belongs into "annotations"',
-  destructiveHint: 'it belongs into "annotations"',
-  idempotentHint: 'it belongs into "annotations"',
-  openWorldHint: 'it belongs into "annotations"',
+  readOnlyHint: 'it belongs in "annotations"',
+  destructiveHint: 'it belongs in "annotations"',
+  idempotentHint: 'it belongs in "annotations"',
+  openWorldHint: 'it belongs in "annotations"',
   tool: 'tools are "tools"',
   resource: 'resources are "resources"',
   resourceTemplates: 'templates are defined in "resources", by template()',
@@ -103,8 +103,8 @@ export function requireMembers(
   }
 }
 
-/** Calls `make`, and names what it makes in its McpError. */
-export function attempt<T>(what: string, make: () => T): T {
+/** Calls `make`, and puts `what` in front of the message of an McpError. */
+export function prefixErrors<T>(what: string, make: () => T): T {
   try {
     return make()
   } catch (error) {

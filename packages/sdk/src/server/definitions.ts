@@ -139,7 +139,7 @@ export type ToolReturn<Out extends SchemaOrNone, L extends Literal = Literal> =
   | Reply<Out extends undefined ? unknown : InputOf<Out>>
   | InputRequired
 
-interface Shown {
+interface DefinitionMetadata {
   /** Name for people. Default: the key it is defined with. */
   title?: string
   /** Description for the model. Default: none. */
@@ -169,7 +169,7 @@ export interface ToolDefinition<
   In extends SchemaOrNone = SchemaOrNone,
   Out extends SchemaOrNone = SchemaOrNone,
   L extends Literal = Literal,
-> extends Shown {
+> extends DefinitionMetadata {
   /** The schema of the arguments. Default: no arguments; those that a client sends are ignored. */
   input?: In
   /** The schema of the structured result, which is validated before it is sent. Default: no structured result. */
@@ -221,7 +221,7 @@ export type ReadReturn =
  * A resource at one URI, and how it is read.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources
  */
-export interface ResourceDefinition<U extends string = string> extends Shown {
+export interface ResourceDefinition<U extends string = string> extends DefinitionMetadata {
   /** URI of the resource, unique within the server. */
   uri: U
   /** Media type. Default: none in lists; `text/plain` for text and `application/octet-stream` for bytes in results. */
@@ -243,7 +243,7 @@ export interface ResourceDefinition<U extends string = string> extends Shown {
  * A resource template, and how its resources are read.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates
  */
-export interface TemplateDefinition<T extends string = string> extends Shown {
+export interface TemplateDefinition<T extends string = string> extends DefinitionMetadata {
   /** RFC 6570: `{name}`, `{+path}`, `{/segments*}`, `{?query}` and so on. */
   uriTemplate: T
   /** Media type of all its resources. Default: as in `ResourceDefinition`. */
@@ -270,7 +270,7 @@ export type PromptReturn = string | PromptMessage | PromptMessage[] | GetPromptR
  * A prompt: its arguments and its handler.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
  */
-export interface PromptDefinition<In extends SchemaOrNone = SchemaOrNone> extends Shown {
+export interface PromptDefinition<In extends SchemaOrNone = SchemaOrNone> extends DefinitionMetadata {
   /** The schema of the arguments, which are strings on the wire. Default: no arguments. */
   input?: In
   /** Suggestions for an argument, by its name. Default: none. */

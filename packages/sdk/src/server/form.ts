@@ -18,10 +18,10 @@ type Form =
 
 type Json = Readonly<Record<string, unknown>>
 
-const known = new WeakMap<object, Form>()
+const forms = new WeakMap<object, Form>()
 
-const common = ['title', 'description', 'default']
-const limits: Readonly<Record<string, readonly string[]>> = {
+const commonKeywords = ['title', 'description', 'default']
+const keywordsOfType: Readonly<Record<string, readonly string[]>> = {
   string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames', 'oneOf', 'writeOnly'],
   number: ['minimum', 'maximum'],
   integer: ['minimum', 'maximum'],
@@ -36,15 +36,15 @@ const formats = ['email', 'uri', 'date', 'date-time', 'password']
  * to the validator of the response.
  */
 export function formOf(schema: FormSchema, question: object = { schema }): Form {
-  const unusable = whyNoSchema(schema, question)
+  const unusable = schemaFault(schema, question)
   if (unusable !== undefined) return { ok: false, why: unusable }
-  const made = known.get(schema) ?? make(schema)
-  known.set(schema, made)
+  const made = forms.get(schema) ?? makeForm(schema)
+  forms.set(schema, made)
   return made
 }
 
 /** Why a question has no usable schema; undefined if it has one. */
-function whyNoSchema(schema: unknown, question: object): string | undefined {
+function schemaFault(schema: unknown, question: object): string | undefined {
   if ('requestedSchema' in question) {
     return 'The form of a question is its "schema" (a validator, an object of validators or JSON Schema): rename "requestedSchema" to "schema"'
   }
@@ -54,10 +54,10 @@ function whyNoSchema(schema: unknown, question: object): string | undefined {
     : 'A question needs a "schema": a validator, an object of validators, or JSON Schema'
 }
 
-function make(schema: FormSchema): Form {
+function makeForm(schema: FormSchema): Form {
   try {
     const described = describedOf(schema)
-    const form = described === undefined ? schema : reduced(jsonOf(described, 'input'))
+    const form = described === undefined ? schema : formSchemaOf(jsonOf(described, 'input'))
     if (isElicitSchema(form)) return { ok: true, schema: form }
     return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
   } catch (error) {
@@ -66,7 +66,7 @@ function make(schema: FormSchema): Form {
   }
 }
 
-function reduced(json: Json): Json {
+function formSchemaOf(json: Json): Json {
   const { type, properties, required } = json
   if (type !== 'object' || !isObject(properties)) return json
   const fields = Object.entries(properties).map(([name, field]) => [name, fieldOf(field, json)])
@@ -78,14 +78,18 @@ function fieldOf(field: unknown, root: Json): unknown {
   const schema = dereferenced(field, root)
   if (schema === undefined) return field
   const choice = choiceOf(schema)
-  if (choice !== undefined) return { type: 'string', ...pick(schema, common), ...choice }
+  if (choice !== undefined) return { type: 'string', ...pick(schema, commonKeywords), ...choice }
   const { type } = schema
-  if (typeof type !== 'string' || schema['enum'] !== undefined || !Object.hasOwn(limits, type)) {
-    return { ...schema, type: schema['enum'] === undefined ? type : 'enum of other than strings' }
+  if (typeof type !== 'string' || schema['enum'] !== undefined || !Object.hasOwn(keywordsOfType, type)) {
+    // Not a valid type, so that the check of the form rejects it.
+    return { ...schema, type: schema['enum'] === undefined ? type : 'enum with values other than strings' }
   }
-  const kept: Record<string, unknown> = { type, ...pick(schema, [...common, ...(limits[type] ?? [])]) }
+  const kept: Record<string, unknown> = {
+    type,
+    ...pick(schema, [...commonKeywords, ...(keywordsOfType[type] ?? [])]),
+  }
   if (type === 'string' && !formats.includes(String(schema['format']))) delete kept['format']
-  if (type === 'integer') return { type, ...pick(schema, common), ...wholeBounds(schema) }
+  if (type === 'integer') return { type, ...pick(schema, commonKeywords), ...wholeBounds(schema) }
   if (type === 'array') return { ...kept, items: itemsOf(dereferenced(schema['items'], root) ?? {}) }
   return kept
 }
@@ -128,12 +132,12 @@ function wholeBounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: J
 /** A subschema, or the definition it refers to. */
 function dereferenced(schema: unknown, root: Json): Json | undefined {
   if (!isObject(schema)) return undefined
-  const { $ref, ...beside } = schema
+  const { $ref, ...siblings } = schema
   if (typeof $ref !== 'string') return schema
   const name = /^#\/\$defs\/([^/]+)$/.exec($ref)?.[1]
   const { $defs } = root
   const target = name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined
-  return isObject(target) ? { ...target, ...beside } : undefined
+  return isObject(target) ? { ...target, ...siblings } : undefined
 }
 
 function pick(schema: Json, names: readonly string[]): Record<string, unknown> {

@@ -15,7 +15,7 @@ import {
   type Peer,
 } from '../request/exchange.ts'
 import { canAsk, type InputKind } from '../request/input-support.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
@@ -54,10 +54,10 @@ export function withoutQuestions(what: string): LazyHandlerRun {
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
-  readonly #notifications: Notifications
+  readonly #notifications: LazyNotifications
 
   /** @param notifications those of the request, shared by all runs, because the rate is limited per request */
-  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, notifications: Notifications) {
+  constructor(exchange: Exchange, handlerRun: LazyHandlerRun, notifications: LazyNotifications) {
     this.#exchange = exchange
     this.#handlerRun = handlerRun
     this.#notifications = notifications
@@ -163,8 +163,9 @@ export class HandlerContext implements Context {
   }
 
   get #progressAndLogs(): ProgressAndLogs | undefined {
-    if (!this.#notifications.isOver) this.#notifications.of ??= new ProgressAndLogs(this.#exchange)
-    return this.#notifications.isOver ? undefined : this.#notifications.of
+    if (!this.#notifications.isOver)
+      this.#notifications.progressAndLogs ??= new ProgressAndLogs(this.#exchange)
+    return this.#notifications.isOver ? undefined : this.#notifications.progressAndLogs
   }
 
   get #replaying(): boolean {
@@ -200,10 +201,10 @@ const perSecond = 20
 
 type Progress = Omit<ServerNotifications['notifications/progress'], 'progressToken'>
 
-/** The notifications of one request. Created on first use, because most requests have none. */
-export interface Notifications {
-  of: ProgressAndLogs | undefined
-  /** Nothing is sent any more. */
+/** The progress and log notifications of one request. Created on first use, because most requests have none. */
+export interface LazyNotifications {
+  progressAndLogs: ProgressAndLogs | undefined
+  /** Whether the request has ended, so that nothing more is sent. */
   isOver: boolean
 }
 
@@ -318,7 +319,7 @@ export function runHandler(
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
-  const notifications: Notifications = { of: undefined, isOver: false }
+  const notifications: LazyNotifications = { progressAndLogs: undefined, isOver: false }
   return runToOutcome<unknown>(
     exchange,
     (handlerRun) => handler(new HandlerContext(exchange, handlerRun, notifications)),
@@ -339,7 +340,7 @@ export async function runToOutcome<T>(
   exchange: Exchange,
   run: (handlerRun: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
-  notifications: Notifications = { of: undefined, isOver: false },
+  notifications: LazyNotifications = { progressAndLogs: undefined, isOver: false },
 ): Promise<Outcome> {
   const { params, inputStrategy, limits } = exchange
   try {
@@ -372,7 +373,7 @@ export async function runToOutcome<T>(
     throw readableError(error)
   } finally {
     notifications.isOver = true
-    notifications.of?.close()
+    notifications.progressAndLogs?.close()
   }
 }
 

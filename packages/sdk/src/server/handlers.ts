@@ -61,7 +61,8 @@ export function applyMiddleware(middleware: readonly Middleware[], serve: Handle
   )
 }
 
-export interface Parts {
+/** What the handlers of a server share. */
+export interface ServerParts {
   registry: Registry
   changes: Changes
   /** Replaced when definitions change. */
@@ -79,7 +80,7 @@ export interface Parts {
  * Serves every request method by its handler. A method behind a capability the server lacks is not found. It may throw before
  * it returns a promise.
  */
-export function handlersOf(parts: Parts): Handler {
+export function handlersOf(parts: ServerParts): Handler {
   const { registry, changes, capabilitiesOn, added, instructions, report, pageSize, hints } = parts
   /** A list that depends on the caller must not be shared between callers. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
@@ -158,10 +159,13 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   const { peer } = exchange
   const resources = visible(registry.resources, registry.rows.resources, peer)
   const templates = [...registry.templates.values()].filter(({ scopes }) => allows(peer, scopes))
-  const lists = templates.flatMap(({ members }) => members ?? [])
+  const lists = templates.flatMap(({ list: members }) => members ?? [])
   if (lists.length === 0) return resources
   const progressAndLogs = new ProgressAndLogs(exchange)
-  const ctx = new HandlerContext(exchange, withoutQuestions('A list'), { of: progressAndLogs, isOver: false })
+  const ctx = new HandlerContext(exchange, withoutQuestions('A list'), {
+    progressAndLogs: progressAndLogs,
+    isOver: false,
+  })
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))

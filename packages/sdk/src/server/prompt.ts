@@ -3,13 +3,13 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { PromptArgument } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { completersOf } from './completion.ts'
 import { faultOfContent, requireSerializable, withJsonPath } from './content.ts'
 import { listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
 import { rethrowForPeer, runHandler } from './handler-context.ts'
 import type { PromptEntry } from './registry.ts'
-import { objectSchema, type Prepared, prepareFor } from './schema.ts'
+import { objectSchema, type PreparedSchema, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
 
 /** Serves `prompts/get`. */
@@ -103,16 +103,16 @@ function samplesOf(schema: Record<string, unknown>): unknown[] {
   const bounds = ['default', 'const', 'minimum', 'maximum', 'multipleOf'].map((keyword) => schema[keyword])
   const { exclusiveMinimum: above, exclusiveMaximum: below, enum: values } = schema
   const given = [...bounds, ...(Array.isArray(values) ? values : [])].filter((value) => value !== undefined)
-  const beside = [typeof above === 'number' ? above + 1 : 1, typeof below === 'number' ? below - 1 : 0]
-  return [...given, ...beside, true, [], {}].filter((value) => typeof value !== 'string')
+  const numbers = [typeof above === 'number' ? above + 1 : 1, typeof below === 'number' ? below - 1 : 0]
+  return [...given, ...numbers, true, [], {}].filter((value) => typeof value !== 'string')
 }
 
 /**
- * Rejects an argument that is no string, as all arguments of prompts are on the wire. A schema that converts text, such as
+ * Rejects an argument that is not a string, as all arguments of prompts are on the wire. A schema that converts text, such as
  * `z.coerce.number()`, also describes itself as a number, so it is tested.
  * @throws McpError 'INVALID'
  */
-function requireStrings(what: string, { json, accepts }: Prepared): void {
+function requireStrings(what: string, { json, accepts }: PreparedSchema): void {
   const { properties } = json
   for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
     if (!isObject(schema)) continue

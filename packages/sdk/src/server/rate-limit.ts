@@ -1,5 +1,5 @@
-import { withTimeout } from '../jsonrpc/deferred.ts'
 import { ErrorCode, invalid, RpcError } from '../jsonrpc/error.ts'
+import { withTimeout } from '../jsonrpc/promises.ts'
 import { type Backplane, type TokenBucket, TokenBuckets } from '../request/backplane.ts'
 import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'
@@ -121,7 +121,7 @@ class SharedCounter {
     if (this.#announcing !== undefined) return
     const announce = async (): Promise<void> => {
       if (!this.#subscribed) {
-        await this.#backplane.subscribe(this.#name, (id) => this.#hear(id))
+        await this.#backplane.subscribe(this.#name, (id) => this.#receive(id))
         this.#subscribed = true
       }
       await this.#backplane.publish(this.#name, this.#id)
@@ -139,7 +139,7 @@ class SharedCounter {
     announce().catch(() => {})
   }
 
-  #hear(id: string): void {
+  #receive(id: string): void {
     const now = performance.now()
     if (id !== this.#id) {
       const isNew = !this.#nodes.has(id)

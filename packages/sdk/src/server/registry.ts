@@ -8,7 +8,7 @@ import type { Completer, Context } from './context.ts'
 import type { Takeover } from './definitions.ts'
 import { promptEntry } from './prompt.ts'
 import { resourceEntry, templateEntry } from './resource.ts'
-import type { Prepared } from './schema.ts'
+import type { PreparedSchema } from './schema.ts'
 import type { Definitions } from './server.ts'
 import { toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
@@ -151,7 +151,7 @@ export class Registry {
     for (const [name, address] of addresses) {
       const other = places.get(address)
       if (other !== undefined) {
-        throw invalid(`Resources "${other}" and "${name}" have the same address, ${address}`)
+        throw invalid(`Resources "${other}" and "${name}" have the same URI, ${address}`)
       }
       places.set(address, name)
     }
@@ -168,8 +168,8 @@ function requireKind(kind: string, name: string, value: unknown): void {
 export interface ToolEntry {
   readonly name: string
   readonly scopes: readonly string[]
-  readonly input: Prepared | undefined
-  readonly output: Prepared | undefined
+  readonly input: PreparedSchema | undefined
+  readonly output: PreparedSchema | undefined
   readonly handler: { run(args: unknown, ctx: Context): unknown }
   /** Whether a call of it runs as a task. */
   readonly task: 'optional' | 'required' | undefined
@@ -193,7 +193,7 @@ export interface TemplateEntry {
   readonly template: UriTemplate
   /** Serves a read of one of its resources; undefined for a URI that does not match. */
   readonly serve: (exchange: Exchange, uri: string) => Promise<Outcome> | undefined
-  readonly members: ((ctx: Context) => Resource[] | Promise<Resource[]>) | undefined
+  readonly list: ((ctx: Context) => Resource[] | Promise<Resource[]>) | undefined
   readonly completers: ReadonlyMap<string, Completer>
   readonly listed: ResourceTemplate
 }
@@ -201,7 +201,7 @@ export interface TemplateEntry {
 export interface PromptEntry {
   readonly name: string
   readonly scopes: readonly string[]
-  readonly input: Prepared | undefined
+  readonly input: PreparedSchema | undefined
   readonly handler: { run(args: unknown, ctx: Context): unknown }
   readonly completers: ReadonlyMap<string, Completer>
   readonly listed: Prompt

@@ -5,7 +5,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { completersOf } from './completion.ts'
 import {
   faultOfContents,
@@ -16,9 +16,9 @@ import {
 } from './content.ts'
 import type { Context } from './context.ts'
 import {
-  attempt,
   listedMetadata,
   metadataMembers,
+  prefixErrors,
   requireHints,
   requireMembers,
   scopesOf,
@@ -116,7 +116,7 @@ function requireContents(value: unknown, at: number): ResourceContents {
     return value
   }
   throw new TypeError(
-    'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
+    'A resource must return text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
       `contents[${at}] cannot be used: ${faultOfContents(value)}`,
   )
 }
@@ -165,7 +165,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   }
   requireMembers(what, value, templateMembers, { name: 'read', does: 'serves a read' })
   const { uriTemplate, mimeType, annotations, cache, list } = value
-  const template = attempt(`${what}: uriTemplate`, () => parseTemplate(uriTemplate))
+  const template = prefixErrors(`${what}: uriTemplate`, () => parseTemplate(uriTemplate))
   requireHints(what, cache)
   // Declared as a method: the type of the variables is inferred from this template.
   const handler: {
@@ -182,7 +182,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
       const read = (ctx: Context): unknown => handler.read(variables, ctx, uri)
       return serveRead(exchange, uri, { scopes, mimeType, cache, read })
     },
-    members: list === undefined ? undefined : (ctx) => list.call(value, ctx),
+    list: list === undefined ? undefined : (ctx) => list.call(value, ctx),
     completers: completersOf(what, value.complete, template.names),
     listed: { uriTemplate, name, ...listedMetadata(what, value), ...defined({ mimeType, annotations }) },
   }

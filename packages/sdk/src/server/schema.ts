@@ -4,8 +4,8 @@ import { invalid, McpError, messageOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
 import { isPlain } from '../request/json-value.ts'
-import { defined } from '../request/known-members.ts'
-import { attempt } from './definition-metadata.ts'
+import { defined } from '../request/object-members.ts'
+import { prefixErrors } from './definition-metadata.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
 export type DescribedSchema<In = unknown, Out = In> = {
@@ -76,12 +76,12 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
 
 function checkedOf(result: Result): Checked {
   if (result.issues === undefined) return { ok: true, value: result.value }
-  const shown = result.issues.slice(0, maxIssues).map(inWords).join('; ')
+  const shown = result.issues.slice(0, maxIssues).map(issueText).join('; ')
   const more = result.issues.length - maxIssues
   return { ok: false, why: more > 0 ? `${shown}; and ${more} more` : shown }
 }
 
-function inWords({ path, message }: StandardSchemaV1.Issue): string {
+function issueText({ path, message }: StandardSchemaV1.Issue): string {
   const at = (path ?? []).map(nameOf).join('.')
   return at === '' || message.startsWith(at) ? message : `${at}: ${message}`
 }
@@ -122,14 +122,14 @@ function objectOf(shape: readonly (readonly [string, DescribedSchema])[]): Descr
     )
     const finished = results.filter((result): result is Result => !('then' in result))
     return finished.length === results.length
-      ? unitedResult(shape, value, finished)
-      : Promise.all(results).then((all) => unitedResult(shape, value, all))
+      ? mergedResult(shape, value, finished)
+      : Promise.all(results).then((all) => mergedResult(shape, value, all))
   }
   const json = (side: 'input' | 'output'): JsonSchema => {
     const properties = shape.map(([name, schema]) => {
       // The name as a part of a JSON Pointer within a URI fragment.
       const place = `/properties/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`
-      const { $schema, ...property } = attempt(`"${name}"`, () => jsonOf(schema, side))
+      const { $schema, ...property } = prefixErrors(`"${name}"`, () => jsonOf(schema, side))
       return [name, property['$id'] === undefined ? movedTo(place, property) : property]
     })
     const required = shape.filter(([, schema]) => !isOptional(schema, side)).map(([name]) => name)
@@ -144,7 +144,7 @@ function objectOf(shape: readonly (readonly [string, DescribedSchema])[]): Descr
   return { '~standard': { version: 1, vendor: 'shape', validate, jsonSchema } }
 }
 
-function unitedResult(
+function mergedResult(
   shape: readonly (readonly [string, DescribedSchema])[],
   value: Readonly<Record<string, unknown>>,
   results: readonly Result[],
@@ -245,7 +245,7 @@ type Optional<T> = {
 }
 
 /** A schema, prepared for validation. */
-export interface Prepared {
+export interface PreparedSchema {
   readonly json: JsonSchema
   check(value: unknown): Checked | Promise<Checked>
   /** Whether an object may have this member with this value, whatever its other members; undefined if that is not known synchronously. */
@@ -254,9 +254,9 @@ export interface Prepared {
 
 /**
  * Prepares a schema for validating input or output.
- * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is no valid JSON Schema
+ * @throws McpError 'INVALID' if it cannot be converted to JSON Schema, or is not valid JSON Schema
  */
-function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
+function prepare(schema: AnySchema, side: 'input' | 'output'): PreparedSchema {
   const described = describedOf(schema)
   if (described === undefined) {
     requireJson(schema, '')
@@ -327,8 +327,8 @@ function requireKeywords(schema: JsonSchema): void {
 }
 
 /** As `prepare`, naming the definition in errors. @throws McpError 'INVALID' */
-export function prepareFor(what: string, schema: AnySchema, side: 'input' | 'output'): Prepared {
-  return attempt(`${what}: ${side}`, () => prepare(schema, side))
+export function prepareFor(what: string, schema: AnySchema, side: 'input' | 'output'): PreparedSchema {
+  return prefixErrors(`${what}: ${side}`, () => prepare(schema, side))
 }
 
 /** The schema of arguments, which are always an object. @throws McpError 'INVALID' for a schema that excludes objects */

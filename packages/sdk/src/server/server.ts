@@ -136,8 +136,8 @@ export interface Server<D extends Definitions = Definitions> {
   /** Notifies subscribed clients that a resource changed. */
   resourceUpdated(uri: string): void
   /**
-   * Notifies the session that sent a URL elicitation with this id of its completion (2025-11-25). On other revisions a client
-   * learns of it by calling again.
+   * Notifies the session that received a URL elicitation with this id of its completion (2025-11-25). Other revisions have no
+   * such notification: their clients repeat the call.
    */
   elicitationComplete(id: string): void
   /**

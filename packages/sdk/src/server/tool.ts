@@ -5,13 +5,19 @@ import type { ContentBlock } from '../protocol/content.ts'
 import type { Tool, ToolAnnotations } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
-import { attempt, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
+import {
+  listedMetadata,
+  metadataMembers,
+  prefixErrors,
+  requireMembers,
+  scopesOf,
+} from './definition-metadata.ts'
 import { blockOf, Reply, type Takeover, ToolError } from './definitions.ts'
 import { runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'
-import { objectSchema, type Prepared, prepareFor } from './schema.ts'
+import { objectSchema, type PreparedSchema, prepareFor } from './schema.ts'
 import type { AnyTool } from './server.ts'
 
 /** Reports an error whose text is not sent to the client. */
@@ -36,12 +42,12 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
     if (error instanceof RpcError) throw error
     if (error instanceof ToolError) return failed(error.message)
     if (!exchange.signal.aborted) report(error, { method: exchange.method, name })
-    return failed(`"${name}" failed unexpectedly. What went wrong was written to the server's own log.`)
+    return failed(`"${name}" failed unexpectedly. The error is in the server's own log.`)
   }
 }
 
 /** The check of the arguments of a tool without `input`: they are ignored. */
-const noInput: Pick<Prepared, 'check'> = { check: () => ({ ok: true, value: {} }) }
+const noInput: Pick<PreparedSchema, 'check'> = { check: () => ({ ok: true, value: {} }) }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
 function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
@@ -59,20 +65,20 @@ function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObjec
 
 async function structuredResult(
   tool: ToolEntry,
-  output: Prepared,
+  output: PreparedSchema,
   returned: unknown,
   report: Report,
 ): Promise<JsonObject> {
   if (Reply.is(returned)) {
     const checked = await output.check(returned.structured)
-    return checked.ok ? replyResult(returned, checked.value) : brokenOutput(tool, checked.why, report)
+    return checked.ok ? replyResult(returned, checked.value) : invalidOutput(tool, checked.why, report)
   }
   const checked = await output.check(returned)
   if (!checked.ok) {
     const isResult =
       isObject(returned) && ('structuredContent' in returned || Array.isArray(returned['content']))
     const hint = isResult ? '. Return the value itself, or reply({ content, structured })' : ''
-    return brokenOutput(tool, `${checked.why}${hint}`, report)
+    return invalidOutput(tool, `${checked.why}${hint}`, report)
   }
   return { content: [textOf(checked.value)], structuredContent: checked.value }
 }
@@ -128,13 +134,13 @@ function textOf(value: unknown): ContentBlock {
   return { type: 'text', text }
 }
 
-function brokenOutput(tool: ToolEntry, why: string, report: Report): JsonObject {
-  report(new TypeError(`The result does not satisfy the output schema: ${why}`), {
+function invalidOutput(tool: ToolEntry, why: string, report: Report): JsonObject {
+  report(new TypeError(`The result does not match the output schema: ${why}`), {
     method: 'tools/call',
     name: tool.name,
   })
   return failedResult(
-    `"${tool.name}" gave a result that does not satisfy its own output schema, so it was not sent. The fault is the server's.`,
+    `"${tool.name}" returned a result that does not match its output schema, so it was not sent. This is an error of the server.`,
   )
 }
 
@@ -157,15 +163,15 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   }
   requireMembers(what, value, members, { name: 'run', does: 'serves a call' })
   if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
-    throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
+    throw invalid(`${what}: "task" must be "optional" or "required"`)
   }
   if (value.takeover !== undefined && !takeovers.includes(value.takeover)) {
-    throw invalid(`${what} has a "takeover" that is none of ${takeovers.join(', ')}`)
+    throw invalid(`${what}: "takeover" must be one of ${takeovers.join(', ')}`)
   }
   const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
   const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
-  const headers = attempt(`${what}: input`, () => headerPlan(inputSchema))
+  const headers = prefixErrors(`${what}: input`, () => headerPlan(inputSchema))
   return {
     name,
     scopes: scopesOf(what, value.scopes),

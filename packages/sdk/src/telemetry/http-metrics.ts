@@ -40,7 +40,7 @@ export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
   })
   const leaseAge = meter.createObservableGauge('jackfield.server.lease.age', {
     unit: 's',
-    description: 'Time since this node renewed its lease, which others wait for the end of',
+    description: 'Time since this node last renewed its lease',
   })
   meter.addBatchObservableCallback(
     (result) => {
@@ -82,7 +82,7 @@ export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
   })
   const missed = meter.createCounter('jackfield.server.wakes.missed', {
     unit: '{message}',
-    description: 'Messages between nodes that were lost, and made up for by reading the store',
+    description: 'Messages between nodes that were lost and replaced by reading the store',
   })
   const operations = meter.createHistogram('jackfield.backplane.operation.duration', {
     unit: 's',

@@ -19,11 +19,11 @@ import { clipped, ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { defined } from '../request/known-members.ts'
+import { defined } from '../request/object-members.ts'
 
-/** Most characters of a value the peer may have chosen. */
+/** Maximum characters of a value the peer may have chosen. */
 const maxAttributeChars = 256
-/** Most characters of recorded arguments and results. */
+/** Maximum characters of recorded arguments and results. */
 const maxContentChars = 8192
 
 /** The name and attributes of a request, by the MCP semantic conventions. */
@@ -68,8 +68,8 @@ function contentOf(value: unknown): string | undefined {
 }
 
 /** The transport attribute for a client transport's name; undefined if unknown or ambiguous. */
-export function transportOf(link: string | undefined): string | undefined {
-  switch (link) {
+export function transportOf(kind: string | undefined): string | undefined {
+  switch (kind) {
     case 'stdio':
       return 'pipe'
     case 'http':
@@ -132,7 +132,7 @@ export function createRecorder(options: TelemetryOptions): Recorder {
     const { meter = metrics.getMeter(scope) } = options
     const made = meter.createHistogram(`mcp.${side}.operation.duration`, {
       unit: 's',
-      description: 'How long a request took, from its beginning to its answer',
+      description: 'The duration of a request, from its start to its response',
       advice: { explicitBucketBoundaries: buckets },
     })
     durations.set(side, made)
@@ -186,7 +186,7 @@ function contentAttribute(what: 'arguments' | 'result', value: unknown): Attribu
 /** The trace-context keys of `_meta`, the only ones allowed without a prefix. */
 const keys: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
 
-/** Most characters of a value; longer ones are ignored. */
+/** Maximum characters of a value; longer ones are ignored. */
 const maxCarrierChars = 8192
 
 const setter: TextMapSetter<Record<string, string>> = {

@@ -3,8 +3,7 @@ import type { AnswerHandlers, ConnectOptions } from '../client/types.ts'
 import type { JsonObject, JsonRpcResponse } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { CallToolResult } from '../protocol/definitions.ts'
-import type { ProtocolVersion } from '../protocol/methods.ts'
-import { latest, latestLegacy } from '../protocol/revision.ts'
+import { latestSessionVersion, latestVersion, type ProtocolVersion } from '../protocol/methods.ts'
 import { canonical } from '../request/encoding.ts'
 import type { Server } from '../server/server.ts'
 import { memory } from '../transports/client/memory.ts'
@@ -27,20 +26,20 @@ function effectsBetween(before: unknown, after: unknown): unknown {
 }
 
 /** The differences between the effects of two runs, one sentence each; empty if there are none. */
-export function differences(legacy: unknown, modern: unknown, path = 'effects'): string[] {
-  if (canonical(legacy) === canonical(modern)) return []
-  if (Array.isArray(legacy) && Array.isArray(modern)) {
-    const more = surplus(modern, legacy).map(
+export function differences(once: unknown, again: unknown, path = 'effects'): string[] {
+  if (canonical(once) === canonical(again)) return []
+  if (Array.isArray(once) && Array.isArray(again)) {
+    const more = surplus(again, once).map(
       (item) => `${path}: happened again when the handler ran again: ${item}`,
     )
-    const fewer = surplus(legacy, modern).map((item) => `${path}: happened only on a session: ${item}`)
+    const fewer = surplus(once, again).map((item) => `${path}: happened only on a session: ${item}`)
     return more.length + fewer.length > 0 ? [...more, ...fewer] : [`${path}: happened in another order`]
   }
-  if (isObject(legacy) && isObject(modern)) {
-    const names = [...new Set([...Object.keys(legacy), ...Object.keys(modern)])]
-    return names.flatMap((name) => differences(legacy[name], modern[name], `${path}.${name}`))
+  if (isObject(once) && isObject(again)) {
+    const names = [...new Set([...Object.keys(once), ...Object.keys(again)])]
+    return names.flatMap((name) => differences(once[name], again[name], `${path}.${name}`))
   }
-  return [`${path}: ${canonical(legacy)} on a session, ${canonical(modern)} when the handler ran again`]
+  return [`${path}: ${canonical(once)} on a session, ${canonical(again)} when the handler ran again`]
 }
 
 /** The items that `all` has more often than `others`, as text. */
@@ -57,27 +56,27 @@ function surplus(all: readonly unknown[], others: readonly unknown[]): string[] 
 /** Wraps a transport so that every round of input requests is retried once without responses first. */
 export function withExtraRounds(transports: ClientTransportFactory): ClientTransportFactory {
   return () => {
-    const link = transports()
+    const transport = transports()
     let extra = 0
     const request: ClientTransport['request'] = async (message, options) => {
-      const answer = await link.request(message, options)
+      const answer = await transport.request(message, options)
       const state = stateOf(answer)
       if (state === undefined) return answer
       const params = { ...message.params, ...state, inputResponses: {} }
-      const again = await link.request({ ...message, id: `again-${++extra}`, params }, options)
+      const again = await transport.request({ ...message, id: `again-${++extra}`, params }, options)
       return { ...again, id: message.id }
     }
     return {
-      kind: link.kind,
-      hasHeaders: link.hasHeaders,
-      closed: link.closed,
+      kind: transport.kind,
+      hasHeaders: transport.hasHeaders,
+      closed: transport.closed,
       request,
-      start: (events) => link.start(events),
-      notify: (message) => link.notify(message),
-      respond: (message) => link.respond(message),
-      adopt: (version) => link.adopt(version),
-      listen: () => link.listen(),
-      close: () => link.close(),
+      start: (events) => transport.start(events),
+      notify: (message) => transport.notify(message),
+      respond: (message) => transport.respond(message),
+      adopt: (version) => transport.adopt(version),
+      listen: () => transport.listen(),
+      close: () => transport.close(),
     }
   }
 }
@@ -126,8 +125,8 @@ export interface Twice {
  * twice. Such an effect belongs in `ctx.step`, or after the last question.
  */
 export async function runTwice(server: Server, options: TwiceOptions): Promise<Twice> {
-  const once = await run(memory(server), latestLegacy, options)
-  const again = await run(withExtraRounds(memory(server)), latest, options)
+  const once = await run(memory(server), latestSessionVersion, options)
+  const again = await run(withExtraRounds(memory(server)), latestVersion, options)
   return {
     once,
     again,

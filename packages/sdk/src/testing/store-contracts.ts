@@ -60,7 +60,7 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       requireEqual(await plane.get(`${long}1`), undefined, 'a deleted value')
       requireEqual(await plane.get(`${long}2`), 'other', 'the value that was not deleted')
     }),
-    rule('gives reads of one moment their own values', async (plane, other) => {
+    rule('returns its own value to each of many reads at once', async (plane, other) => {
       const keys = Array.from({ length: 250 }, (_, at) => `key ${at}`)
       const values = keys.map((key, at) => (at % 3 === 0 ? undefined : `${key} ä\u0000`))
       await Promise.all(keys.map((key, at) => plane.set(key, values[at] ?? '', values[at] ? hour : 0)))

@@ -118,7 +118,7 @@ describe('a failure', () => {
     expect(await answerTo(1)).toMatchObject({
       result: {
         isError: true,
-        content: [{ text: expect.stringContaining("the client's answer is no response") }],
+        content: [{ text: expect.stringContaining('the client sent an invalid response') }],
       },
     })
   })

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonRpcMessage } from '@jackfield/sdk'
-import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
+import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/duplex-connection.ts'
 import {
   ask,
   echo,

@@ -1,7 +1,7 @@
 import { ErrorCode, type JsonObject, type JsonRpcMessage } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { ask, codeOf, echo, hang, initialize, settle, type Tool, testServer, until } from './support.ts'
 

@@ -15,7 +15,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { isObject } from '../../../../test/setup/json.ts'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 import { type Adapter, adapters, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 

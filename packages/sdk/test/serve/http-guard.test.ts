@@ -437,7 +437,7 @@ describe('a raw socket', () => {
     )
     expect(answer.split('\r\n')[0]).toContain('400')
     // Node's own parser refuses a second Content-Length without a body.
-    if (name !== 'Content-Length') expect(answer).toContain(`${name} is given twice`)
+    if (name !== 'Content-Length') expect(answer).toContain(`${name} is sent twice`)
     expect([asked, server.ran]).toEqual([0, []])
     await mounted.close()
   })

@@ -4,7 +4,7 @@ import { defineServer, tool } from '@jackfield/sdk'
 import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 import { type Ask, adapters, type Mounted, modern, nodeAdapter, session, webAdapter } from './http-support.ts'
 import { echo, hang, hung, initialize, initialized, meta, type Tool, testServer, until } from './support.ts'
 

@@ -3,7 +3,7 @@ import { serveHttp } from '@jackfield/sdk/http'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
+import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/duplex-connection.ts'
 import { type Ask, nodeAdapter, webAdapter } from './http-support.ts'
 import { ask, echo, hang, initialize, initialized, meta, settle, testServer, until } from './support.ts'
 

@@ -14,7 +14,7 @@ import {
   tool,
 } from '@jackfield/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 import { checkWire } from '../schema/wire.ts'
 import { type Adapter, adapters, type Mounted, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'

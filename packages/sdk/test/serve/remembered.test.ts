@@ -102,7 +102,7 @@ describe('a server at its limit of used responses', () => {
     const { ask, paid, warnings } = await shop({ remembered: 10 })
     for (let nth = 0; nth < 2; nth++) expect(await (await ask('greedy')).answer()).toMatchObject(done)
     expect(await (await ask('greedy')).answer()).toMatchObject(full)
-    expect(warnings.join()).toMatch(/for "greedy" .* \(a fifth of limits\.remembered\)/)
+    expect(warnings.join()).toMatch(/"greedy" has used its share .* \(a fifth of limits\.remembered\)/)
     expect(await (await ask('other')).answer()).toMatchObject(done)
     expect(paid).toHaveLength(3)
   })
@@ -121,7 +121,7 @@ describe('a server at its limit of used responses', () => {
     const { ask, warnings } = await shop({ remembered: 5 })
     const forger = 'mallory\u0085[shop] all is well'
     for (let nth = 0; nth < 2; nth++) await (await ask(forger)).answer()
-    expect(warnings.join()).toContain('for "mallory [shop] all is well"')
+    expect(warnings.join()).toContain('"mallory [shop] all is well" has used its share')
   })
 })
 

@@ -595,6 +595,6 @@ it('a tool with another value of takeover is refused', () => {
   // @ts-expect-error not one of the three
   const tools = { t: tool({ takeover: 'now', run: () => '' }) }
   expect(() => defineServer({ name: 's', version: '1', tools })).toThrow(
-    'Tool "t" has a "takeover" that is none of never, waiting, always',
+    'Tool "t": "takeover" must be one of never, waiting, always',
   )
 })

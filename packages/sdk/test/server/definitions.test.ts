@@ -79,7 +79,7 @@ describe('a definition that cannot be served is rejected by name when the server
     [
       'two resources at one URI',
       { resources: { a: resource({ uri: 'x:1', read }), b: resource({ uri: 'x:1', read }) } },
-      'Resources "a" and "b" have the same address, x:1',
+      'Resources "a" and "b" have the same URI, x:1',
     ],
     [
       'one template twice',
@@ -89,19 +89,19 @@ describe('a definition that cannot be served is rejected by name when the server
           b: template({ uriTemplate: 'x:{n}', read }),
         },
       },
-      'Resources "a" and "b" have the same address, x:{n}',
+      'Resources "a" and "b" have the same URI, x:{n}',
     ],
     [
       'a negative time to live',
       { resources: { a: resource({ uri: 'x:1', cache: { ttlMs: -1 }, read }) } },
-      'Resource "a" has a "ttlMs"',
+      'Resource "a": "ttlMs" must be',
     ],
     [
       'a completer of nothing',
       { prompts: { p: prompt({ input: z.object({ a: z.string() }), complete: { b: () => [] }, run }) } },
-      'Prompt "p" completes "b", which is none of its arguments',
+      'Prompt "p" completes "b", which is not one of its arguments',
     ],
-    ['a page of nothing', { pageSize: 0 }, '"pageSize" that is no whole number from 1'],
+    ['a page of nothing', { pageSize: 0 }, '"pageSize" must be a whole number of at least 1'],
   ])('%s', (_, definitions, why) => {
     expect(refusal(definitions)).toContain(why)
   })

@@ -8,7 +8,7 @@ import { serveSocket } from '@jackfield/sdk/socket'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
 const run = () => 'done'
@@ -117,7 +117,7 @@ describe('a definition that can never work is rejected with a correction', () =>
     [
       'a tool that only runs as a task, without tasks',
       () => defineServer({ ...base, tools: { t: tool({ task: 'required', run }) } }),
-      `Tool "t" has "task: 'required'", but the server has no tasks: give it the extension tasks()`,
+      `Tool "t" has "task: 'required'", but the server has no tasks: add the extension tasks()`,
     ],
     [
       'the same, added later',

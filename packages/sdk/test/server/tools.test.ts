@@ -104,7 +104,7 @@ describe('arguments are checked before the tool runs', () => {
     })
     const odd = defineServer({ ...base, onError: reported, tools: { t: tool({ input: broken, run }) } })
     expect(text(await call(odd, 't', {}))).toBe(
-      `"t" failed unexpectedly. What went wrong was written to the server's own log.`,
+      `"t" failed unexpectedly. The error is in the server's own log.`,
     )
     expect(reported).toHaveBeenCalledOnce()
   })
@@ -235,7 +235,7 @@ describe('failures of a tool', () => {
         content: [
           {
             type: 'text',
-            text: `"${name}" gave a result that does not satisfy its own output schema, so it was not sent. The fault is the server's.`,
+            text: `"${name}" returned a result that does not match its output schema, so it was not sent. This is an error of the server.`,
           },
         ],
         isError: true,

@@ -121,7 +121,7 @@ describe('a result that cannot be sent', () => {
     [
       'an image as a data: URL',
       { run: () => [{ type: 'image', data: 'data:image/png;base64,AQID', mimeType: 'image/png' }] },
-      'content[0] is not a complete content block: "data" is a data: URL: give what follows its comma',
+      'content[0] is not a complete content block: "data" is a data: URL: use the part after its comma',
     ],
     [
       'an image without its type',
@@ -132,7 +132,7 @@ describe('a result that cannot be sent', () => {
       'an image of bytes',
       // @ts-expect-error it is base64
       { run: () => reply({ content: [{ type: 'image', data: bytes, mimeType: 'image/png' }] }) },
-      'content[0] is not a complete content block: "data" holds bytes: give them to image()',
+      'content[0] is not a complete content block: "data" has bytes: encode them with image()',
     ],
   ])('is reported with its tool and place: %s', async (_, definition, place) => {
     const reports: [string, { method: string; name?: string }][] = []

@@ -8,7 +8,7 @@ import { RemoteMessages } from '../../../../test/setup/remote-messages.ts'
 import { LineReader } from '../../src/jsonrpc/line-reader.ts'
 import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
-import { DuplexConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/duplex-connection.ts'
 
 /** Receives one JSON value from the server; `cause` is the request on whose stream it came. */
 export type Receive = (value: unknown, cause: RequestId | undefined) => void

@@ -11,7 +11,7 @@ interface Row {
 
 const rows: Record<string, Row> = {
   'an empty schema allows anything': { schema: {}, good: [null, 0, '', [], {}] },
-  'a false schema allows nothing': { schema: false, bad: [[1, 'must not be there']] },
+  'a false schema allows nothing': { schema: false, bad: [[1, 'must be absent']] },
   'type names one type': { schema: { type: 'string' }, good: ['a'], bad: [[1, 'must be string']] },
   'type names several types': {
     schema: { type: ['string', 'null'] },
@@ -110,8 +110,8 @@ const rows: Record<string, Row> = {
     schema: { contains: { type: 'number' }, minContains: 2, maxContains: 3 },
     good: [[1, 'a', 2]],
     bad: [
-      [[1, 'a'], 'must have at least 2 items of a certain form'],
-      [[1, 2, 3, 4], 'must have at most 3 items of a certain form'],
+      [[1, 'a'], 'must have at least 2 items that match the schema in "contains"'],
+      [[1, 2, 3, 4], 'must have at most 3 items that match the schema in "contains"'],
     ],
   },
   'properties, patternProperties and additionalProperties share the names': {
@@ -165,7 +165,7 @@ const rows: Record<string, Row> = {
       anyOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }],
     },
     good: ['x', { a: 'x' }],
-    bad: [[{ a: 1 }, 'must match one of 2 alternatives; the closest one says: /a must be string']],
+    bad: [[{ a: 1 }, 'must match one of 2 alternatives; in the closest one: /a must be string']],
   },
   'oneOf allows exactly one': {
     schema: { oneOf: [{ type: 'number' }, { minimum: 5 }] },
@@ -175,7 +175,7 @@ const rows: Record<string, Row> = {
   'not rules out': {
     schema: { not: { type: 'string' } },
     good: [1],
-    bad: [['a', 'must not be of a form that is ruled out']],
+    bad: [['a', 'must not match the schema in "not"']],
   },
   'if, then, else': {
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -271,7 +271,7 @@ const rows: Record<string, Row> = {
   'draft-07: items may be an array, additionalItems the rest': {
     schema: { $schema: draft07, items: [{ type: 'string' }], additionalItems: false },
     good: [['a'], []],
-    bad: [[['a', 1], '/1 must not be there']],
+    bad: [[['a', 1], '/1 must be absent']],
   },
   'draft-07: keywords beside $ref are ignored': {
     schema: {

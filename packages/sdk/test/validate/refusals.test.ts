@@ -54,7 +54,7 @@ describe('a schema is refused with its reason', () => {
     [
       'one identifier twice',
       { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a' } } },
-      'gives "x:a" as "$id" twice',
+      'has the "$id" "x:a" twice',
     ],
     [
       'one anchor twice',

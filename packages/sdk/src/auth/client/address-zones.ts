@@ -29,10 +29,10 @@ const metadataName = /^metadata(?:\.google\.internal|\.goog)?$|^instance-data(?:
 
 /** The zone of an IP address; undefined for any other text. */
 export function zoneOfAddress(address: string): Zone | undefined {
-  const ipv4In = parse4(address)
-  if (ipv4In !== undefined) return zoneOf4(ipv4In)
-  const six = parse6(address)
-  return six === undefined ? undefined : zoneOf6(six)
+  const ipv4 = parse4(address)
+  if (ipv4 !== undefined) return zoneOf4(ipv4)
+  const ipv6 = parse6(address)
+  return ipv6 === undefined ? undefined : zoneOf6(ipv6)
 }
 
 /** The zone that a host name implies; undefined if it has to be resolved. */

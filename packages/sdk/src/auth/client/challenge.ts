@@ -20,16 +20,16 @@ export function parseChallenges(header: string | null): Challenge[] {
   const text = (header ?? '').slice(0, maxChallengeChars)
   const found: { scheme: string; params: Map<string, string> }[] = []
   let at = 0
-  const take = (pattern: RegExp): RegExpExecArray | null => {
+  const accept = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at
     const match = pattern.exec(text)
     if (match !== null) at = pattern.lastIndex
     return match
   }
   for (;;) {
-    take(separators)
+    accept(separators)
     const current = found.at(-1)
-    const param = current === undefined ? null : take(parameter)
+    const param = current === undefined ? null : accept(parameter)
     if (param !== null) {
       const [, name = '', quoted, plain = ''] = param
       const key = name.toLowerCase()
@@ -38,13 +38,14 @@ export function parseChallenges(header: string | null): Challenge[] {
       }
       continue
     }
-    const next = take(scheme)
+    const next = accept(scheme)
     if (next === null) return found
     found.push({ scheme: (next[1] ?? '').toLowerCase(), params: new Map() })
-    take(token68)
+    accept(token68)
   }
 }
 
+/** The parameters of all challenges in a response that this client uses. */
 export interface ChallengeParams {
   readonly resourceMetadata: string | undefined
   readonly scopes: readonly string[] | undefined

@@ -1,4 +1,4 @@
-import { deferred, orAborted } from '../../jsonrpc/deferred.ts'
+import { deferred, orAborted } from '../../jsonrpc/promises.ts'
 
 /**
  * Stores credentials between requests, and between runs if it is persistent. Values are JSON that contains secrets; keys

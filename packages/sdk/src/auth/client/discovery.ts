@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { excerpt } from '../../jsonrpc/error.ts'
-import { describeValue, isObject } from '../../jsonrpc/parse.ts'
+import { describeValue, excerpt } from '../../jsonrpc/error.ts'
+import { isObject } from '../../jsonrpc/parse.ts'
 import type { ChallengeParams } from './challenge.ts'
 import { authError, isLoopback, type Network } from './network.ts'
 

@@ -1,6 +1,6 @@
-import { orAborted } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
+import { orAborted } from '../../jsonrpc/promises.ts'
 import { fetchError } from '../../transports/client/http-request.ts'
 import { bodyText, discard } from '../../transports/client/http-response.ts'
 import { hostOf, type Zone, zoneOfAddress, zoneOfName } from './address-zones.ts'
@@ -146,18 +146,18 @@ export class Network {
     places: readonly URL[],
     signal: AbortSignal,
   ): AsyncGenerator<{ place: URL; document: unknown }> {
-    let silent: URL | undefined
-    for await (const { place, ...came } of staggered(
+    let unanswered: URL | undefined
+    for await (const { place, ...outcome } of staggered(
       places,
       (url, limited) => this.#document(url, limited),
       signal,
     )) {
-      if ('answer' in came) {
-        if (came.answer !== undefined) yield { place, document: came.answer }
-      } else if (came.late) silent ??= place
-      else throw came.error
+      if ('answer' in outcome) {
+        if (outcome.answer !== undefined) yield { place, document: outcome.answer }
+      } else if (outcome.late) unanswered ??= place
+      else throw outcome.error
     }
-    if (silent !== undefined) throw timeoutError(silent, totalTimeoutMs)
+    if (unanswered !== undefined) throw timeoutError(unanswered, totalTimeoutMs)
   }
 
   /** The JSON document at a URL, after at most three redirects within its origin; undefined if there is none. */

@@ -1,6 +1,6 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
-import { orAborted } from '../../jsonrpc/deferred.ts'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import { orAborted } from '../../jsonrpc/promises.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import { authError } from './network.ts'
 

@@ -45,7 +45,7 @@ interface RegistrationRequest {
 }
 
 /** The maximum time value of a date. */
-const latest = 8_640_000_000_000_000
+const maxDateMs = 8_640_000_000_000_000
 
 /** The stored registration for an issuer, if it is usable. */
 export async function loadRegistration(
@@ -135,7 +135,9 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
     redirectUri,
     method: hasSecret ? given : 'none',
     ...(hasSecret && { secret }),
-    ...(hasSecret && typeof end === 'number' && end > 0 && { secretEndsAt: Math.min(end * 1_000, latest) }),
+    ...(hasSecret &&
+      typeof end === 'number' &&
+      end > 0 && { secretEndsAt: Math.min(end * 1_000, maxDateMs) }),
   }
 }
 

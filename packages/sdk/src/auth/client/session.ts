@@ -1,5 +1,5 @@
-import { orAborted } from '../../jsonrpc/deferred.ts'
 import { excerpt, invalid, McpError } from '../../jsonrpc/error.ts'
+import { orAborted } from '../../jsonrpc/promises.ts'
 import type { HttpAuth, Refusal } from '../../transports/client/http-request.ts'
 import {
   type ChallengeParams,

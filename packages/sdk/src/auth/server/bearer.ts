@@ -1,7 +1,7 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { Caller } from '../../request/exchange.ts'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type {
   Authenticate,
   AuthenticatedCaller,
@@ -43,7 +43,7 @@ export function credentialsOf(request: HttpCaller): Credentials {
   const [, scheme, token] = authorization.exec(request.header('authorization') ?? '') ?? []
   if (scheme === undefined) return { type: 'none' }
   if (token === undefined || token.length > maxTokenChars || !token68.test(token)) {
-    return malformed('The Authorization header does not hold an access token')
+    return malformed('The Authorization header contains no valid access token')
   }
   return { type: 'token', scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
 }
@@ -197,7 +197,7 @@ class Resource {
   }
 
   #forbidden(scopes: readonly string[], scheme: Scheme): HttpRefusal {
-    const reason = 'The access token lacks a scope that this needs'
+    const reason = 'The access token lacks a scope that the request requires'
     return refused(403, this.#terms, { error: 'insufficient_scope', reason, scheme, scopes })
   }
 
@@ -219,12 +219,12 @@ class Resource {
     const reject = (reason: string): ProofResult => ({ ok: false, error: 'invalid_token', reason })
     const binding = bindingOf(claims)
     if (binding.type === 'other')
-      return reject('The access token is bound to something that is not checked here')
+      return reject('The access token is bound in a way that this server does not support')
     if (scheme === 'Bearer') {
       if (binding.type === 'jkt') return reject('The access token is bound to a key and needs a DPoP proof')
       return this.#terms.bearer ? { ok: true } : reject('Access tokens must be bound to a key (DPoP) here')
     }
-    if (this.#proofs === undefined) return reject('DPoP is not taken here')
+    if (this.#proofs === undefined) return reject('This server does not accept DPoP')
     if (binding.type === 'none') return reject('The access token is not bound to a key')
     return this.#proofs.check(request, token, binding.jkt, this.#principal(claims))
   }

@@ -85,7 +85,7 @@ const defaultAlgorithms: readonly string[] = ['ES256', 'ES384', 'EdDSA', 'Ed2551
 const maxProofChars = 8192
 const maxJtiChars = 256
 const minSecretBytes = 32
-/** The fraction of remembered proofs that one principal may use: 1/5. */
+/** One principal may have a fifth of the remembered proofs. */
 const principalShare = 5
 
 /** Checks proofs of possession (RFC 9449) for one resource. */

@@ -2,7 +2,7 @@ import { invalid, McpError } from '../../jsonrpc/error.ts'
 import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import { basicAuthorization, digest } from '../../request/encoding.ts'
 import type { Claims, VerifyToken } from './claims.ts'
-import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
+import { fetchJson, requireUrl, type TextUrlFetch } from './metadata.ts'
 
 /** The introspection endpoint (RFC 7662) and its credentials. */
 export interface IntrospectionOptions {
@@ -22,7 +22,7 @@ export interface IntrospectionOptions {
   /** Milliseconds a response is cached; a revoked token stays valid that long. Default 10,000; 0 disables the cache. */
   cacheMs?: number
   /** Sends the requests. Default: the global `fetch`. */
-  fetch?: AuthFetch
+  fetch?: TextUrlFetch
   /** Sends tokens to other machines over http too. Default false. */
   dangerouslyAllowPlainHttp?: boolean
 }
@@ -69,7 +69,7 @@ async function introspect(options: IntrospectionOptions, token: string): Promise
   const form = new URLSearchParams({ token, token_type_hint: 'access_token' })
   if (clientSecret !== undefined) headers.set('authorization', basicAuthorization(clientId, clientSecret))
   await auth?.({ headers, form })
-  const load: AuthFetch = options.fetch ?? ((url, init) => fetch(url, init))
+  const load: TextUrlFetch = options.fetch ?? ((url, init) => fetch(url, init))
   const response = await fetchJson(load, endpoint, { method: 'POST', headers, body: form.toString() })
   if (response['active'] !== true) return undefined
   const { iss } = response
@@ -78,7 +78,7 @@ async function introspect(options: IntrospectionOptions, token: string): Promise
   if (originOf(iss) === new URL(endpoint).origin) return response
   throw new McpError(
     'PROTOCOL',
-    `${endpoint} answers for another issuer: ${JSON.stringify(iss).slice(0, maxShownChars)}. If that is who issues its tokens, give introspection this as "issuer"`,
+    `${endpoint} responded with another issuer: ${JSON.stringify(iss).slice(0, maxShownChars)}. If that is the issuer of its tokens, set the option "issuer" of introspection to it`,
   )
 }
 

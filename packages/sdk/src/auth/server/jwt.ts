@@ -16,7 +16,7 @@ import { fromBase64Url } from '../../request/encoding.ts'
 import { metadataUrls } from '../client/discovery.ts'
 import { Network, staggered } from '../client/network.ts'
 import { type Claims, principalOf, type VerifyToken } from './claims.ts'
-import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
+import { fetchJson, requireUrl, type TextUrlFetch } from './metadata.ts'
 
 /** The issuer of signed tokens (RFC 9068), its keys and algorithms. */
 export interface JwtOptions {
@@ -34,7 +34,7 @@ export interface JwtOptions {
    */
   requireType?: boolean
   /** Fetches metadata and keys. Default: the global `fetch`. */
-  fetch?: AuthFetch
+  fetch?: TextUrlFetch
   /**
    * Resolves the host of the key set if it differs from the issuer's: keys are not fetched from a private network the issuer
    * is not in. Default: the system's resolver if available; with a custom `fetch` only literal addresses are checked.
@@ -48,7 +48,7 @@ const asymmetric = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
-/** Most keys tried for a token without a key id. */
+/** Maximum keys tried for a token without a key id. */
 const maxCandidates = 8
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const accessTokenTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
@@ -180,7 +180,7 @@ function requireKeysUrl(text: string, plainHttp: boolean): URL {
 }
 
 /** Rejects with an McpError if the metadata is unavailable, or belongs to another issuer. */
-async function issuerMetadata(issuer: string, load: AuthFetch): Promise<JsonObject> {
+async function issuerMetadata(issuer: string, load: TextUrlFetch): Promise<JsonObject> {
   let failure: unknown
   const attempts = staggered(metadataUrls(new URL(issuer)), ({ href }, signal) =>
     fetchJson(load, href, { signal }),
@@ -190,7 +190,7 @@ async function issuerMetadata(issuer: string, load: AuthFetch): Promise<JsonObje
     if ('answer' in attempt)
       failure = new McpError('PROTOCOL', `${place} contains the metadata of another issuer`)
     else if (!attempt.late) failure = attempt.error
-    else failure = new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: attempt.error })
+    else failure = new McpError('CONNECT_FAILED', `${place} did not respond`, { cause: attempt.error })
   }
   throw failure
 }
@@ -199,7 +199,7 @@ async function issuerMetadata(issuer: string, load: AuthFetch): Promise<JsonObje
  * Fetches a key set that the metadata names. A host other than the issuer's is checked against private networks first, and only the
  * checked addresses are used.
  */
-function namedKeysLoader(options: JwtOptions, load: AuthFetch): AuthFetch {
+function namedKeysLoader(options: JwtOptions, load: TextUrlFetch): TextUrlFetch {
   const { fetch: own, lookup, dangerouslyAllowPlainHttp: plainHttp = false } = options
   const issuer = new URL(options.issuer)
   // A custom fetch may resolve names differently, so the system's resolver says nothing about it.
@@ -225,7 +225,7 @@ function namedKeysLoader(options: JwtOptions, load: AuthFetch): AuthFetch {
   }
 }
 
-function remoteKeys(url: URL, load: AuthFetch): JWTVerifyGetKey {
+function remoteKeys(url: URL, load: TextUrlFetch): JWTVerifyGetKey {
   const fetchKeys = rememberFailure(async (address: string, { headers }: { headers: Headers }) =>
     Response.json(await fetchJson(load, address, { headers })),
   )

@@ -44,11 +44,11 @@ export function requireUrl(what: string, text: string, plainHttp: boolean): URL 
 /** Checks scope names. @throws McpError 'INVALID' for an invalid one */
 export function requireScopes(what: string, scopes: readonly string[]): void {
   const wrong = scopes.find((scope) => !isScope(scope))
-  if (wrong !== undefined) throw invalid(`${what}: "${wrong}" cannot be the name of a scope`)
+  if (wrong !== undefined) throw invalid(`${what}: "${wrong}" is not a valid scope name`)
 }
 
 /** The part of `fetch` that is used here. */
-export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
+export type TextUrlFetch = (url: string, init: RequestInit) => Promise<Response>
 
 const maxBytes = 262_144
 const timeoutMs = 5000
@@ -58,20 +58,26 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  * Fetches a JSON object from an authorization server, without redirects. At most 256 KiB, and 5 s without a signal.
  * @throws McpError 'CONNECT_FAILED', 'HTTP' or 'PROTOCOL'
  */
-export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
+export async function fetchJson(
+  fetch: TextUrlFetch,
+  url: string,
+  init: RequestInit = {},
+): Promise<JsonObject> {
   const signal = init.signal ?? AbortSignal.timeout(timeoutMs)
-  const response = await orUnreachable(`${url} gave no answer`, () =>
+  const response = await orUnreachable(`${url} did not respond`, () =>
     fetch(url, { ...init, redirect: 'manual', signal }),
   )
   if (response.status !== 200) {
     response.body?.cancel().catch(() => {})
-    throw new McpError('HTTP', `${url} answered with status ${response.status}`, {
+    throw new McpError('HTTP', `${url} responded with status ${response.status}`, {
       details: { status: response.status },
     })
   }
-  const body = await orUnreachable(`${url} broke off its answer`, () => readBounded(url, response))
+  const body = await orUnreachable(`${url} closed the connection during its response`, () =>
+    readBounded(url, response),
+  )
   const value = parseOrUndefined(body)
-  if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not answer with a JSON object`)
+  if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not respond with a JSON object`)
   return value
 }
 
@@ -102,7 +108,7 @@ async function readBounded(url: string, response: Response): Promise<Uint8Array>
     if (done) break
     if (body.length + value.length > maxBytes) {
       await reader.cancel()
-      throw new McpError('LIMIT', `${url} answered with more than ${maxBytes} bytes`)
+      throw new McpError('LIMIT', `${url} responded with more than ${maxBytes} bytes`)
     }
     body.add(value)
   }

@@ -115,7 +115,7 @@ export function isWithin(uri: string, root: string): boolean {
     .every((segment) => segment !== '' && !unsafeSegment.test(segment))
 }
 
-/** Most characters of the frontmatter with its delimiters. */
+/** Maximum characters of the frontmatter with its delimiters. */
 const maxChars = 16_384
 const maxDepth = 32
 const reserved = 'io.modelcontextprotocol/'

@@ -5,7 +5,7 @@ import { canonical } from '../../request/encoding.ts'
 import type { Exchange, Outcome } from '../../request/exchange.ts'
 import type { Context } from '../../server/context.ts'
 import { template } from '../../server/define.ts'
-import { attempt } from '../../server/definition-metadata.ts'
+import { prefixErrors } from '../../server/definition-metadata.ts'
 import type { ReadReply } from '../../server/definitions.ts'
 import type { Extension, ExtensionMethod } from '../../server/extension.ts'
 import { page } from '../../server/handlers.ts'
@@ -191,12 +191,14 @@ const prefix = /^[A-Za-z0-9._~-]+$/
  */
 export function skill(definition: SkillDefinition): SkillValue {
   const { text, files = {}, under, listed = true } = definition
-  const frontmatter = attempt(`Skill "${guessName(text)}"`, () => requireFrontmatter(parseFrontmatter(text)))
+  const frontmatter = prefixErrors(`Skill "${guessName(text)}"`, () =>
+    requireFrontmatter(parseFrontmatter(text)),
+  )
   const all = new Map([
     [manifestName, bytesOf(text)],
     ...Object.entries(files).map(([path, content]): [string, Uint8Array] => [path, bytesOf(content)]),
   ])
-  return attempt(`Skill "${frontmatter.name}"`, () => {
+  return prefixErrors(`Skill "${frontmatter.name}"`, () => {
     requireFiles(all, files)
     return { kind: 'skill', path: pathOf(under, frontmatter.name), frontmatter, listed, files: all }
   })
@@ -209,7 +211,7 @@ export function skill(definition: SkillDefinition): SkillValue {
 export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue {
   const { files = {}, under, listed = true } = definition
   const { name } = definition.frontmatter
-  return attempt(`Skill "${name}"`, () => {
+  return prefixErrors(`Skill "${name}"`, () => {
     const frontmatter = requireFrontmatter({ ...definition.frontmatter })
     const head = serializeFrontmatter(frontmatter)
     const all = new Map<string, MakeContent>([

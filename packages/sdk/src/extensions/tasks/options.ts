@@ -1,6 +1,6 @@
 import { invalid } from '../../jsonrpc/error.ts'
-import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type { TaskStatus } from './record.ts'
 import { memoryTaskStore, type TaskStore } from './store.ts'
 
@@ -21,7 +21,7 @@ export interface TaskRetry {
   most?: number
   /** Milliseconds before the first takeover after a process ended unexpectedly; doubled for each later one. Default 1000. */
   firstMs?: number
-  /** Most milliseconds before a takeover. Default 60 000. */
+  /** Maximum milliseconds before a takeover. Default 60 000. */
   longestMs?: number
 }
 

@@ -4,9 +4,9 @@ import type { JsonObject } from '../../jsonrpc/message.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
 import type { Exchange, HandlerRun, Outcome } from '../../request/exchange.ts'
-import { defined } from '../../request/known-members.ts'
+import type { Journal } from '../../request/journal.ts'
 import type { RequestLimits } from '../../request/limits.ts'
-import type { Journal } from '../../request/live-run.ts'
+import { defined } from '../../request/object-members.ts'
 import { ReplayHandlerRun } from '../../request/replay.ts'
 import type { StateCodec } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
@@ -159,8 +159,8 @@ export class TaskRun {
       this.#journal = journal
       return ''
     },
-    open: () => Promise.reject(new TypeError('A task keeps its state with itself')),
-    keep: async (_exchange, journal) => {
+    open: () => Promise.reject(new TypeError('A task has no requestState')),
+    save: async (_exchange, journal) => {
       const kept = await this.#parts.save((current) => {
         const next = { ...current, journal }
         if (this.#fits(next)) return next

@@ -56,11 +56,11 @@ export interface TaskChange extends Pick<TaskRow, 'id' | 'version' | 'running' |
 /** A position in a list of tasks, which is sorted by creation time and id. */
 export type TaskPosition = Pick<TaskRow, 'createdAt' | 'id'>
 
-/** Most tasks per owner and in all. */
+/** Maximum tasks per owner and in all. */
 export interface TaskCapacity {
-  /** Most tasks of one owner. */
+  /** Maximum tasks of one owner. */
   readonly owner: number
-  /** Most tasks in all. */
+  /** Maximum tasks in all. */
   readonly all: number
 }
 

@@ -3,8 +3,13 @@ import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jso
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
-import type { ProtocolVersion, ServerNotification } from '../../protocol/methods.ts'
-import { latestLegacy as lastWithCoreTasks, latest, supports } from '../../protocol/revision.ts'
+import {
+  latestSessionVersion,
+  latestVersion,
+  type ProtocolVersion,
+  type ServerNotification,
+} from '../../protocol/methods.ts'
+import { supports } from '../../protocol/revision.ts'
 import type { Question } from '../../protocol/server-requests.ts'
 import { fromBase64Url, toBase64Url } from '../../request/encoding.ts'
 import type { Caller, Exchange, Outcome } from '../../request/exchange.ts'
@@ -49,7 +54,8 @@ const onlyHere =
   'that all processes share: redisTaskStore of @jackfield/redis, postgresTaskStore of @jackfield/postgres, or on one machine ' +
   'sqliteTaskStore of @jackfield/sdk/extensions/tasks/sqlite.'
 const pageSize = 100
-const first = lastWithCoreTasks
+/** The only revision with tasks as a part of the protocol, and the first one with task methods. */
+const coreTasksVersion = latestSessionVersion
 
 /**
  * Lets tools run as tasks: the client gets a handle at once and polls for the result. Pass it to `defineServer` and set
@@ -114,7 +120,7 @@ function isIdentified(caller: Pick<Caller, 'principal' | 'scopes'>): boolean {
 function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>> {
   const { settings } = engine
   // Access depends on the task and is checked in findAllowed.
-  const common = { since: first, named: 'taskId', open: true } as const
+  const common = { since: coreTasksVersion, named: 'taskId', open: true } as const
   const findAllowed = async ({ peer, params }: Exchange): Promise<TaskRecord> => {
     const record = await engine.find(peer, params['taskId']).catch((error) => {
       dialectOf(peer).authorize(peer, undefined)
@@ -145,7 +151,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
     },
     'tasks/update': {
       ...common,
-      since: latest,
+      since: latestVersion,
       async handle(exchange) {
         const { id } = await findAllowed(exchange)
         const { inputResponses } = exchange.params
@@ -154,8 +160,17 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
         return complete({})
       },
     },
-    'tasks/result': { ...common, until: first, handle: (exchange) => awaitResult(engine, exchange) },
-    'tasks/list': { since: first, until: first, open: true, handle: (exchange) => list(engine, exchange) },
+    'tasks/result': {
+      ...common,
+      until: coreTasksVersion,
+      handle: (exchange) => awaitResult(engine, exchange),
+    },
+    'tasks/list': {
+      since: coreTasksVersion,
+      until: coreTasksVersion,
+      open: true,
+      handle: (exchange) => list(engine, exchange),
+    },
   }
 }
 

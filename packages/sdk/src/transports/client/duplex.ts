@@ -1,5 +1,5 @@
-import { type Deferred, deferred, orAborted, runOnce } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
+import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
@@ -7,8 +7,8 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { InvalidInput } from '../../jsonrpc/parse.ts'
 import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
+import { type Deferred, deferred, orAborted, runOnce } from '../../jsonrpc/promises.ts'
 import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'

@@ -1,6 +1,6 @@
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../../jsonrpc/message.ts'
-import { classify, parseJson } from '../../jsonrpc/parse.ts'
+import { classify, isObject, parseJson } from '../../jsonrpc/parse.ts'
 import { fetchError } from './http-request.ts'
 import { mediaType, retryAfter } from './http-response.ts'
 
@@ -27,13 +27,13 @@ export async function readFailure(
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
   const text = await bodyStart(response, signal, url)
-  const found = classify(json(text))
+  const found = classify(parsedOrUndefined(text))
   const rpc = found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
   const { status } = response
   const refused = status === 401 || status === 403
   if (rpc !== undefined && !refused) return rpc
-  const excerpt = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
-  const why = excerpt === '' ? '' : `: ${excerpt}`
+  const reason = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
+  const why = reason === '' ? '' : `: ${reason}`
   if (refused) {
     return new McpError(
       'UNAUTHORIZED',
@@ -59,10 +59,10 @@ export async function notAResponse(
   const { status } = response
   const type = mediaType(response)
   const text = await bodyStart(response, signal, url, excerptMs)
-  const excerpt = bodyExcerpt(text, type).replace(/\.+$/, '')
+  const reason = bodyExcerpt(text, type).replace(/\.+$/, '')
   return new McpError(
     'HTTP',
-    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${excerpt === '' ? '' : `: ${excerpt}`}. Is it an MCP endpoint? Check the path of the URL.`,
+    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${reason === '' ? '' : `: ${reason}`}. Is it an MCP endpoint? Check the path of the URL.`,
     { details: { status } },
   )
 }
@@ -162,19 +162,21 @@ function tidy(text: string): string {
 
 /** The error message in the JSON of common frameworks and gateways. */
 function messageIn(body: string): string | undefined {
-  const value = Object(json(body))
-  const places = [
-    value.error?.message,
-    value.error_description,
-    value.message,
-    value.error,
-    value.detail,
-    value.title,
+  const value = parsedOrUndefined(body)
+  if (!isObject(value)) return undefined
+  const { error } = value
+  const texts = [
+    isObject(error) ? error['message'] : undefined,
+    value['error_description'],
+    value['message'],
+    error,
+    value['detail'],
+    value['title'],
   ]
-  return places.find((position) => typeof position === 'string' && position.trim() !== '')
+  return texts.find((text): text is string => typeof text === 'string' && text.trim() !== '')
 }
 
-function json(body: string): unknown {
+function parsedOrUndefined(body: string): unknown {
   try {
     return parseJson(body)
   } catch {

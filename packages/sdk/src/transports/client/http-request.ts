@@ -1,5 +1,5 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 
 /** The part of `fetch` that transports use. It must not follow redirects by itself: `redirect` of `init` is `manual`. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
@@ -243,7 +243,7 @@ function endpointUrl(url: string | URL): URL {
       ? `: write http://${text} or https://${text}`
       : ''
     throw invalid(
-      `${JSON.stringify(text)} is not a URL${hint}. To start a program, give connect a transport from stdio({ command }).`,
+      `${JSON.stringify(text)} is not a URL${hint}. To start a program, pass stdio({ command }) to connect.`,
     )
   }
   const parsed = new URL(url)

@@ -1,8 +1,9 @@
-import { ByteCollector, nextTurn, pieceEnd, Slice } from '../../jsonrpc/bytes.ts'
+import { ByteCollector } from '../../jsonrpc/bytes.ts'
 import { McpError } from '../../jsonrpc/error.ts'
+import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcRequest } from '../../jsonrpc/message.ts'
-import { InvalidInput } from '../../jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
+import { nextTurn, pieceEnd, TimeSlice } from '../../jsonrpc/time-slice.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import { limits } from '../../request/limits.ts'
 import { fetchError } from './http-request.ts'
@@ -73,7 +74,7 @@ export async function readEvents(
       tooLong = true
     },
   })
-  const slice = new Slice()
+  const slice = new TimeSlice()
   // Synchronous where possible: a promise per chunk would cost more than most chunks.
   const onChunk = (chunk: Uint8Array): Promise<void> | undefined => {
     for (let from = 0; from < chunk.length; ) {

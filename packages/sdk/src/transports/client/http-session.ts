@@ -62,7 +62,7 @@ class StreamReader {
     }
   }
 
-  /** Discards a response that is no stream, after which the request may be repeated. */
+  /** Discards a response that is not a stream, after which the request may be repeated. */
   skip(response: Response): void {
     this.position.retryMs = retryAfter(response) ?? this.position.retryMs
     discard(response)

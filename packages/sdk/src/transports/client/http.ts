@@ -1,4 +1,3 @@
-import { type Deferred, deferred, runOnce } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
@@ -7,11 +6,11 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
+import { type Deferred, deferred, runOnce } from '../../jsonrpc/promises.ts'
 import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import { encodeHeaderValue } from '../../protocol/headers.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
-import { type ProtocolVersion, rowOf } from '../../protocol/methods.ts'
-import { latest } from '../../protocol/revision.ts'
+import { latestVersion, type ProtocolVersion, rowOf } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
 import { cancelledNotification, closedByClient } from './duplex.ts'
 import { Endpoint, type HttpTransportOptions } from './http-request.ts'
@@ -61,7 +60,9 @@ interface PendingCall {
 }
 
 const acceptedTypes = 'application/json, text/event-stream'
-const firstByteMs = 250
+/** Milliseconds that `listen` waits for the standalone stream to open. */
+const listenOpenMs = 250
+/** Milliseconds for a stream to end after its response. */
 const trailingDataMs = 1_000
 const deleteTimeoutMs = 1_000
 const oneWayTimeoutMs = 10_000
@@ -170,9 +171,9 @@ class HttpTransport implements ClientTransport {
     const cancel = (): void => stop.abort()
     this.#cancelers.add(cancel)
     await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, firstByteMs)
+      const openTimer = setTimeout(resolve, listenOpenMs)
       const opened = (): void => {
-        clearTimeout(late)
+        clearTimeout(openTimer)
         resolve()
       }
       keepStreamOpen(this.#streamSource(undefined, this.#session), opened, stop.signal)
@@ -342,7 +343,7 @@ class HttpTransport implements ClientTransport {
 
   /** Handles the messages in a text. Whether any of them is progress of the call; undefined if it contains no message. */
   #receiveText(text: string, call: PendingCall | undefined): boolean | undefined {
-    const version = call?.stateless === true ? latest : this.#version
+    const version = call?.stateless === true ? latestVersion : this.#version
     let isProgress: boolean | undefined
     const failRequest = (id: RequestId, error: McpError): boolean => this.#answer(id, error, call)
     for (const message of parseMessages(text, { version, warn: this.#warn, failRequest })) {

@@ -1,7 +1,7 @@
 import { RpcError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import type { Server } from '../../server/server.ts'
-import { DuplexConnection, type DuplexOptions } from '../server/connection.ts'
+import { DuplexConnection, type DuplexOptions } from '../server/duplex-connection.ts'
 import { DuplexTransport } from './duplex.ts'
 import type { ClientTransportFactory } from './transport.ts'
 

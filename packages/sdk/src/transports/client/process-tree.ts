@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { type Deferred, deferred, waitAtMost } from '../../jsonrpc/deferred.ts'
+import { type Deferred, deferred, waitAtMost } from '../../jsonrpc/promises.ts'
 import { windowsEnd } from './windows-launch.ts'
 
 /** One process as `/proc/<pid>/stat` shows it. */
@@ -156,11 +156,12 @@ function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean 
 }
 
 /**
- * Reads "+group:id" and "-group:id", with an empty group for a server that is being started. When its input ends, the remaining servers get SIGTERM after a second and SIGKILL 0.8 s
- * later, or a second if `sleep` takes no fractions. On Linux, processes outside the group are found by the id in their
- * environment, which is read again immediately before the signal.
+ * Reads "+group:id" and "-group:id", with an empty group for a server that is being started. When its input ends, the
+ * remaining servers get SIGTERM after a second and SIGKILL 0.8 s later, or a second if `sleep` supports no fractions. On
+ * Linux, processes outside the group are found by the id in their environment, which is read again immediately before the
+ * signal.
  */
-const script = `
+const guardScript = `
 servers=' '
 while read -r change; do
   server=\${change#?}
@@ -219,7 +220,7 @@ class ProcessGuard {
     try {
       const options = { cwd: '/', env: { PATH: process.env['PATH'] }, detached: true }
       const shell = withoutInheritedDescriptors(['pipe', 'ignore', 'ignore'], (stdio) =>
-        spawn('sh', ['-c', script], { ...options, stdio }),
+        spawn('sh', ['-c', guardScript], { ...options, stdio }),
       )
       this.#shell = shell
       shell.on('error', () => {})

@@ -1,4 +1,4 @@
-import { maxTimerMs, orAborted, retryDelay } from '../../jsonrpc/deferred.ts'
+import { maxTimerMs, orAborted, retryDelay } from '../../jsonrpc/promises.ts'
 
 const baseMs = 500
 const floorMs = 100

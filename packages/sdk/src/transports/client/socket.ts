@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
 import { McpError, messageOf } from '../../jsonrpc/error.ts'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type { SocketAddress } from '../server/socket.ts'
 import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
 import { LineChannel, type LineLimits } from './line-channel.ts'

@@ -26,7 +26,7 @@ export function windowsLaunch(
   cwd: string,
   exists: (path: string) => boolean = existsSync,
 ): Launch {
-  const found = find(command, env, cwd, exists)
+  const found = findProgram(command, env, cwd, exists)
   if (found === undefined) throw noSuchProgram(command)
   if (!/^\.(?:cmd|bat)$/i.test(win32.extname(found))) {
     return { command: found, args: [...args], verbatim: false }
@@ -72,7 +72,7 @@ export function noSuchProgram(command: string, cwd?: string, cause?: unknown): M
   return new McpError('CONNECT_FAILED', why, { cause, details: { code: 'ENOENT' } })
 }
 
-function find(
+function findProgram(
   command: string,
   env: WindowsEnvironment,
   cwd: string,
@@ -82,16 +82,16 @@ function find(
     .split(';')
     .filter((ending) => startable.test(ending))
   const endings = win32.extname(command) === '' ? extensions : ['', ...extensions]
-  const places =
+  const folders =
     win32.isAbsolute(command) || /[\\/]/.test(command)
       ? [cwd]
       : (variable(env, 'PATH') ?? '')
           .split(win32.delimiter)
-          .map((position) => position.replace(/^"(.*)"$/, '$1'))
-          .filter((position) => win32.isAbsolute(position))
-  for (const position of places) {
+          .map((folder) => folder.replace(/^"(.*)"$/, '$1'))
+          .filter((folder) => win32.isAbsolute(folder))
+  for (const folder of folders) {
     for (const ending of endings) {
-      const path = win32.resolve(position, command + ending)
+      const path = win32.resolve(folder, command + ending)
       if (exists(path)) return path
     }
   }

@@ -11,7 +11,7 @@ export interface Sink {
 }
 
 export interface BackpressureEvents {
-  onHeld?(): void
+  onBackpressure?(): void
   onDrained?(): void
 }
 
@@ -25,10 +25,10 @@ export class BackpressureWriter {
   readonly #events: BackpressureEvents
   readonly #pieces: string[] = []
   #collected = ''
-  #waiting = 0
+  #queuedChars = 0
   /** Writes that have not called back. */
-  #open = 0
-  #taken = 0
+  #pendingWrites = 0
+  #flushedWrites = 0
   #scheduled = false
 
   /** @param write writes to the sink and calls back when that was flushed, or failed */
@@ -40,26 +40,26 @@ export class BackpressureWriter {
 
   /** Characters that were added and not yet flushed. */
   get queued(): number {
-    return this.#waiting + this.#sink.writableLength
+    return this.#queuedChars + this.#sink.writableLength
   }
 
   /** Increases with every flushed write. */
-  get taken(): number {
-    return this.#taken
+  get flushedWrites(): number {
+    return this.#flushedWrites
   }
 
   get isEmpty(): boolean {
-    return this.#waiting === 0
+    return this.#queuedChars === 0
   }
 
   add(text: string): void {
-    this.#waiting += text.length
+    this.#queuedChars += text.length
     this.#collected += text
     if (this.#collected.length >= pieceChars) {
       this.#pieces.push(this.#collected)
       this.#collected = ''
       this.flush()
-    } else if (!this.#scheduled && this.#open === 0) {
+    } else if (!this.#scheduled && this.#pendingWrites === 0) {
       this.#scheduled = true
       process.nextTick(this.#onTurn)
     }
@@ -67,18 +67,18 @@ export class BackpressureWriter {
 
   /** Writes as much as the reader can receive. */
   flush(): void {
-    while (this.#waiting > 0 && !this.#isWriting()) {
+    while (this.#queuedChars > 0 && !this.#isWriting()) {
       if (this.#sink.destroyed) {
         this.clear()
         return
       }
       this.#writeNow(this.#next())
     }
-    if (this.#isWriting()) this.#events.onHeld?.()
+    if (this.#isWriting()) this.#events.onBackpressure?.()
   }
 
   /** Writes everything, without regard to the reader. */
-  release(): void {
+  flushAll(): void {
     const rest = this.#pieces.join('') + this.#collected
     this.clear()
     if (rest !== '' && !this.#sink.destroyed) this.#writeNow(rest)
@@ -88,7 +88,7 @@ export class BackpressureWriter {
   clear(): void {
     this.#pieces.length = 0
     this.#collected = ''
-    this.#waiting = 0
+    this.#queuedChars = 0
   }
 
   readonly #onTurn = (): void => {
@@ -97,19 +97,19 @@ export class BackpressureWriter {
   }
 
   readonly #onDone = (): void => {
-    this.#open--
-    this.#taken++
+    this.#pendingWrites--
+    this.#flushedWrites++
     this.flush()
-    if (this.#open === 0 && this.#waiting === 0) this.#events.onDrained?.()
+    if (this.#pendingWrites === 0 && this.#queuedChars === 0) this.#events.onDrained?.()
   }
 
   /** Whether a write was not flushed yet. One that was flushed at once calls back later, and does not count. */
   #isWriting(): boolean {
-    return this.#open > 0 && this.#sink.writableLength > 0
+    return this.#pendingWrites > 0 && this.#sink.writableLength > 0
   }
 
   #writeNow(piece: string): void {
-    this.#open++
+    this.#pendingWrites++
     this.#write(piece, this.#onDone)
   }
 
@@ -121,23 +121,23 @@ export class BackpressureWriter {
       this.#collected = ''
     }
     if (first.length <= pieceChars) {
-      this.#waiting -= first.length
+      this.#queuedChars -= first.length
       return first
     }
     const last = first.charCodeAt(pieceChars - 1)
     const end = last >= 0xd800 && last <= 0xdbff ? pieceChars - 1 : pieceChars
     this.#pieces.unshift(first.slice(end))
-    this.#waiting -= end
+    this.#queuedChars -= end
     return first.slice(0, end)
   }
 }
 
 /** Checks without progress after which a reader has stalled. */
-const checks = 4
+const checksPerPeriod = 4
 
 export interface WatchedReader {
   /** A number that changes with the reader's progress. */
-  taken(): number
+  progress(): number
   /** Whether it still needs to be watched. */
   isBehind(): boolean
 }
@@ -151,19 +151,19 @@ export class StallDetector {
   readonly #everyMs: number
   readonly #onStalled: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
-  #seen = 0
-  #left = checks
+  #lastProgress = 0
+  #checksLeft = checksPerPeriod
 
   constructor(reader: WatchedReader, stallMs: number, onStalled: () => void) {
     this.#reader = reader
-    this.#everyMs = Math.ceil(stallMs / checks)
+    this.#everyMs = Math.ceil(stallMs / checksPerPeriod)
     this.#onStalled = onStalled
   }
 
   start(): void {
     if (this.#timer !== undefined) return
-    this.#seen = this.#reader.taken()
-    this.#left = checks
+    this.#lastProgress = this.#reader.progress()
+    this.#checksLeft = checksPerPeriod
     this.#wait()
   }
 
@@ -179,11 +179,11 @@ export class StallDetector {
   readonly #check = (): void => {
     this.#timer = undefined
     if (!this.#reader.isBehind()) return
-    const taken = this.#reader.taken()
-    if (taken !== this.#seen) {
-      this.#seen = taken
-      this.#left = checks
-    } else if (--this.#left === 0) {
+    const progress = this.#reader.progress()
+    if (progress !== this.#lastProgress) {
+      this.#lastProgress = progress
+      this.#checksLeft = checksPerPeriod
+    } else if (--this.#checksLeft === 0) {
       this.#onStalled()
       return
     }

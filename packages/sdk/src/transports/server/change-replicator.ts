@@ -1,5 +1,5 @@
-import { retryDelay } from '../../jsonrpc/deferred.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
+import { retryDelay } from '../../jsonrpc/promises.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import type { Change, Changes } from '../../request/changes.ts'
 import type { Server } from '../../server/server.ts'

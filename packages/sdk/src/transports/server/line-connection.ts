@@ -1,14 +1,15 @@
 import type { Readable, Writable } from 'node:stream'
-import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import { asLine } from '../../jsonrpc/line-reader.ts'
 import { LineSource } from '../../jsonrpc/line-source.ts'
 import type { JsonRpcMessage } from '../../jsonrpc/message.ts'
-import { InvalidInput, parseJson } from '../../jsonrpc/parse.ts'
+import { parseJson } from '../../jsonrpc/parse.ts'
+import { type Deferred, deferred } from '../../jsonrpc/promises.ts'
 import type { Transport } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
-import { DuplexConnection, type DuplexOptions } from './connection.ts'
+import { DuplexConnection, type DuplexOptions } from './duplex-connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
 import { encodeBatch, encodeMessage, failure, isDroppable } from './served-request.ts'
@@ -21,7 +22,7 @@ export interface LineConnectionOptions
   write?: ((text: string, done: () => void) => void) | undefined
   limits: Bounds
   transport: Transport
-  /** Closes the connection if its first line is no JSON, because the client does not speak this protocol then. */
+  /** Closes the connection if its first line is not JSON, because the client does not speak this protocol then. */
   strict?: boolean
   onError?: ((error: Error) => void) | undefined
   /**
@@ -49,28 +50,28 @@ export class LineConnection {
   #writingStopped = false
   /** Bytes of unread lines that the account counts. */
   #reservedBytes = 0
-  #unproven: boolean
+  #awaitsFirstMessage: boolean
   #stalled = false
-  #left = true
+  #closedByClient = true
   #ending: Promise<void> | undefined
 
   constructor(server: Server, options: LineConnectionOptions) {
     const { input, output, limits } = options
     this.#server = server
     this.#options = options
-    this.#unproven = options.strict ?? false
+    this.#awaitsFirstMessage = options.strict ?? false
     this.#memory = options.memory ?? new MemoryBudget(limits.memoryBytes).account(undefined)
     this.closed = this.#closed.promise
     const write = options.write ?? ((text, done) => output.write(text, done))
     this.#writer = new BackpressureWriter(output, write, {
-      onHeld: () => this.#fallBehind(),
+      onBackpressure: () => this.#fallBehind(),
       onDrained: () => {
         this.#updateReserved()
         this.#catchUp()
       },
     })
     this.#watch = new StallDetector(
-      { taken: () => this.#writer.taken, isBehind: () => this.#behind !== undefined },
+      { progress: () => this.#writer.flushedWrites, isBehind: () => this.#behind !== undefined },
       limits.streamStallMs,
       () => {
         this.#stalled = true
@@ -109,7 +110,7 @@ export class LineConnection {
 
   /** Closes the connection: ends open subscriptions, and sends responses within 0.9 s. */
   close(): Promise<void> {
-    if (this.#ending === undefined) this.#left = false
+    if (this.#ending === undefined) this.#closedByClient = false
     return this.#end(() => this.#connection.shutdown('The server is shutting down'))
   }
 
@@ -122,7 +123,7 @@ export class LineConnection {
       this.#refuse(refusal, text.length)
       return
     }
-    this.#unproven = false
+    this.#awaitsFirstMessage = false
     if (this.#connection.receive(value, parsedBytes(text, false))) this.#invalid.reset()
     else this.#wasInvalid(text.length)
   }
@@ -135,7 +136,8 @@ export class LineConnection {
   #refuse({ code, message }: RpcError, bytes: number): void {
     this.#connection.reject(code, message)
     this.#wasInvalid(bytes)
-    if (this.#unproven) this.#end(() => this.#connection.close('The client does not speak this protocol'))
+    if (this.#awaitsFirstMessage)
+      this.#end(() => this.#connection.close('The client does not speak this protocol'))
   }
 
   #send(message: JsonRpcMessage): void {
@@ -148,13 +150,13 @@ export class LineConnection {
       this.#updateReserved()
     } else if ('method' in message) {
       // The handler of a request that never arrives would wait forever, so the connection is closed.
-      if (!droppable) this.#fail(unread())
+      if (!droppable) this.#fail(unreadError())
     } else this.#writeLine(JSON.stringify(failure(message.id, fullError(full))), false)
   }
 
   #write(text: string): void {
     if (this.#reserve(text) !== undefined) {
-      this.#fail(unread())
+      this.#fail(unreadError())
       return
     }
     this.#writeLine(text, false)
@@ -188,7 +190,7 @@ export class LineConnection {
     if (this.#writingStopped) return
     this.#writingStopped = true
     this.#watch.stop()
-    this.#writer.release()
+    this.#writer.flushAll()
     this.#behind?.resolve()
   }
 
@@ -233,7 +235,7 @@ export class LineConnection {
     this.#stopWriting()
     this.#memory.release(this.#reservedBytes)
     this.#reservedBytes = 0
-    this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
+    this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#closedByClient })
     this.#closed.resolve()
   }
 }
@@ -241,6 +243,6 @@ export class LineConnection {
 /** Unread bytes that are not counted. */
 const freeBytes = 16_384
 
-function unread(): McpError {
+function unreadError(): McpError {
   return new McpError('LIMIT', 'The client did not read its messages, so the connection was closed')
 }

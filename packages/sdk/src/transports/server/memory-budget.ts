@@ -6,13 +6,13 @@ import { RotatingMap } from '../../jsonrpc/rotating-map.ts'
 export type FullBudget = 'connection' | 'principal' | 'node'
 
 /** The share of one principal, and of one connection: a quarter of the node's bytes. */
-const shares = 4
+const clientFraction = 4
 
 /**
  * The part of each limit that each use may fill, so that new requests leave memory for the responses and events of earlier
  * ones, and session state leaves memory for requests that release it.
  */
-const parts = { response: 1, request: 0.75, state: 0.5 }
+const fractionOfUse = { response: 1, request: 0.75, state: 0.5 }
 
 /**
  * Counts the bytes that one node holds for its clients: requests being read and served, session state, unsent events and
@@ -28,8 +28,8 @@ export class MemoryBudget {
 
   constructor(memoryBytes: number) {
     this.#nodeBytes = memoryBytes
-    this.#shareBytes = Math.ceil(memoryBytes / shares)
-    this.requestBytes = Math.floor(parts.request * this.#shareBytes)
+    this.#shareBytes = Math.ceil(memoryBytes / clientFraction)
+    this.requestBytes = Math.floor(fractionOfUse.request * this.#shareBytes)
   }
 
   /**
@@ -44,11 +44,11 @@ export class MemoryBudget {
   /** The limit that more bytes would exceed; undefined if they fit. */
   exceeded(
     bytes: number,
-    use: keyof typeof parts,
+    use: keyof typeof fractionOfUse,
     principal: string | undefined,
     connection: ConnectionBytes | undefined,
   ): FullBudget | undefined {
-    const part = parts[use]
+    const part = fractionOfUse[use]
     const share = part * this.#shareBytes
     if (connection !== undefined && connection.held + bytes > share) return 'connection'
     if (principal !== undefined && (this.#byPrincipal.get(principal) ?? 0) + bytes > share) return 'principal'
@@ -83,14 +83,14 @@ export class MemoryAccount {
   }
 
   /** Reserves bytes, unless they exceed a limit, which it returns then. */
-  reserve(bytes: number, use: keyof typeof parts = 'response'): FullBudget | undefined {
+  reserve(bytes: number, use: keyof typeof fractionOfUse = 'response'): FullBudget | undefined {
     const full = this.#budget.exceeded(bytes, use, this.#principal, this.#connection)
     if (full === undefined) this.#budget.add(bytes, this.#principal, this.#connection)
     return full
   }
 
   /** The limit that more bytes would exceed; undefined if they fit. */
-  exceeded(bytes: number, use: keyof typeof parts): FullBudget | undefined {
+  exceeded(bytes: number, use: keyof typeof fractionOfUse): FullBudget | undefined {
     return this.#budget.exceeded(bytes, use, this.#principal, this.#connection)
   }
 

@@ -1,8 +1,8 @@
 import { invalid, kindOf } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Backplane } from '../../request/backplane.ts'
-import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type { Server } from '../../server/server.ts'
 
 /** All limits by name. */

@@ -50,6 +50,7 @@ export interface Outlet {
 /** The response to a request, or `undefined` if the request was cancelled. */
 export type ServedResponse = JsonRpcResponse | undefined
 
+/** One request being served: its exchange, its cancellation, and the encoding of its response. */
 export class ServedRequest {
   readonly id: RequestId
   readonly method: string

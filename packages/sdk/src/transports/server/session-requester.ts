@@ -1,6 +1,7 @@
 import { McpError, resultOf } from '../../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcRequest, JsonRpcResponse, RequestId } from '../../jsonrpc/message.ts'
 import type { PendingRequests } from '../../jsonrpc/pending-requests.ts'
+import type { QuestionMethod } from '../../protocol/server-requests.ts'
 import type { Exchange, HandlerRun, InputStrategy } from '../../request/exchange.ts'
 import { type LiveRequest, liveInput, type StepMemory } from '../../request/live-run.ts'
 import type { Outlet } from './served-request.ts'
@@ -41,9 +42,9 @@ const requestOver = 'The request that sent it has ended'
 export interface QuestionIds {
   next(requester: SessionRequester, method: string, params: JsonObject): RequestId
   /** Waits for the response to a question that an earlier run asked. */
-  again(requester: SessionRequester, id: string): void
+  reuse(requester: SessionRequester, id: string): void
   /** Called when a request was answered or withdrawn. */
-  over(id: RequestId): void
+  release(id: RequestId): void
 }
 
 /** Sends requests to the client on behalf of one request of a session. */
@@ -70,10 +71,10 @@ export class SessionRequester implements InputStrategy {
   }
 
   get relay(): LiveRequest {
-    return (...question) => this.#ask(...question)
+    return (method, params, { signal }) => this.#ask(method, params, signal)
   }
 
-  get waiting(): boolean {
+  get isWaiting(): boolean {
     return this.#open !== undefined && this.#open.size > 0
   }
 
@@ -82,7 +83,7 @@ export class SessionRequester implements InputStrategy {
     return this.#inputStrategy
   }
 
-  async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
+  async #ask(method: QuestionMethod, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#over) throw new McpError('CANCELLED', requestOver)
     const remembered = this.#outlet.memory?.question(method, params)
@@ -98,7 +99,7 @@ export class SessionRequester implements InputStrategy {
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       remembered?.sent(id)
-      if (earlier !== undefined) this.#ids.again(this, earlier.id)
+      if (earlier !== undefined) this.#ids.reuse(this, earlier.id)
       const isSent = earlier !== undefined && earlier.isUncertain !== true
       if (!isSent && !this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
         throw new McpError('CONNECTION_CLOSED', 'the connection was lost')
@@ -110,7 +111,7 @@ export class SessionRequester implements InputStrategy {
       signal.removeEventListener('abort', onAbort)
       this.#pending.delete(id)
       open.delete(id)
-      this.#ids.over(id)
+      this.#ids.release(id)
       answered.catch(() => {})
     }
   }

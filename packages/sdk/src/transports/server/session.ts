@@ -27,10 +27,10 @@ import {
   isCapabilities,
   isImplementation,
   isLoggingLevel,
-  isModern,
+  isStatelessRequest,
   loggingLevels,
 } from '../../protocol/meta.ts'
-import { latestLegacy } from '../../protocol/revision.ts'
+import { latestSessionVersion } from '../../protocol/methods.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
 import { type Change, changesFor, everyList, type Subscriber } from '../../request/changes.ts'
 import type { Caller, ClientSession, Peer } from '../../request/exchange.ts'
@@ -68,13 +68,13 @@ export function initialize(
   if (!isCapabilities(capabilities)) throw invalidParams('"capabilities" must be an object of objects')
   if (!isImplementation(clientInfo)) throw invalidParams('"clientInfo" must have a "name" and a "version"')
   const requested = revisionOf(protocolVersion)
-  const revision = requested?.era === 'session' ? requested : revisions[latestLegacy]
-  const kept = boundIdentity(clientInfo, capabilities)
+  const revision = requested?.era === 'session' ? requested : revisions[latestSessionVersion]
+  const bounded = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
     ...caller,
     revision,
-    capabilities: kept.capabilities,
-    info: kept.info,
+    capabilities: bounded.capabilities,
+    info: bounded.info,
     logLevel: defaultLogLevel(server),
   }
   const result: JsonObject = {
@@ -83,7 +83,7 @@ export function initialize(
     serverInfo: server.info,
   }
   if (server.instructions !== undefined) result['instructions'] = server.instructions
-  return { peer, chars: kept.chars, result: revision.result('initialize', result, server.info) }
+  return { peer, chars: bounded.chars, result: revision.result('initialize', result, server.info) }
 }
 
 /** The log level of a session without `logging/setLevel`; undefined without logging. */
@@ -122,9 +122,9 @@ export interface SessionOptions {
   questions?: {
     next(): RequestId
     /** Waits for the response to a request that another node sent. */
-    again(id: string): void
+    reuse(id: string): void
     /** Called when a request was answered or withdrawn. */
-    over(id: RequestId): void
+    release(id: RequestId): void
   }
   /** Sends a notification outside of a request. Further changes wait until it resolves, and equal ones are merged. */
   send(message: JsonRpcNotification): void | Promise<void>
@@ -179,7 +179,7 @@ export class Session {
   /** Requests in flight whose handlers wait for responses of the client. */
   get waiting(): number {
     let waiting = 0
-    for (const requester of this.#requesters.values()) if (requester.waiting) waiting++
+    for (const requester of this.#requesters.values()) if (requester.isWaiting) waiting++
     return waiting
   }
 
@@ -230,11 +230,11 @@ export class Session {
       if (typeof id === 'string') this.expectCompletion(id)
       return this.#options.questions?.next() ?? ++this.#lastQuestion
     },
-    again: (requester, id) => {
+    reuse: (requester, id) => {
       this.#requesters.add(requester)
-      this.#options.questions?.again(id)
+      this.#options.questions?.reuse(id)
     },
-    over: (id) => this.#options.questions?.over(id),
+    release: (id) => this.#options.questions?.release(id),
   }
 
   /** Records a URL elicitation, of whose completion the client is notified. */
@@ -288,7 +288,7 @@ export class Session {
 
   /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */
   invalidMessage({ id, error }: InvalidMessage): void {
-    const why = new McpError('PROTOCOL', `the client's answer is no response (${error.message})`)
+    const why = new McpError('PROTOCOL', `the client sent an invalid response (${error.message})`)
     if (id === undefined || !this.#pending.reject(id, why)) report(this.#server, error, 'a message')
   }
 
@@ -358,7 +358,7 @@ export class Session {
     try {
       const held = await this.#server.changes.subscribe?.(
         { resourceSubscriptions: [uri] },
-        this.#listener(peer),
+        this.#subscriber(peer),
       )
       if (held === undefined) return
       if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
@@ -390,7 +390,7 @@ export class Session {
 
   async #watch(peer: Peer): Promise<void> {
     const { changes } = this.#server
-    const listener = this.#listener(peer)
+    const listener = this.#subscriber(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
     const held = await changes.subscribe?.(everyList, listener)
     try {
@@ -411,7 +411,7 @@ export class Session {
     }
   }
 
-  #listener(peer: Peer): Subscriber {
+  #subscriber(peer: Peer): Subscriber {
     return { peer, session: this.#clientSession }
   }
 
@@ -450,7 +450,7 @@ export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' |
 /**
  * Serves the messages of one batch (2025-03-26) concurrently.
  * @returns the responses; none for a batch without requests
- * @throws RpcError -32600 for an array that is no valid batch on this revision
+ * @throws RpcError -32600 for an array that is not a valid batch on this revision
  */
 export async function serveBatch(
   receiver: BatchReceiver,
@@ -479,7 +479,7 @@ export async function serveBatch(
         return undefined
       case 'request': {
         const { message } = classified
-        if (message.method === 'initialize' || isModern(message.params)) {
+        if (message.method === 'initialize' || isStatelessRequest(message.params)) {
           return failure(message.id, invalidRequest('this request may not be part of a batch'))
         }
         return serve(message).catch((error) => failure(message.id, refusalOf(error, message.method, server)))

@@ -3,11 +3,11 @@ import { chmodSync, lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { connect, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
 import process from 'node:process'
 import { isMainThread } from 'node:worker_threads'
-import { runOnce } from '../../jsonrpc/deferred.ts'
 import { internalError, McpError, messageOf } from '../../jsonrpc/error.ts'
+import { runOnce } from '../../jsonrpc/promises.ts'
 import { memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import { stateKeys } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
@@ -29,14 +29,14 @@ const probeMs = 1000
 
 /**
  * Removes a stale socket file.
- * @throws McpError 'CONNECT_FAILED' if a server listens on it, or it is no socket
+ * @throws McpError 'CONNECT_FAILED' if a server listens on it, or it is not a socket
  */
 async function clearStale(path: string): Promise<void> {
   if (onWindows) return
   const before = statOf(path)
   if (before === undefined) return
   if (!before.isSocket()) {
-    throw refused(path, 'something lies there that is not a socket. Move it away, or choose another path')
+    throw refused(path, 'a file that is not a socket exists there. Move it away, or choose another path')
   }
   if (await isServed(path)) throw refused(path, 'another server listens there')
   const now = statOf(path)
@@ -106,7 +106,7 @@ export interface ServeSocketOptions extends StateOptions {
   /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
   /**
-   * Allows a host that is no loopback address. Sockets have no authentication and no encryption, so every program that reaches
+   * Allows a host that is not a loopback address. Sockets have no authentication and no encryption, so every program that reaches
    * the port may use the server. Default false.
    */
   dangerouslyListenBeyondLoopback?: boolean
@@ -139,7 +139,7 @@ const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, kee
  * Serves any number of clients on a Unix domain socket or a TCP port, in every revision, with the framing of stdio:
  * one message per line. A socket file can be used by its owner only, and a stale one is removed; on TCP every program of this
  * machine may connect, without authentication.
- * @throws TypeError for a host that is no loopback address, unless that is allowed
+ * @throws TypeError for a host that is not a loopback address, unless that is allowed
  * @throws McpError 'CONNECT_FAILED' if it cannot listen on the address
  */
 export async function serveSocket(

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { requireKnown } from '../../request/known-members.ts'
+import { requireKnown } from '../../request/object-members.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { bounds, requireServer, type StateOptions, type StdioLimits, stateOptionNames } from './options.ts'
@@ -16,13 +16,13 @@ function guardStdout(): { write(text: string, done: () => void): void; restore()
     encoding?: BufferEncoding | ((error?: Error | null) => void),
     done?: (error?: Error | null) => void,
   ) => {
-    const stderr = heldStderr()
+    const stderr = stderrWithoutErrors()
     return typeof encoding === 'function'
       ? stderr.write(chunk, encoding)
       : stderr.write(chunk, encoding, done)
   }
   // Creating stderr is slow, so it is done after the first response.
-  setImmediate(heldStderr)
+  setImmediate(stderrWithoutErrors)
   return {
     write: (text, done) => original.call(stdout, text, 'utf8', done),
     restore: () => {
@@ -32,7 +32,7 @@ function guardStdout(): { write(text: string, done: () => void): void; restore()
 }
 
 /** stderr, with its errors ignored: logging must not crash the server when the client no longer reads it. */
-function heldStderr(): NodeJS.WriteStream {
+function stderrWithoutErrors(): NodeJS.WriteStream {
   const { stderr } = process
   if (!stderr.listeners('error').includes(ignore)) stderr.on('error', ignore)
   return stderr

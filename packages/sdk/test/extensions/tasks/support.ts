@@ -1,7 +1,7 @@
 import { type Caller, type ClientCapabilities, type JsonObject, MetaKey, type Server } from '@jackfield/sdk'
 import { isObject } from '../../../../../test/setup/json.ts'
 import { localCaller } from '../../../src/request/exchange.ts'
-import { DuplexConnection } from '../../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../src/transports/server/duplex-connection.ts'
 
 export const tasksId = 'io.modelcontextprotocol/tasks'
 

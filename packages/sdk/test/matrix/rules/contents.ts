@@ -91,7 +91,7 @@ export const contentRules: readonly Rule[] = [
       })
       const unkept = await raw.ask('tools/call', { name: 'unkept' })
       expect(unkept).toMatchObject({ isError: true })
-      expect(textOf(unkept)).toContain('does not satisfy its own output schema')
+      expect(textOf(unkept)).toContain('does not match its output schema')
       expect(JSON.stringify(unkept)).not.toContain('seven')
     },
   },

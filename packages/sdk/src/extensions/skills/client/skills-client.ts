@@ -189,9 +189,9 @@ function unverified(uri: string, check: string, reason: string): McpError {
 export interface SkillsClientOptions {
   /** Called for invalid entries, which are left out of lists. */
   onInvalid?: (reason: string, entry: unknown) => void
-  /** Most bytes of one list over all pages; more is an McpError 'LIMIT'. Default 16 MiB. */
+  /** Maximum bytes of one list over all pages; more is an McpError 'LIMIT'. Default 16 MiB. */
   maxListBytes?: number
-  /** Most pages of one list; more is an McpError 'LIMIT'. Default 1000. */
+  /** Maximum pages of one list; more is an McpError 'LIMIT'. Default 1000. */
   maxListPages?: number
 }
 

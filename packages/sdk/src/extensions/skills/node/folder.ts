@@ -9,7 +9,7 @@ import { type SkillValue, skill } from '../skills.ts'
 export interface FolderOptions {
   /** Parent path of the skills: `acme` for `skill://acme/<path>`. Default: none. */
   under?: string
-  /** Most bytes of all skills. Default 64 MiB. */
+  /** Maximum bytes of all skills. Default 64 MiB. */
   maxBytes?: number
 }
 

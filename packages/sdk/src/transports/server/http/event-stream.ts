@@ -1,4 +1,4 @@
-import { maxTimerMs } from '../../../jsonrpc/deferred.ts'
+import { maxTimerMs } from '../../../jsonrpc/promises.ts'
 import { keepAlive } from '../../../jsonrpc/sse.ts'
 import { StallDetector } from '../backpressure-writer.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
@@ -18,7 +18,7 @@ const toleratedFailures = 1
 
 /** Watches the credentials of an open stream, and calls back once when they are no longer valid. */
 class CredentialWatch {
-  readonly #patienceMs: number
+  readonly #graceMs: number
   readonly #over: () => void
   #validity: CredentialValidity
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -28,7 +28,7 @@ class CredentialWatch {
   /** @param patienceMs how much longer the stream may stay open, unless the credentials are revoked */
   constructor(validity: CredentialValidity, patienceMs: number, over: () => void) {
     this.#validity = validity
-    this.#patienceMs = patienceMs
+    this.#graceMs = patienceMs
     this.#over = over
     this.#wait()
   }
@@ -48,7 +48,7 @@ class CredentialWatch {
 
   #wait(): void {
     clearTimeout(this.#timer)
-    const left = endOf(this.#validity) + this.#patienceMs - Date.now()
+    const left = endOf(this.#validity) + this.#graceMs - Date.now()
     const ms = Math.min(left, this.#validity.stillCounts === undefined ? left : checkMs)
     if (ms === Number.POSITIVE_INFINITY) return
     this.#timer = unref(setTimeout(() => this.#check(), Math.min(ms, maxTimerMs)))
@@ -57,7 +57,7 @@ class CredentialWatch {
   #check(): void {
     const validity = this.#validity
     const now = Date.now()
-    if (now >= endOf(validity) + this.#patienceMs || this.#failures > toleratedFailures) {
+    if (now >= endOf(validity) + this.#graceMs || this.#failures > toleratedFailures) {
       this.#end()
       return
     }
@@ -89,11 +89,11 @@ function endOf({ expires = Number.POSITIVE_INFINITY }: CredentialValidity): numb
 }
 
 /** Milliseconds that the response to a request may be sent after its credentials expired. */
-export const answerPatienceMs = 60_000
+export const responseGraceMs = 60_000
 /** Unread bytes that are not counted: the number of streams is limited. */
 const freeBytes = 16_384
 /** Number of different delays of the first keep-alive: Node keeps a list per timer duration. */
-const delays = 64
+const keepAliveDelays = 64
 
 /**
  * One event stream to one client. Sends keep-alive comments, drops droppable messages while its reader is slow, disconnects a
@@ -106,7 +106,7 @@ export class EventStream {
   readonly #memory: MemoryAccount | undefined
   /** Unread bytes that the account counts. */
   #reserved = 0
-  #waiting: (() => void)[] = []
+  #onDrained: (() => void)[] = []
   #keepAliveTimer: ReturnType<typeof setTimeout>
   #stall: StallDetector | undefined
   #written = 0
@@ -120,7 +120,7 @@ export class EventStream {
     this.#bounds = bounds
     this.#memory = reply.memory
     // Spreads the keep-alives of streams that were opened at the same time, as after a restart.
-    const part = Math.ceil(Math.random() * delays) / delays
+    const part = Math.ceil(Math.random() * keepAliveDelays) / keepAliveDelays
     this.#keepAliveTimer = unref(setTimeout(() => this.#startKeepAlive(), part * bounds.keepAliveMs))
     this.#validity =
       reply.validity &&
@@ -153,7 +153,7 @@ export class EventStream {
   /** Resolves when the reader received everything, or the stream is closed; undefined if nothing is unread. */
   drained(): Promise<void> | undefined {
     if (!this.#open || this.#pipe.queued === 0) return undefined
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    return new Promise((resolve) => this.#onDrained.push(resolve))
   }
 
   /** Sends text in the event-stream format. If it exceeds a limit it is dropped if it may be, or the stream is disconnected. */
@@ -204,7 +204,7 @@ export class EventStream {
   #drained(): void {
     if (this.#reserved > 0) this.#memory?.release(this.#reserved)
     this.#reserved = 0
-    for (const settle of this.#waiting.splice(0)) settle()
+    for (const settle of this.#onDrained.splice(0)) settle()
   }
 
   #startKeepAlive(): void {
@@ -220,7 +220,7 @@ export class EventStream {
   #watch(): void {
     this.#stall ??= new StallDetector(
       {
-        taken: () => this.#written - this.#pipe.queued,
+        progress: () => this.#written - this.#pipe.queued,
         isBehind: () => this.#pipe.queued > (this.#open ? this.#bounds.streamQueueBytes : 0),
       },
       this.#bounds.streamStallMs,

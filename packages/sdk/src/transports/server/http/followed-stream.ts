@@ -9,21 +9,21 @@ import type { HttpSession } from './sessions.ts'
 import type { StreamPart } from './shared-call.ts'
 
 /** Milliseconds between two reads of the store, in case the message that announces an event was lost. */
-const lookMs = 2_000
+const pollMs = 2_000
 
-/** What a followed stream requests of the other nodes. */
-export interface Others {
+/** The access of a followed stream to the other nodes. */
+export interface OtherNodes {
   readonly backplane: Backplane
   readonly observer: HttpObserver | undefined
   /**
    * What follows a part of the stream whose last event is at `until`: 'running' while its node runs, the part of the node that
-   * took the call over, or the responses of an interrupted call, undefined where it has none. 'left' where another node has to
+   * took the call over, or the responses of an interrupted call, undefined where it has none. 'stopping' where another node has to
    * continue, because this one stops.
    */
   after(
     part: StreamPart,
     until: string,
-  ): Promise<'running' | 'left' | StreamPart | { interrupted: string | undefined }>
+  ): Promise<'running' | 'stopping' | StreamPart | { interrupted: string | undefined }>
   report(error: unknown): void
 }
 
@@ -32,7 +32,7 @@ export class FollowedStream {
   readonly #session: HttpSession
   readonly #stream: string
   readonly #memory: HttpExchange['memory']
-  readonly #others: Others
+  readonly #otherNodes: OtherNodes
   #connection: EventStream | undefined
   /** The newest position that the node of the last part announced. */
   #newest: string | undefined
@@ -43,11 +43,11 @@ export class FollowedStream {
   #resume: () => void = () => {}
   #onClosed: () => void = () => {}
 
-  constructor(session: HttpSession, stream: string, memory: HttpExchange['memory'], others: Others) {
+  constructor(session: HttpSession, stream: string, memory: HttpExchange['memory'], others: OtherNodes) {
     this.#session = session
     this.#stream = stream
     this.#memory = memory
-    this.#others = others
+    this.#otherNodes = others
   }
 
   /** Uses a connection; resolves when it is closed. */
@@ -113,12 +113,12 @@ export class FollowedStream {
         if (read === undefined) break
         found = read
         if (found.length > 1) {
-          if (!isWoken) this.#others.observer?.event({ type: 'wakeMissed' })
+          if (!isWoken) this.#otherNodes.observer?.event({ type: 'wakeMissed' })
           continue
         }
-        const after = await this.#others.after(part, last)
+        const after = await this.#otherNodes.after(part, last)
         if (after === 'running') continue
-        if (after === 'left') break
+        if (after === 'stopping') break
         if ('node' in after) {
           known[at] = { ...part, until: last }
           known.push(after)
@@ -127,13 +127,13 @@ export class FollowedStream {
         }
         found = (await this.#read(part, last)) ?? []
         if (found.length > 1) continue
-        this.#others.observer?.event({ type: 'takeover', outcome: 'interrupted' })
+        this.#otherNodes.observer?.event({ type: 'takeover', outcome: 'interrupted' })
         if (after.interrupted !== undefined)
           this.#connection?.send(encodeEvent({ event: 'message', data: after.interrupted }), false)
         break
       } catch (error) {
         // Read again when the store is available.
-        if (found.length > 0) this.#others.report(error)
+        if (found.length > 0) this.#otherNodes.report(error)
         found = []
       }
     }
@@ -141,7 +141,7 @@ export class FollowedStream {
   }
 
   #read({ node }: StreamPart, last: string, newest?: string): Promise<LogEntry[] | undefined> {
-    return this.#others.backplane.read(eventsKey(this.#session.id, node), last, newest)
+    return this.#otherNodes.backplane.read(eventsKey(this.#session.id, node), last, newest)
   }
 
   /** Sends events; whether there will be no more. */
@@ -165,7 +165,7 @@ export class FollowedStream {
   async #wait(): Promise<boolean> {
     if (!this.#isWoken && this.#connection !== undefined) {
       await new Promise<void>((resolve) => {
-        const timer = unref(setTimeout(resolve, lookMs))
+        const timer = unref(setTimeout(resolve, pollMs))
         this.#resume = () => {
           clearTimeout(timer)
           resolve()

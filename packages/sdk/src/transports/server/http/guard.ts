@@ -56,8 +56,8 @@ export class Guard {
   }
 
   /** Why a request is refused; undefined if it is allowed. */
-  refuses(request: HttpRequest): string | undefined {
-    const wrongHost = this.refusesHost(request)
+  refusal(request: HttpRequest): string | undefined {
+    const wrongHost = this.hostRefusal(request)
     if (wrongHost !== undefined) return wrongHost
     const origin = request.header('origin')
     // Browsers send no Origin for images and frames, but `Sec-Fetch-Site`.
@@ -72,7 +72,7 @@ export class Guard {
   }
 
   /** As `refuses`, for documents that every origin may read. */
-  refusesHost({ host }: HttpRequest): string | undefined {
+  hostRefusal({ host }: HttpRequest): string | undefined {
     if (host !== undefined && (host === this.#lastHost || this.#allowsHost(host))) return undefined
     return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../../../jsonrpc/error.ts'
 import type { Backplane } from '../../../request/backplane.ts'
-import { requireKnown } from '../../../request/known-members.ts'
+import { requireKnown } from '../../../request/object-members.ts'
 import type { Server } from '../../../server/server.ts'
 import { requirePort, requireServer, stateOptionNames } from '../options.ts'
 import { Guard } from './guard.ts'
@@ -58,7 +58,7 @@ export interface HttpHandler {
   close(): Promise<void>
 }
 
-const notOfNode =
+const notNodeObjects =
   'handler.node takes the request and the response of node:http. In Fastify, call reply.hijack() and pass request.raw ' +
   'and reply.raw; in Hono, return handler.fetch(c.req.raw).'
 
@@ -91,7 +91,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   requireKnown('The options object of serveHttp', given, optionNames, (name) =>
     name === 'acceptUnaskedAnswers' ? 'it is now "dangerouslyAcceptUnsentQuestions"' : undefined,
   )
-  const options = withSharedOfWorkers(given)
+  const options = withWorkerSettings(given)
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -121,7 +121,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   let workers: WorkersListener | undefined
   const unsent = new UnsentResponses(state.bounds.streamStallMs)
   const node = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!('writeHead' in response)) throw new TypeError(notOfNode)
+    if (!('writeHead' in response)) throw new TypeError(notNodeObjects)
     if (response.socket === null) servePipelined(request, response, node)
     else router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   }
@@ -164,7 +164,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
       }
       const endable = { drain, closeHandler: () => state.close() }
       const { listenWithWorkers } = workersModule
-      const isWorker = sharedOfWorkers() !== undefined
+      const isWorker = workerSettings() !== undefined
       const listener = await listenWithWorkers(count, isWorker, { port, host }, endable, listen, warn)
       if ('drain' in listener) workers = listener
       return listener
@@ -175,27 +175,27 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
 }
 
 /** The settings that the primary process passed to this one, if it is a worker of `listen`. */
-let ofPrimary: { readonly instance: string; readonly key: string } | null | undefined
+let settingsOfPrimary: { readonly instance: string; readonly key: string } | null | undefined
 
-function sharedOfWorkers(): { readonly instance: string; readonly key: string } | undefined {
-  if (ofPrimary === undefined) {
-    ofPrimary = null
+function workerSettings(): { readonly instance: string; readonly key: string } | undefined {
+  if (settingsOfPrimary === undefined) {
+    settingsOfPrimary = null
     // A worker has a channel. Deno refuses to read variables without a permission.
     const hasChannel = typeof process === 'object' && process.connected === true
     const text = hasChannel ? process.env[workerVariable] : undefined
     const [parent, instance = '', key = ''] = text?.split(' ') ?? []
-    // A child process of a worker inherits the variable, but is no worker.
+    // A child process of a worker inherits the variable, but is not a worker.
     if (parent !== undefined && Number(parent) === process.ppid) {
       delete process.env[workerVariable]
-      ofPrimary = { instance, key }
+      settingsOfPrimary = { instance, key }
     }
   }
-  return ofPrimary ?? undefined
+  return settingsOfPrimary ?? undefined
 }
 
 /** The options of `serveHttp`, in a worker with the key and the memory that all workers share. */
-function withSharedOfWorkers(options: ServeHttpOptions): ServeHttpOptions {
-  const shared = sharedOfWorkers()
+function withWorkerSettings(options: ServeHttpOptions): ServeHttpOptions {
+  const shared = workerSettings()
   if (shared === undefined) return options
   const { keys = [], backplane = backplaneOfPrimary(shared.instance) } = options
   return { ...options, keys: keys.length > 0 ? keys : [shared.key], backplane }

@@ -15,6 +15,7 @@ export type Body =
   | { readonly type: 'cut off' }
   | { readonly type: 'consumed' }
 
+/** Headers by name, in any case. */
 export type HeaderFields = Readonly<Record<string, string>>
 
 /** An HTTP request, independent of the runtime. */
@@ -83,7 +84,7 @@ export function sendBusy(
 
 /** Sends the error for a request whose session is in a backplane that failed. */
 export function sendUnavailable(reply: HttpReply, id?: RequestId): void {
-  const why = 'Sessions cannot be read at present: try again later'
+  const why = 'The store of the sessions is unavailable: try again later'
   sendBusy(reply, 503, internalError(why), id, 2)
 }
 
@@ -96,6 +97,7 @@ const credentials: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ])
 
+/** The headers by lower-case name, without credentials. */
 export function withoutCredentials(
   headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
 ): Readonly<Record<string, string>> {
@@ -118,7 +120,7 @@ export const streamHeaders: HeaderFields = {
  * Headers that a request may have at most once: with duplicates, a proxy could check another value than the server uses.
  * The check of proofs rejects duplicates of `DPoP`, as RFC 9449 requires.
  */
-export const singletons = [
+export const singletonHeaders = [
   'host',
   'origin',
   'content-type',

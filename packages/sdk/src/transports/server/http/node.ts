@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
-import { runOnce } from '../../../jsonrpc/deferred.ts'
 import { McpError } from '../../../jsonrpc/error.ts'
+import { runOnce } from '../../../jsonrpc/promises.ts'
 import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
@@ -16,7 +16,7 @@ import {
   type HttpRequest,
   type Pipe,
   sendBusy,
-  singletons,
+  singletonHeaders,
   streamHeaders,
   withoutCredentials,
 } from './http-adapter.ts'
@@ -27,18 +27,18 @@ export const pieceBytes = 262_144
 /** Sends a body in pieces, and disconnects a stalled reader. */
 function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : joinParts(body)
-  let taken = 0
+  let written = 0
   // Middleware such as compression emits only `drain`.
   const next = (): void => {
-    const piece = bytes.subarray(taken, taken + pieceBytes)
-    taken += pieceBytes
-    if (taken >= bytes.length) response.end(piece)
+    const piece = bytes.subarray(written, written + pieceBytes)
+    written += pieceBytes
+    if (written >= bytes.length) response.end(piece)
     else if (response.write(piece)) next()
     else response.once('drain', next)
   }
   next()
   if (response.writableEnded && response.writableLength === 0) return
-  const watched = { taken: () => taken, isBehind: () => true }
+  const watched = { progress: () => written, isBehind: () => true }
   const watch = new StallDetector(watched, stallMs, () => response.destroy())
   watch.start()
   response.once('close', () => watch.stop())
@@ -47,7 +47,7 @@ function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number):
 /** The minimum speed of a reader, in bytes per `stallMs`. */
 const slowestBytes = 65_536
 
-interface UnsentAnswer {
+interface UnsentResponse {
   readonly response: ServerResponse
   /** Checks left before its connection is closed. */
   checks: number
@@ -56,7 +56,7 @@ interface UnsentAnswer {
 /** Responses that were not flushed at once. All share one timer, which runs only while there are any. */
 export class UnsentResponses {
   readonly stallMs: number
-  readonly #answers = new RotatingSet<UnsentAnswer>()
+  readonly #responses = new RotatingSet<UnsentResponse>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /** @param stallMs milliseconds for a reader to receive 64 kB */
@@ -67,12 +67,12 @@ export class UnsentResponses {
   /** Calls back when a response ends, and closes its connection if the reader is too slow. */
   watch(response: ServerResponse, length: number, onOver: () => void): void {
     const answer = { response, checks: 1 + Math.ceil(length / slowestBytes) }
-    this.#answers.add(answer)
+    this.#responses.add(answer)
     let over = false
     const end = (): void => {
       if (over) return
       over = true
-      this.#answers.delete(answer)
+      this.#responses.delete(answer)
       onOver()
     }
     response.once('finish', end)
@@ -83,16 +83,18 @@ export class UnsentResponses {
   #later(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
-        for (const answer of this.#answers.values()) if (--answer.checks === 0) answer.response.destroy()
-        this.#timer = this.#answers.size > 0 ? this.#later() : undefined
+        for (const answer of this.#responses.values()) if (--answer.checks === 0) answer.response.destroy()
+        this.#timer = this.#responses.size > 0 ? this.#later() : undefined
       }, this.stallMs),
     )
   }
 }
 
-const singletonBits: ReadonlyMap<string, number> = new Map(singletons.map((name, at) => [name, 1 << at]))
+const singletonBits: ReadonlyMap<string, number> = new Map(
+  singletonHeaders.map((name, at) => [name, 1 << at]),
+)
 /** The hashes of the singletons. Names are compared only where two headers have the same one. */
-const singletonHashes = singletons.reduce((hashes, name) => hashes | hashOf(name), 0)
+const singletonHashes = singletonHeaders.reduce((hashes, name) => hashes | hashOf(name), 0)
 
 /** A bit for the length and the first letter of a name, in either case. It differs for all singletons and most headers that are sent with them. */
 function hashOf(name: string): number {
@@ -344,10 +346,10 @@ export class NodeReply implements HttpReply {
       response.end()
       socket?.uncork()
     }
-    const taken = length > freeBytes ? length : 0
+    const reserved = length > freeBytes ? length : 0
     // Most responses are already in the buffer of the operating system.
-    if (response.writableEnded && response.writableLength === 0) this.memory?.release(taken)
-    else this.#unsent.watch(response, length, () => this.memory?.release(taken))
+    if (response.writableEnded && response.writableLength === 0) this.memory?.release(reserved)
+    else this.#unsent.watch(response, length, () => this.memory?.release(reserved))
   }
 
   open(headers?: HeaderFields): Pipe {

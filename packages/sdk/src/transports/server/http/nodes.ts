@@ -1,6 +1,6 @@
-import { retryDelay } from '../../../jsonrpc/deferred.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
+import { retryDelay } from '../../../jsonrpc/promises.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { unref } from '../options.ts'
 

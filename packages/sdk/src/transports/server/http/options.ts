@@ -91,7 +91,7 @@ export interface ServeHttpOptions extends StateOptions {
   path?: string
   /**
    * Path of the event stream of the HTTP+SSE transport of 2024-11-05, such as `/sse`, for clients without Streamable HTTP.
-   * Clients POST messages to the same path with their session id in the query, which is no authentication. Default: not served.
+   * Clients POST messages to the same path with their session id in the query, which does not authenticate them. Default: not served.
    */
   sse?: string
   /**

@@ -7,7 +7,7 @@ import type { EventStream } from './event-stream.ts'
 /** Milliseconds for a client to wait before it reconnects. */
 const retryMs = 1000
 /** Milliseconds between attempts to store the end of a stream. */
-const endRetriesMs = [1_000, 4_000, 15_000, 60_000]
+const storeRetriesMs = [1_000, 4_000, 15_000, 60_000]
 
 /** Another node that sends the events of a stream to the client. */
 export interface StreamFollower {
@@ -26,11 +26,11 @@ export class ResumableStream {
   readonly #log: EventLog
   readonly #bounds: Bounds
   readonly #report: (error: unknown) => void
-  #line: Promise<void> = Promise.resolve()
+  #tail: Promise<void> = Promise.resolve()
   #connection: EventStream | undefined
   /** A connection to which older events are being replayed. */
   #replaying: EventStream | undefined
-  #waiting: (() => void)[] = []
+  #onReady: (() => void)[] = []
   #unstored = 0
   /** Characters that were stored without a connection. */
   #unsent = 0
@@ -65,12 +65,12 @@ export class ResumableStream {
     this.#connection?.end()
     this.#connection = connection
     this.#unsent = 0
-    for (const resolve of this.#waiting.splice(0)) resolve()
+    for (const resolve of this.#onReady.splice(0)) resolve()
   }
 
   /** Ends the connection here: another node reads the events and sends them. */
   follow(follower: StreamFollower): void {
-    this.#then(async () => {
+    this.#enqueue(async () => {
       this.#connection?.end()
       this.#connection = undefined
       this.#replaying = undefined
@@ -83,24 +83,24 @@ export class ResumableStream {
 
   /** Checks whether the store lost events, as in a failover: a client on another node must not wait for them. */
   verify(): void {
-    this.#then(() => this.#verifyLog())
+    this.#enqueue(() => this.#verifyLog())
   }
 
   /** Runs work after everything sent so far is stored, and before anything later is. A failure is reported. */
   queue(work: () => Promise<void>): void {
-    this.#then(() => work().catch(this.#report))
+    this.#enqueue(() => work().catch(this.#report))
   }
 
   /** Sends an event without data, which gives the client an id to resume from. */
   prime(): void {
-    this.#then(() => this.#deliver('', false, retryMs))
+    this.#enqueue(() => this.#deliver('', false, retryMs))
   }
 
   /** Sends one message. A droppable one is dropped while the reader is behind or disconnected. */
   send(data: string, droppable: boolean): void {
     if (this.#ended || (droppable && this.#isBehind())) return
     this.#unstored += data.length
-    this.#then(() => this.#deliver(data, droppable))
+    this.#enqueue(() => this.#deliver(data, droppable))
   }
 
   /** Sends the last message and ends the stream. Resolves when everything is stored. */
@@ -110,16 +110,16 @@ export class ResumableStream {
       if (data !== undefined) this.#unstored += data.length
       // If nothing was stored, no client has an event id to resume from.
       if (data !== undefined || (this.#log.spansNodes && this.#hasStored))
-        this.#then(() => this.#deliver(data ?? '', false, undefined, true))
+        this.#enqueue(() => this.#deliver(data ?? '', false, undefined, true))
       this.detach()
-      for (const resolve of this.#waiting.splice(0)) resolve()
+      for (const resolve of this.#onReady.splice(0)) resolve()
     }
-    return this.#line
+    return this.#tail
   }
 
   /** Closes the connection after what was sent so far; the stream stays open. */
   detach(): void {
-    this.#then(async () => {
+    this.#enqueue(async () => {
       this.#connection?.end()
       this.#connection = undefined
     })
@@ -128,13 +128,13 @@ export class ResumableStream {
   /** Stores nothing more, and closes the connection after `released`: another node continues the stream. */
   release(released: Promise<void>): Promise<void> {
     this.#ended = true
-    this.#then(async () => {
+    this.#enqueue(async () => {
       await released
       this.#connection?.end()
       this.#connection = undefined
       if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
     })
-    return this.#line
+    return this.#tail
   }
 
   lost(connection: EventStream): void {
@@ -149,7 +149,7 @@ export class ResumableStream {
    */
   resume(position: string, memory: MemoryAccount, open: () => EventStream): Promise<boolean | FullBudget> {
     return new Promise((resolve, reject) => {
-      this.#then(async () => {
+      this.#enqueue(async () => {
         try {
           const events = await this.#log.after(this.id, position)
           const full = events === undefined ? undefined : memory.reserve(charsOf(events))
@@ -170,7 +170,7 @@ export class ResumableStream {
   /** Resolves when there is a connection, or the stream has ended. */
   ready(): Promise<void> | undefined {
     if (this.#connection !== undefined || this.#ended) return undefined
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    return new Promise((resolve) => this.#onReady.push(resolve))
   }
 
   #isBehind(): boolean {
@@ -209,7 +209,7 @@ export class ResumableStream {
       return
     }
     memory.release(charsOf(events))
-    this.#then(() => this.#catchUp(last, connection, memory))
+    this.#enqueue(() => this.#catchUp(last, connection, memory))
   }
 
   /** Sends what was stored while older events were replayed. */
@@ -267,7 +267,7 @@ export class ResumableStream {
 
   /** Stores something when the store is available again, because another node may wait for it. */
   async #storeLater(store: () => Promise<unknown>): Promise<void> {
-    for (const ms of endRetriesMs) {
+    for (const ms of storeRetriesMs) {
       await new Promise((resolve) => unref(setTimeout(resolve, ms)))
       try {
         await store()
@@ -284,8 +284,8 @@ export class ResumableStream {
     return eventText(this.id, position, data, retry)
   }
 
-  #then(work: () => Promise<void>): void {
-    this.#line = this.#line.then(work)
+  #enqueue(work: () => Promise<void>): void {
+    this.#tail = this.#tail.then(work)
   }
 }
 

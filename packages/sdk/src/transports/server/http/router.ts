@@ -1,7 +1,7 @@
 import { ErrorCode, excerpt, RpcError } from '../../../jsonrpc/error.ts'
 import { classify, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
-import { isModern } from '../../../protocol/meta.ts'
-import { latest } from '../../../protocol/revision.ts'
+import { isStatelessRequest } from '../../../protocol/meta.ts'
+import { latestVersion } from '../../../protocol/methods.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
@@ -28,6 +28,7 @@ const documentPreflight: HeaderFields = {
 // Created on first use: the runtime's module takes long to load.
 let decoder: TextDecoder | undefined
 
+/** Routes HTTP requests: health checks, metadata, the endpoint, and HTTP+SSE. */
 export class Router {
   readonly #state: HttpServerState
   readonly #guard: Guard
@@ -107,7 +108,7 @@ export class Router {
   #admits(request: HttpRequest, reply: HttpReply): boolean {
     const repeated = request.repeatedSingleton()
     if (repeated !== undefined) {
-      refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
+      refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is sent twice`)
       return false
     }
     // The HTTP parser leaves other transfer codings in place (RFC 9112, section 6.1).
@@ -119,7 +120,7 @@ export class Router {
       return false
     }
     if (this.#options.authenticate?.documents !== undefined && this.#publish(request, reply)) return false
-    const refused = this.#guard.refuses(request)
+    const refused = this.#guard.refusal(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
       return false
@@ -167,7 +168,7 @@ export class Router {
   #publish(request: HttpRequest, reply: HttpReply): boolean {
     for (const [path, document] of this.#options.authenticate?.documents ?? []) {
       if (!request.isAt(path)) continue
-      const refused = this.#guard.refusesHost(request)
+      const refused = this.#guard.hostRefusal(request)
       if (refused !== undefined) {
         refuse(reply, 403, ErrorCode.InvalidRequest, refused)
         return true
@@ -222,7 +223,7 @@ export class Router {
       if (!isJson(request.header('content-type'))) this.#notJson(reply)
       else if (isAcceptable) return true
       else this.#notAcceptable(reply, 'application/json and text/event-stream')
-    } else if (sessions === undefined || namesStateless(request)) {
+    } else if (sessions === undefined || hasStatelessVersion(request)) {
       this.#wrongMethod(reply, 'POST')
     } else if (request.method === 'DELETE') {
       this.#serveSession(exchange, (sessions) => sessions.delete(exchange))
@@ -306,13 +307,13 @@ export class Router {
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
   #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> | undefined {
-    const { legacy } = this.#state
+    const { sessionEra: legacy } = this.#state
     const { request, reply } = exchange
     if (this.#sse !== undefined && request.isAt(this.#sse)) {
       return this.#state.sessions?.use(async ({ sse }) => sse?.message(exchange, value, bytes))
     }
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) return legacy.use((sessions) => sessions.batch(exchange, value))
+      if (!hasStatelessVersion(request)) return legacy.use((sessions) => sessions.batch(exchange, value))
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
       return undefined
     }
@@ -321,11 +322,11 @@ export class Router {
       sendError(reply, 400, classified.error, classified.id)
     } else if (classified.kind === 'request') {
       const { message } = classified
-      return isModern(message.params) || namesStateless(request)
+      return isStatelessRequest(message.params) || hasStatelessVersion(request)
         ? new StatelessResponse(this.#state, exchange, message.method).serve(exchange, message)
         : legacy.use((sessions) => sessions.request(exchange, message))
-    } else if (!namesStateless(request)) {
-      return legacy.use((sessions) => sessions.other(exchange, classified.message))
+    } else if (!hasStatelessVersion(request)) {
+      return legacy.use((sessions) => sessions.oneWay(exchange, classified.message))
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {
@@ -366,8 +367,8 @@ function callerOf({ principal, scopes = [], clientId, claims = {} }: Authenticat
   return clientId === undefined ? caller : { ...caller, clientId }
 }
 
-function namesStateless(request: HttpRequest): boolean {
-  return request.header('mcp-protocol-version') === latest
+function hasStatelessVersion(request: HttpRequest): boolean {
+  return request.header('mcp-protocol-version') === latestVersion
 }
 
 function decode(bytes: Uint8Array): string {
@@ -437,8 +438,8 @@ const metadataWaitMs = 5_000
 function metadataHint(name: string, paths: readonly string[]): string {
   const routes = paths.map((path) => `app.all('${path}', handler.node)`).join(' and ')
   return (
-    `${name}: a request was answered 401, and no client asked for the metadata that says where to get a token. ` +
-    `Clients look for it at ${paths.join(' and ')}. If a framework routes only the endpoint to this handler, route that ` +
+    `${name}: a request got 401, and no client requested the metadata that names the authorization server. ` +
+    `Clients request it at ${paths.join(' and ')}. If a framework routes only the endpoint to this handler, route that ` +
     `path to it too, in Express with ${routes}.`
   )
 }
@@ -446,7 +447,7 @@ function metadataHint(name: string, paths: readonly string[]): string {
 function pathHint(name: string, url: string, path: string): string {
   const requested = excerpt(url.split('?', 1)[0] ?? '')
   return (
-    `${name}: a POST to ${requested} was answered 404, because the endpoint of this handler is ${path}. If a framework ` +
-    `routes that path to it, give serveHttp the same one in "path".`
+    `${name}: a POST to ${requested} got 404, because the endpoint of this handler is ${path}. If a framework ` +
+    `routes that path to it, set the option "path" of serveHttp to the same path.`
   )
 }

@@ -1,9 +1,10 @@
-import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
-import { deferred, waitAtMost } from '../../../jsonrpc/deferred.ts'
+import { collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { ErrorCode, internalError, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
+import { deferred, waitAtMost } from '../../../jsonrpc/promises.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
+import { nextTurn } from '../../../jsonrpc/time-slice.ts'
 import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
 import type { Change } from '../../../request/changes.ts'
 import { allows, anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
@@ -29,13 +30,13 @@ export interface PendingResponse {
   /** Ends without a response. */
   abandon(reason: unknown): void
   /** Called every half keep-alive interval. */
-  tick(): void
+  onTick(): void
 }
 
 /** A response that may be slow. */
-export interface SlowAnswer {
+export interface SlowResponse {
   /** Prepares for a slow response, unless it was sent. */
-  wait(): void
+  onSlow(): void
 }
 
 /** The caller of a request, and its memory account. */
@@ -58,10 +59,10 @@ export interface Busy {
 
 const graceMs = 1000
 /** Milliseconds between two releases of waiting calls on a draining node, because further calls may begin to wait. */
-const releaseEveryMs = 250
-const maxPrinted = 1000
+const releaseIntervalMs = 250
+const maxWarnings = 1000
 /** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
-const addresses = 10_000
+const maxAnonymousSenders = 10_000
 
 /** A value whose code is loaded at its first use, because not every program needs it and loading takes milliseconds. */
 export class OnDemand<T> {
@@ -110,7 +111,7 @@ export class HttpServerState implements CallQuota {
   /** Encrypts state that the client or the backplane stores for this server. */
   readonly sealer: Sealer
   /** Serves the revisions up to 2025-11-25. */
-  readonly legacy: OnDemand<SessionRequests | SessionlessRequests>
+  readonly sessionEra: OnDemand<SessionRequests | SessionlessRequests>
   /** The same if they have sessions; undefined with `sessions: 'none'`. */
   readonly sessions: OnDemand<SessionRequests> | undefined
   /** Exchanges changes with other nodes; undefined where no backplane is shared. */
@@ -118,7 +119,7 @@ export class HttpServerState implements CallQuota {
   readonly #authenticate: Authenticate | undefined
   readonly #serving = new RotatingSet<PendingResponse>()
   /** Responses that began in this turn of the event loop. */
-  readonly #begun: SlowAnswer[] = []
+  readonly #begun: SlowResponse[] = []
   readonly #quota: PrincipalQuota
   readonly #listenQuota: PrincipalQuota
   readonly #clientAddress: ((request: HttpCaller) => string | undefined) | undefined
@@ -169,7 +170,7 @@ export class HttpServerState implements CallQuota {
       options.backplane === undefined ? undefined : new ChangeReplicator(server, this.backplane)
     this.sharesSessions = options.backplane?.spansProcesses === true && options.sessions === undefined
     if (options.sessions === 'none') {
-      this.legacy = new OnDemand(async () => {
+      this.sessionEra = new OnDemand(async () => {
         const { SessionlessRequests } = await import('./session-requests.ts')
         return new SessionlessRequests(this)
       })
@@ -178,7 +179,7 @@ export class HttpServerState implements CallQuota {
         const { SessionRequests } = await import('./session-requests.ts')
         return new SessionRequests(this, options.sse)
       })
-      this.legacy = this.sessions
+      this.sessionEra = this.sessions
     }
     this.#stopObserving = this.observer?.start(() => this.#load())
     this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
@@ -234,7 +235,7 @@ export class HttpServerState implements CallQuota {
     if (address === undefined) return this.sender(anonymousCaller)
     const known = this.#anonymous.get(address)
     if (known !== undefined) return known
-    if (this.#anonymous.size >= addresses) this.#anonymous.clear()
+    if (this.#anonymous.size >= maxAnonymousSenders) this.#anonymous.clear()
     const sender = this.sender({ ...anonymousCaller, quotaKey: `address ${networkOf(address)}` })
     this.#anonymous.set(address, sender)
     return sender
@@ -264,23 +265,23 @@ export class HttpServerState implements CallQuota {
   }
 
   /** Registers a response, so that `close` waits for it, and calls its `wait` and `tick`. */
-  begin(serving: PendingResponse & SlowAnswer, reply: HttpReply): void {
+  begin(serving: PendingResponse & SlowResponse, reply: HttpReply): void {
     this.#serving.add(serving)
     if (reply.sharesTimers) this.#ticking ??= this.#tickLater()
     this.afterTurn(serving, reply)
   }
 
   readonly #waitForBegun = (): void => {
-    for (const one of this.#begun.splice(0)) one.wait()
+    for (const one of this.#begun.splice(0)) one.onSlow()
   }
 
   /**
    * Calls `wait` of a response when this turn of the event loop is over, because most responses are sent before; at once on
    * runtimes that bind timers to a request.
    */
-  afterTurn(answer: SlowAnswer, { sharesTimers }: HttpReply): void {
+  afterTurn(answer: SlowResponse, { sharesTimers }: HttpReply): void {
     if (!sharesTimers) {
-      answer.wait()
+      answer.onSlow()
       return
     }
     this.#begun.push(answer)
@@ -329,7 +330,7 @@ export class HttpServerState implements CallQuota {
   #tickLater(): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
-        for (const serving of this.#serving.values()) serving.tick()
+        for (const serving of this.#serving.values()) serving.onTick()
         this.#ticking = this.#serving.size > 0 ? this.#tickLater() : undefined
       }, this.bounds.keepAliveMs / 2),
     )
@@ -363,7 +364,7 @@ export class HttpServerState implements CallQuota {
       if (this.#calls === 0 || this.closing || leftMs <= 0) break
       const noCalls = deferred()
       this.#onNoCalls = noCalls.resolve
-      await waitAtMost(noCalls.promise, Math.min(leftMs, releaseEveryMs))
+      await waitAtMost(noCalls.promise, Math.min(leftMs, releaseIntervalMs))
       // The response is sent after its request was counted as finished.
       await nextTurn()
     }
@@ -412,7 +413,7 @@ const printed = new Set<string>()
 
 /** Prints a warning once in this process, also where a server is mounted for each request. */
 export function warnOnce(warn: Warn, message: string): void {
-  if (printed.has(message) || printed.size >= maxPrinted) return
+  if (printed.has(message) || printed.size >= maxWarnings) return
   printed.add(message)
   warn(message)
 }

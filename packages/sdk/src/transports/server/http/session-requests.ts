@@ -38,7 +38,8 @@ import type { EventStream } from './event-stream.ts'
 import { type HttpReply, sendBusy, sendError, sendUnavailable } from './http-adapter.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
-import { type HttpSession, PostStream, Sessions } from './sessions.ts'
+import { SessionPostResponse } from './session-responses.ts'
+import { type HttpSession, Sessions } from './sessions.ts'
 import type { SharedSessions } from './shared-sessions.ts'
 import { SseSessions } from './sse.ts'
 import { PostResponse } from './stateless.ts'
@@ -59,7 +60,7 @@ export class SessionRequests {
     this.#state = state
     if (ssePath !== undefined) this.sse = new SseSessions(ssePath, state, this)
     this.#sessions = new Sessions(state, (session) => {
-      const ended = this.#shared?.end(session, 'The session was idle and its place was needed')
+      const ended = this.#shared?.end(session, 'The session was idle and was closed to make room')
       ended?.catch((error) => report(state.server, error, 'session'))
     })
   }
@@ -115,7 +116,10 @@ export class SessionRequests {
     const owner = found instanceof Promise ? await found : found
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
-    const post = new PostStream(owner, reply, exchange.request, [message.id], { request: message, caller })
+    const post = new SessionPostResponse(owner, reply, exchange.request, [message.id], {
+      request: message,
+      caller,
+    })
     try {
       const response = await this.#serve(owner, message, post, caller)
       post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
@@ -134,7 +138,7 @@ export class SessionRequests {
     const ids = values.flatMap((value) =>
       isObject(value) && isRequestId(value['id']) && 'method' in value ? value['id'] : [],
     )
-    const post = new PostStream(owner, reply, exchange.request, ids)
+    const post = new SessionPostResponse(owner, reply, exchange.request, ids)
     try {
       const serve = (message: JsonRpcRequest) => this.#serve(owner, message, post, caller)
       const responses = await serveBatch(this.#receiver(owner), server, values, bounds.batch, serve)
@@ -146,7 +150,7 @@ export class SessionRequests {
     }
   }
 
-  async other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
+  async oneWay(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
     const owner = await this.#find(exchange, undefined)
     if (owner === undefined) return
     if ('method' in message) this.#receiver(owner).notification(message)
@@ -218,7 +222,7 @@ export class SessionRequests {
   #serve(
     owner: HttpSession,
     message: JsonRpcRequest,
-    post: PostStream,
+    post: SessionPostResponse,
     caller: Caller,
   ): Promise<ServedResponse> {
     const served = owner.session.request(message, post, caller)
@@ -230,7 +234,7 @@ export class SessionRequests {
     })
   }
 
-  /** Handles the messages of a session that are no requests. */
+  /** Handles the messages of a session that are not requests. */
   #receiver(owner: HttpSession): BatchReceiver {
     const { session } = owner
     const shared = this.#shared
@@ -297,7 +301,7 @@ export class SessionRequests {
         reply,
         400,
         id,
-        'send "initialize" first and its Mcp-Session-Id ever after, or put the protocol version into _meta',
+        'send "initialize" first, and its Mcp-Session-Id with every later request, or put the protocol version into _meta',
       )
       return undefined
     }
@@ -341,7 +345,7 @@ async function resume(
   if (event !== undefined && shared !== undefined && (await shared.isElsewhere(owner, event.stream))) {
     if (await shared.resume(owner, exchange, event)) return
   } else if (event !== undefined) {
-    const stream = owner.stream(event.stream) ?? owner.ended(event.stream)
+    const stream = owner.stream(event.stream) ?? owner.endedStream(event.stream)
     const open = (): EventStream => {
       if (stream === owner.standalone) {
         owner.listener = caller
@@ -356,7 +360,7 @@ async function resume(
       return
     }
   }
-  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not stored, or no longer')
+  refuse(reply, 400, undefined, 'the event of Last-Event-ID is not stored, or not any more')
 }
 
 /** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */
@@ -409,7 +413,7 @@ export class SessionlessRequests {
   }
 
   /** Accepts a notification or response. Neither can concern another POST, since nothing links them. */
-  async other(exchange: HttpExchange): Promise<void> {
+  async oneWay(exchange: HttpExchange): Promise<void> {
     if (checkVersion(exchange, undefined)) exchange.reply.send(202, '')
   }
 }

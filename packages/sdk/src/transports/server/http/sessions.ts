@@ -1,4 +1,3 @@
-import { type JsonBody, textOfBody } from '../../../jsonrpc/cached-json.ts'
 import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -7,13 +6,12 @@ import { randomText } from '../../../request/encoding.ts'
 import { allows, type Caller } from '../../../request/exchange.ts'
 import { type MemoryAccount, PrincipalQuota } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
-import { Calls, encodeMessage, failure, isDroppable } from '../served-request.ts'
+import { Calls, encodeMessage, failure } from '../served-request.ts'
 import { Session, type SessionOptions } from '../session.ts'
-import type { SessionOutlet } from '../session-requester.ts'
-import { answerPatienceMs, EventStream } from './event-stream.ts'
-import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import { EventStream, responseGraceMs } from './event-stream.ts'
+import type { HttpReply } from './http-adapter.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
-import type { HttpServerState, SlowAnswer } from './server-state.ts'
+import type { HttpServerState } from './server-state.ts'
 import type { SharedCall } from './shared-call.ts'
 
 /** The additional operations of a session that every node serves; see `SharedSessions`. */
@@ -23,7 +21,7 @@ export interface SessionSharing {
   readonly node: string
   readonly questions: NonNullable<SessionOptions['questions']> & {
     /** Stops expecting responses to these questions: another node expects them. */
-    leave(questions: readonly RequestId[]): void
+    stopExpecting(questions: readonly RequestId[]): void
   }
   /** The stored call of a stream's requests; `start` for a single request whose handler may run again. */
   call(ids: readonly RequestId[], start: CallStart | undefined): SharedCall
@@ -33,6 +31,7 @@ export interface SessionSharing {
   notified(): Promise<void>
 }
 
+/** The request and the caller with which a handler began. */
 export interface CallStart {
   readonly request: JsonRpcRequest
   readonly caller: Caller
@@ -80,7 +79,7 @@ export class HttpSession {
   readonly #tag: string
   readonly #report = (error: unknown): void => report(this.state.server, error, 'event stream')
   #lastStream = 0
-  #hasLeft = false
+  #isHandedOver = false
 
   constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount, sharing?: SessionSharing) {
     const { server, bounds, backplane } = state
@@ -110,7 +109,7 @@ export class HttpSession {
   }
 
   /** Whether the session must not be evicted: it has a connection, or a handler runs. */
-  get busy(): boolean {
+  get isBusy(): boolean {
     return (
       this.#connections.size > 0 ||
       this.session.working ||
@@ -123,7 +122,7 @@ export class HttpSession {
   }
 
   /** Whether its client supports polling (SEP-1699, since 2025-11-25). */
-  get polls(): boolean {
+  get supportsPolling(): boolean {
     const version = this.session.peer?.revision.version
     return version !== undefined && supports(version, 'ssePolling')
   }
@@ -132,8 +131,8 @@ export class HttpSession {
   openStream(reply: HttpReply, call: SharedCall | undefined): ResumableStream {
     const stream = this.#newStream()
     if (call !== undefined) stream.queue(() => call.begin(stream.id))
-    stream.attach(this.connect(reply, stream, answerPatienceMs))
-    if (this.polls) stream.prime()
+    stream.attach(this.connect(reply, stream, responseGraceMs))
+    if (this.supportsPolling) stream.prime()
     return stream
   }
 
@@ -146,7 +145,7 @@ export class HttpSession {
       this.#connections.delete(connection)
       this.lastSeen = performance.now()
       stream.lost(connection)
-      if (stream === this.standalone && !this.#hasLeft) this.sharing?.notified()
+      if (stream === this.standalone && !this.#isHandedOver) this.sharing?.notified()
     })
     return connection
   }
@@ -162,12 +161,12 @@ export class HttpSession {
     return stream
   }
 
-  ended(id: string): ResumableStream {
+  endedStream(id: string): ResumableStream {
     return new ResumableStream(id, this.log, this.state.bounds, this.#report, 'ended')
   }
 
   /** Ends a stream; only its stored events remain. */
-  forget(stream: ResumableStream, call: SharedCall | undefined): void {
+  endStream(stream: ResumableStream, call: SharedCall | undefined): void {
     stream.end().then(() => {
       this.#streams.delete(stream.id)
       call?.end().catch(this.#report)
@@ -195,8 +194,8 @@ export class HttpSession {
    * Releases the session to the other nodes: releases the requests that another node may run again, and responds to the others
    * that they were interrupted. Resolves when that is stored.
    */
-  async leave(reason: string): Promise<void> {
-    this.#hasLeft = true
+  async handOver(reason: string): Promise<void> {
+    this.#isHandedOver = true
     const stored = this.releaseCalls('all')
     for (const post of this.posts.values()) post.interrupt()
     stored.push(...[...this.#streams.values()].map((stream) => stream.end()))
@@ -235,9 +234,6 @@ export class HttpSession {
   }
 }
 
-/** Milliseconds until a response becomes an event stream, which outlives its connection. */
-const wholeAnswerMs = 100
-
 /** Responds to requests of a session. */
 export interface RunningResponse {
   /** Releases the request, so that another node runs its handler again; undefined if that is not possible. */
@@ -248,229 +244,6 @@ export interface RunningResponse {
   interrupt(): void
   /** Ends without a response, because the session ended. */
   abandon(text: string): void
-}
-
-/** Sends the messages of the requests of a stream. */
-abstract class SessionResponse implements SessionOutlet, RunningResponse {
-  protected readonly owner: HttpSession
-  #call: SharedCall | undefined
-  protected stream: ResumableStream | undefined
-  /** Whether nothing can be sent any more. */
-  protected over = false
-  #isReleased = false
-  /** Requests to the client that are being stored. */
-  #storing = 0
-
-  constructor(owner: HttpSession) {
-    this.owner = owner
-    owner.posts.add(this)
-  }
-
-  /** The stored call; undefined for a session of this process, and before there is a stream. */
-  protected get call(): SharedCall | undefined {
-    return this.#call
-  }
-
-  protected set call(call: SharedCall | undefined) {
-    this.#call = call
-    if (call !== undefined) call.onTaken = () => this.#leave(call, Promise.resolve())
-  }
-
-  get memory(): SharedCall | undefined {
-    return this.call?.call === undefined ? undefined : this.call
-  }
-
-  notify(message: JsonRpcNotification): void {
-    this.#send(message, isDroppable(message.method))
-  }
-
-  request(message: JsonRpcRequest): boolean {
-    return this.#send(message, false)
-  }
-
-  release(which: 'all' | 'waiting'): Promise<void> | undefined {
-    const { call, stream, owner } = this
-    if (!owner.posts.has(this) || stream === undefined || call?.isReleasable !== true) return undefined
-    // Other clients do not resume a stream that ends without their response.
-    if (!owner.polls) return undefined
-    if (which === 'waiting' && call.waitingFor.length === 0) return undefined
-    // Another node cannot wait for the answer to a question that is not stored.
-    if (this.#storing > 0 && (which === 'waiting' || call.call?.takeover !== 'always')) return undefined
-    const released = call.release().catch((error) => report(owner.state.server, error, 'session'))
-    return this.#leave(call, released)
-  }
-
-  async verify(): Promise<void> {
-    await this.call?.verify()
-  }
-
-  abstract interrupt(): void
-  abstract abandon(text: string): void
-  /** The stream of the response; undefined if its client disconnected before there was one. */
-  protected abstract open(): ResumableStream | undefined
-
-  /** Ends the stream, if there is one. */
-  protected done(): void {
-    this.over = true
-    if (this.#isReleased) return
-    this.owner.posts.delete(this)
-    if (this.stream !== undefined) this.owner.forget(this.stream, this.call)
-  }
-
-  protected get isReleased(): boolean {
-    return this.#isReleased
-  }
-
-  /** Ends the handler, and closes the stream after `released`, so that another node continues it. */
-  #leave(call: SharedCall, released: Promise<void>): Promise<void> | undefined {
-    if (this.#isReleased) return undefined
-    this.#isReleased = true
-    this.over = true
-    const { owner, stream } = this
-    owner.posts.delete(this)
-    owner.sharing?.questions.leave(call.waitingFor)
-    for (const id of call.ids) owner.session.abandon(id)
-    return stream === undefined ? undefined : owner.release(stream, released)
-  }
-
-  #send(message: JsonRpcNotification | JsonRpcRequest, droppable: boolean): boolean {
-    if (this.#isReleased) return false
-    const stream = this.open()
-    const text = encodeMessage(message, this.owner.state.server)
-    if (stream === undefined || text === undefined) return false
-    const { sharing } = this.owner
-    if (sharing !== undefined && 'id' in message) {
-      this.#storing++
-      stream.queue(async () => {
-        const stored = [sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)]
-        await Promise.all(stored).finally(() => this.#storing--)
-      })
-    }
-    stream.send(text, droppable)
-    return true
-  }
-}
-
-export class PostStream extends SessionResponse implements SlowAnswer {
-  readonly transport = 'tcp'
-  readonly #reply: HttpReply
-  readonly #request: HttpRequest
-  readonly #ids: readonly RequestId[]
-  readonly #start: CallStart | undefined
-  #wait: ReturnType<typeof setTimeout> | undefined
-
-  /**
-   * @param ids of the requests that it responds to
-   * @param start the request, if it is one
-   */
-  constructor(
-    owner: HttpSession,
-    reply: HttpReply,
-    request: HttpRequest,
-    ids: readonly RequestId[],
-    start?: CallStart,
-  ) {
-    super(owner)
-    this.#ids = ids
-    this.#start = start
-    this.#reply = reply
-    this.#request = request
-    owner.state.afterTurn(this, reply)
-  }
-
-  override get memory(): SharedCall | undefined {
-    this.call ??= this.owner.sharing?.call(this.#ids, this.#start)
-    return super.memory
-  }
-
-  wait(): void {
-    if (this.over || this.stream !== undefined) return
-    this.#wait = unref(setTimeout(() => this.open(), wholeAnswerMs))
-    // Nothing was sent, so a client that disconnects has no event id to resume from.
-    this.#reply.onClose(() => {
-      clearTimeout(this.#wait)
-      this.over = true
-    })
-  }
-
-  headers(): Readonly<Record<string, string>> {
-    return this.#request.headers()
-  }
-
-  detach(): void {
-    if (this.owner.polls) this.open()?.detach()
-  }
-
-  /** Sends the responses and ends; '' if all requests were cancelled. */
-  answer(status: number, body: JsonBody): void {
-    if (this.isReleased) return
-    if (this.stream === undefined && body !== '') {
-      if (!this.over) this.#reply.send(status, body)
-    } else {
-      const text = textOfBody(body)
-      this.open()?.end(text === '' ? undefined : text)
-    }
-    this.done()
-  }
-
-  accept(): void {
-    if (this.stream === undefined && !this.over) this.#reply.send(202, '')
-    else this.stream?.end()
-    this.done()
-  }
-
-  interrupt(): void {
-    if (this.#ids.length === 0) this.accept()
-    else this.answer(200, interruption(this.#ids))
-  }
-
-  abandon(text: string): void {
-    if (this.stream !== undefined) this.stream.end()
-    else if (!this.over) this.#reply.send(404, text)
-    this.done()
-  }
-
-  /** Turns the response into an event stream; undefined if the client disconnected before. */
-  protected open(): ResumableStream | undefined {
-    if (this.stream === undefined && !this.over) {
-      clearTimeout(this.#wait)
-      this.call ??= this.owner.sharing?.call(this.#ids, this.#start)
-      this.stream = this.owner.openStream(this.#reply, this.call)
-    }
-    return this.stream
-  }
-
-  protected override done(): void {
-    clearTimeout(this.#wait)
-    super.done()
-  }
-}
-
-/** Responds to a call that this node took over, on the stream that another node opened. */
-export class TakenCall extends SessionResponse {
-  constructor(owner: HttpSession, call: SharedCall, stream: ResumableStream) {
-    super(owner)
-    this.call = call
-    this.stream = stream
-  }
-
-  /** Ends with the response; undefined if the call was cancelled. */
-  answer(response: string | undefined): void {
-    if (!this.isReleased) this.stream?.end(response)
-    this.done()
-  }
-
-  interrupt(): void {
-    this.answer(interruption(this.call?.ids ?? []))
-  }
-
-  abandon(): void {
-    this.answer(undefined)
-  }
-
-  protected open(): ResumableStream | undefined {
-    return this.stream
-  }
 }
 
 const sweepMs = 60_000
@@ -494,7 +267,7 @@ export class Sessions {
 
   /** Begins a session; undefined if a limit is reached and no session is idle. */
   begin(caller: Caller, memory: MemoryAccount, sharing?: SessionSharing): HttpSession | undefined {
-    if (!this.#takePlace(caller.principal)) return undefined
+    if (!this.#reservePlace(caller.principal)) return undefined
     const session = new HttpSession(this.#state, caller, memory, sharing)
     this.#begun.set(session, performance.now())
     this.#state.observer?.event({ type: 'sessionBegun' })
@@ -537,7 +310,7 @@ export class Sessions {
   async close(reason: string): Promise<void> {
     clearTimeout(this.#sweep)
     this.#sweep = undefined
-    const left = this.#byId.values().map((session) => this.#leave(session, reason))
+    const left = this.#byId.values().map((session) => this.#closeOrHandOver(session, reason))
     await Promise.all(left)
   }
 
@@ -550,13 +323,13 @@ export class Sessions {
     return true
   }
 
-  async #leave(session: HttpSession, reason: string): Promise<void> {
+  async #closeOrHandOver(session: HttpSession, reason: string): Promise<void> {
     if (session.sharing === undefined) this.end(session, reason)
-    else if (this.#remove(session)) await session.leave(reason)
+    else if (this.#remove(session)) await session.handOver(reason)
   }
 
   /** Makes room for a session of a principal, by closing an idle session of the same principal if it has reached its limit. */
-  #takePlace(principal: string | null): boolean {
+  #reservePlace(principal: string | null): boolean {
     const quota = this.#quota
     if (!quota.reserve(principal)) {
       return this.#makeRoom((session) => session.principal === principal) && quota.reserve(principal)
@@ -570,16 +343,16 @@ export class Sessions {
     let oldest: HttpSession | undefined
     for (const session of this.#byId.values()) {
       const isOlder = oldest === undefined || session.lastSeen < oldest.lastSeen
-      if (isOlder && among(session) && !session.busy) oldest = session
+      if (isOlder && among(session) && !session.isBusy) oldest = session
     }
     if (oldest === undefined) return false
     if (oldest.sharing !== undefined && this.#begun.has(oldest)) this.#onEvicted?.(oldest)
-    this.#release(oldest, 'The session was idle and its place was needed')
+    this.#release(oldest, 'The session was idle and was closed to make room')
     return true
   }
 
   #release(session: HttpSession, reason: string): void {
-    this.#leave(session, reason).catch((error) => report(this.#state.server, error, 'session'))
+    this.#closeOrHandOver(session, reason).catch((error) => report(this.#state.server, error, 'session'))
   }
 
   #schedule(): void {
@@ -590,7 +363,7 @@ export class Sessions {
         this.#sweep = undefined
         const oldest = performance.now() - this.#state.bounds.sessionIdleMs
         for (const session of this.#byId.values()) {
-          if (session.lastSeen <= oldest && !session.busy)
+          if (session.lastSeen <= oldest && !session.isBusy)
             this.#release(session, 'The session was idle for too long')
         }
         if (this.#byId.size > 0) this.#schedule()

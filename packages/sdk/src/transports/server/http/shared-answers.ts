@@ -1,6 +1,6 @@
-import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
 import type { JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, parseJson } from '../../../jsonrpc/parse.ts'
+import { type Deferred, deferred } from '../../../jsonrpc/promises.ts'
 import { unref } from '../options.ts'
 import { type Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerState } from './server-state.ts'
@@ -15,16 +15,16 @@ interface AcceptedAnswer {
 }
 
 /** Interval in milliseconds of reading responses from the store whose announcement was lost. */
-const lookMs = 10_000
+const pollMs = 10_000
 /** Milliseconds that accepted responses are kept, in case the store loses them. */
-const keptAnswersMs = 30_000
+const rememberedMs = 30_000
 /** Milliseconds between the messages about an answer whose question the store did not have. */
 const repeatedAfterMs = [1_000, 3_000, 9_000, 27_000]
 /** Milliseconds until a question that could not be stored is stored again. */
 const askAgainMs = 500
-/** Most times that answers are stored again, which fails while nodes connect to the store. */
-const mostStoreTries = 10
-/** Most answers that wait to be sent again, and the characters of the largest. */
+/** Maximum times that answers are stored again, which fails while nodes connect to the store. */
+const maxStoreAttempts = 10
+/** Maximum answers that wait to be sent again, and the characters of the largest. */
 const maxRepeated = 100
 const maxRepeatedChars = 65_536
 
@@ -40,8 +40,8 @@ export class SharedAnswers {
   readonly #arrived = new Map<string, Deferred<void>>()
   /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
   readonly #accepted = new Map<string, AcceptedAnswer>()
-  #repeated = 0
-  #looking: ReturnType<typeof setInterval> | undefined
+  #repeating = 0
+  #polling: ReturnType<typeof setInterval> | undefined
 
   constructor(state: HttpServerState, sessions: Sessions, nodes: Nodes, report: (error: unknown) => void) {
     this.#state = state
@@ -74,7 +74,7 @@ export class SharedAnswers {
   }
 
   /** Stops expecting answers to questions: another node may take their call over. */
-  leave(questions: readonly RequestId[]): void {
+  stopExpecting(questions: readonly RequestId[]): void {
     for (const question of questions) this.#forget(String(question))
   }
 
@@ -111,9 +111,9 @@ export class SharedAnswers {
       return
     }
     const answer = { session: session.id, message, at: performance.now() }
-    if (await this.#pass(id, node, answer)) return
+    if (await this.#storeAndAnnounce(id, node, answer)) return
     this.#state.observer?.event({ type: 'writeRefused', what: 'answer' })
-    if (this.#repeated < maxRepeated && JSON.stringify(message).length <= maxRepeatedChars)
+    if (this.#repeating < maxRepeated && JSON.stringify(message).length <= maxRepeatedChars)
       this.#repeat(id, node, answer)
   }
 
@@ -124,9 +124,9 @@ export class SharedAnswers {
   }
 
   /** Stores a response and announces it to the node that asked; whether it is the first one. Rejects if the backplane fails. */
-  async #pass(id: string, node: string, answer: AcceptedAnswer): Promise<boolean> {
+  async #storeAndAnnounce(id: string, node: string, answer: AcceptedAnswer): Promise<boolean> {
     const isFirst = await this.#store(answer)
-    if (isFirst) this.#keep(id, answer)
+    if (isFirst) this.#remember(id, answer)
     // The store may have lost the request, or never had it, and then its node takes the response from the message.
     const response = isFirst ? {} : { response: answer.message }
     this.#nodes.send({ type: 'answered', session: answer.session, id, ...response }, node)
@@ -135,12 +135,12 @@ export class SharedAnswers {
 
   /** Repeats the message, which may be lost while nodes reconnect to the store. */
   async #repeat(id: string, node: string, answer: AcceptedAnswer): Promise<void> {
-    this.#repeated++
+    this.#repeating++
     for (const ms of repeatedAfterMs) {
       await new Promise((resolve) => unref(setTimeout(resolve, ms)))
-      if (await this.#pass(id, node, answer).catch(() => false)) break
+      if (await this.#storeAndAnnounce(id, node, answer).catch(() => false)) break
     }
-    this.#repeated--
+    this.#repeating--
   }
 
   /** Whether the response is the first one to its question. */
@@ -151,8 +151,8 @@ export class SharedAnswers {
   }
 
   /** A failover of the store may lose a response after the client received 202 for it. */
-  #keep(id: string, answer: AcceptedAnswer): void {
-    const oldest = performance.now() - keptAnswersMs
+  #remember(id: string, answer: AcceptedAnswer): void {
+    const oldest = performance.now() - rememberedMs
     for (const [other, { at }] of this.#accepted) {
       if (at > oldest) break
       this.#accepted.delete(other)
@@ -162,16 +162,16 @@ export class SharedAnswers {
 
   /** Stores the responses of the last seconds again, if the store lost them. */
   async storeAgain(): Promise<void> {
-    const oldest = performance.now() - keptAnswersMs
+    const oldest = performance.now() - rememberedMs
     let left = [...this.#accepted].filter(([, { at }]) => at > oldest)
-    for (let tries = 0; left.length > 0 && tries < mostStoreTries; tries++) {
+    for (let tries = 0; left.length > 0 && tries < maxStoreAttempts; tries++) {
       if (tries > 0) await new Promise((resolve) => unref(setTimeout(resolve, askAgainMs)))
       const failed: typeof left = []
       for (const [id, answer] of left) {
         try {
           if (!(await this.#store(answer))) continue
           this.#nodes.send({ type: 'answered', session: answer.session, id }, nodeOf(id))
-          this.take(answer.session, id)
+          this.deliver(answer.session, id)
         } catch {
           failed.push([id, answer])
         }
@@ -183,7 +183,7 @@ export class SharedAnswers {
   /** Expects the answer to a question that this node sent, or whose call it took over. */
   expect(question: string, session: string): void {
     this.#questions.set(question, session)
-    this.#looking ??= unref(setInterval(() => this.look(), lookMs))
+    this.#polling ??= unref(setInterval(() => this.readAll(), pollMs))
   }
 
   /** Waits for the answer to a question of an earlier run of a call, which the store may have lost. */
@@ -191,19 +191,19 @@ export class SharedAnswers {
     this.expect(question, session)
     const { storedEventsMs } = this.#state.bounds
     await this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
-    this.take(session, question)
+    this.deliver(session, question)
   }
 
   /** Reads the answers to all questions of this node from the store. */
-  look(): void {
-    for (const [id, session] of this.#questions) this.take(session, id)
+  readAll(): void {
+    for (const [id, session] of this.#questions) this.deliver(session, id)
     if (this.#questions.size > 0) return
-    clearInterval(this.#looking)
-    this.#looking = undefined
+    clearInterval(this.#polling)
+    this.#polling = undefined
   }
 
   /** Passes the response to a question of this node to its handler: the stored one, or `given` if the store lost the question. */
-  take(sessionId: string, id: string, given?: unknown): void {
+  deliver(sessionId: string, id: string, given?: unknown): void {
     const take = async (): Promise<void> => {
       const text = await this.#state.backplane.get(questionKey(sessionId, id))
       const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
@@ -214,6 +214,6 @@ export class SharedAnswers {
   }
 
   close(): void {
-    clearInterval(this.#looking)
+    clearInterval(this.#polling)
   }
 }

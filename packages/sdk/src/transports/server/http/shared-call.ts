@@ -1,6 +1,6 @@
 import type { JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
-import { flag, listOf, object, oneOf, type Shape, shape, text } from '../../../protocol/shapes.ts'
+import { boolean, listOf, object, oneOf, type Shape, shape, string } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { canonical, digest } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -60,16 +60,16 @@ export interface CallRecord {
 }
 
 /** Maximum number of nodes that stopped without releasing a call, so that one that crashes its node does not crash all others. */
-const mostTakeovers = 2
+const maxTakeovers = 2
 /** Maximum number of parts of a stream: one digit of an event id counts them. */
-const mostParts = 10
+const maxParts = 10
 /** Milliseconds that an ended record is kept, so that another node does not run the call. */
 const endedMs = 1_000
 const ended = 'ended'
 /** Milliseconds until a record that could not be stored is stored again. */
 const retryMs = 500
 /** Maximum milliseconds that a handler waits for its response to be stored while the store fails. */
-const mostWaitMs = 10_000
+const maxWaitMs = 10_000
 
 /** The key of the record of a stream's requests. */
 export function callKey(session: string, stream: string): string {
@@ -90,7 +90,7 @@ export interface CallStore {
   readonly session: string
   readonly ttlMs: number
   /** Characters of a larger record are not stored: the call is then not run again. */
-  readonly mostChars: number
+  readonly maxChars: number
   report(error: unknown): void
 }
 
@@ -114,11 +114,11 @@ export class SharedCall implements RunMemory, StepMemory {
   /** The identities of questions that are not stored yet, by their ids. */
   readonly #asking = new Map<RequestId, Promise<string>>()
   /** Ids of questions whose responses the handler waits for. */
-  readonly #open = new Set<RequestId>()
+  readonly #waitingFor = new Set<RequestId>()
   /** The steps and questions of the earlier run that this one has not repeated yet; undefined for a first run. */
   readonly #unread: Set<string> | undefined
   /** Called when another node runs the call. */
-  onTaken: () => void = () => {}
+  onTakenOver: () => void = () => {}
 
   private constructor(
     store: CallStore,
@@ -153,9 +153,9 @@ export class SharedCall implements RunMemory, StepMemory {
    * @param part the part of the stream that ends at `until`
    * @param begin stores the beginning of this node's part, and returns its position; undefined while this node stops
    * @returns the call, or the part of the node that runs it already, or 'running' where `part` is not over, or 'interrupted'
-   * where no node may run it again, or 'left' where another node has to
+   * where no node may run it again, or 'stopping' where another node has to
    */
-  static async take(
+  static async takeOver(
     store: CallStore,
     stream: string,
     part: StreamPart,
@@ -163,7 +163,7 @@ export class SharedCall implements RunMemory, StepMemory {
     node: string,
     isGone: boolean,
     begin: () => Promise<string> | undefined,
-  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted' | 'left'> {
+  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted' | 'stopping'> {
     const key = callKey(store.session, stream)
     let from: string | undefined
     while (true) {
@@ -177,7 +177,7 @@ export class SharedCall implements RunMemory, StepMemory {
       const call = await openedCall(store, key, record)
       if (call === undefined || !(await mayRunAgain(store, call, record.parts))) return 'interrupted'
       from ??= await begin()
-      if (from === undefined) return 'left'
+      if (from === undefined) return 'stopping'
       const parts = [...record.parts.slice(0, -1), { ...last, until }, { node, from }]
       const taken = { ...record, parts }
       const stored = JSON.stringify(taken)
@@ -197,7 +197,7 @@ export class SharedCall implements RunMemory, StepMemory {
 
   /** The questions whose responses the handler waits for. */
   get waitingFor(): RequestId[] {
-    return [...this.#open]
+    return [...this.#waitingFor]
   }
 
   get flow(): string {
@@ -231,7 +231,9 @@ export class SharedCall implements RunMemory, StepMemory {
   /** Whether another node may run the handler again now: always, or because it waits for responses. */
   get isReleasable(): boolean {
     if (this.call === undefined || this.#stored === undefined || this.#isOver) return false
-    return this.#record.parts.length < mostParts && (this.call.takeover === 'always' || this.#open.size > 0)
+    return (
+      this.#record.parts.length < maxParts && (this.call.takeover === 'always' || this.#waitingFor.size > 0)
+    )
   }
 
   /** Releases a releasable call: another node runs it as soon as its client resumes the stream. Rejects if the store fails. */
@@ -253,7 +255,7 @@ export class SharedCall implements RunMemory, StepMemory {
     if (key === undefined || this.#isOver || this.#stored === undefined) return
     const found = await this.#store.backplane.get(key)
     if (this.#isOver || found === this.#stored) return
-    if (found !== undefined && !this.#isOwn(found)) this.#taken()
+    if (found !== undefined && !this.#isOwn(found)) this.#endTakenOver()
     else {
       this.#stored = found
       await this.#update()
@@ -265,16 +267,16 @@ export class SharedCall implements RunMemory, StepMemory {
     return {
       earlier: this.#unread === undefined ? undefined : identity.then((name) => this.#earlier(name)),
       sent: (id) => {
-        this.#open.add(id)
+        this.#waitingFor.add(id)
         this.#asking.set(id, identity)
       },
       answered: async (id, response) => {
-        this.#open.delete(id)
+        this.#waitingFor.delete(id)
         const name = await identity
         const known = this.call?.questions[name]
         if (this.call === undefined || known === undefined) return
         this.call.questions[name] = { ...known, response }
-        await this.#updateSurely()
+        await this.#updateWithRetries()
       },
     }
   }
@@ -299,7 +301,7 @@ export class SharedCall implements RunMemory, StepMemory {
     return this.call?.steps[place]
   }
 
-  async keep(place: string, result: { readonly value?: unknown }): Promise<void> {
+  async save(place: string, result: { readonly value?: unknown }): Promise<void> {
     if (this.call === undefined) return
     this.call.steps[place] = result
     await this.#update().catch(this.#store.report)
@@ -336,9 +338,9 @@ export class SharedCall implements RunMemory, StepMemory {
     return written
   }
 
-  /** Resolves when the record is stored, or after `mostWaitMs`: another run must not wait for a response that was used. */
-  async #updateSurely(): Promise<void> {
-    const until = performance.now() + mostWaitMs
+  /** Resolves when the record is stored, or after `maxWaitMs`: another run must not wait for a response that was used. */
+  async #updateWithRetries(): Promise<void> {
+    const until = performance.now() + maxWaitMs
     for (;;) {
       const failed = await this.#update().then(
         () => undefined,
@@ -373,7 +375,7 @@ export class SharedCall implements RunMemory, StepMemory {
       if (this.#stored !== undefined && !(await backplane.swap(key, this.#stored, record, ttlMs))) {
         const found = await backplane.get(key)
         if (found !== undefined) {
-          if (!this.#isOwn(found)) this.#taken()
+          if (!this.#isOwn(found)) this.#endTakenOver()
           // A write that seemed to fail was made.
           this.#stored = found
           continue
@@ -392,19 +394,19 @@ export class SharedCall implements RunMemory, StepMemory {
 
   /** The record as JSON; without the call where that is too large. */
   async #text(): Promise<string> {
-    const { sealer, mostChars } = this.#store
+    const { sealer, maxChars } = this.#store
     const plain = this.call === undefined ? undefined : JSON.stringify(this.call)
-    if (plain === undefined || plain.length > mostChars) return JSON.stringify(this.#record)
+    if (plain === undefined || plain.length > maxChars) return JSON.stringify(this.#record)
     if (this.#sealed?.plain !== plain) {
       this.#sealed = { plain, text: await sealer.seal({ key: this.#key, call: JSON.parse(plain) }) }
     }
     return JSON.stringify({ ...this.#record, call: this.#sealed.text })
   }
 
-  #taken(): void {
+  #endTakenOver(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.onTaken()
+    this.onTakenOver()
   }
 }
 
@@ -426,7 +428,7 @@ async function mayRunAgain(
   parts: readonly StreamPart[],
 ): Promise<boolean> {
   const ends = parts.filter(({ isReleased }) => isReleased !== true)
-  if (ends.length > mostTakeovers || parts.length >= mostParts) return false
+  if (ends.length > maxTakeovers || parts.length >= maxParts) return false
   if (takeover === 'always') return true
   for (const { id, response } of Object.values(questions)) {
     if (response === undefined && (await backplane.get(questionKey(session, id))) !== undefined) return true
@@ -440,15 +442,15 @@ const isRecordShape = shape(
   {
     v: (value) => value === 1,
     ids: listOf(isRequestId),
-    parts: listOf(shape({ node: text }, { from: text, until: text, isReleased: flag })),
+    parts: listOf(shape({ node: string }, { from: string, until: string, isReleased: boolean })),
   },
-  { call: text },
+  { call: string },
 )
 const isCallShape = shape({
   request: isRequest,
   caller: isCaller,
   takeover: oneOf('waiting', 'always'),
-  flow: text,
+  flow: string,
   questions: object,
   steps: object,
 })

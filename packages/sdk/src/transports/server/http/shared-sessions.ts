@@ -9,24 +9,24 @@ import { isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
-import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
+import { listOf, number, shape, string } from '../../../protocol/shapes.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Takeover } from '../../../server/definitions.ts'
 import { report, unref } from '../options.ts'
 import { encodeMessage, failure, refusalOf } from '../served-request.ts'
-import { eventsAfter, FollowedStream, type Others } from './followed-stream.ts'
+import { eventsAfter, FollowedStream, type OtherNodes } from './followed-stream.ts'
 import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
 import type { HttpServerEvent } from './observer.ts'
 import { eventOf, eventsKey, eventText } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
+import { TakenOverCall } from './session-responses.ts'
 import {
   type HttpSession,
   interruption,
   isStandalone,
   type SessionSharing,
   type Sessions,
-  TakenCall,
 } from './sessions.ts'
 import { SharedAnswers } from './shared-answers.ts'
 import {
@@ -144,11 +144,11 @@ export class SharedSessions {
           open.add(question)
           return question
         },
-        again: (question) => {
+        reuse: (question) => {
           this.#answers.expectAgain(question, id).catch(this.#report)
         },
-        leave: (questions) => this.#answers.leave(questions),
-        over: (question) => {
+        stopExpecting: (questions) => this.#answers.stopExpecting(questions),
+        release: (question) => {
           open.delete(question)
           this.#answers.end(id, question)
         },
@@ -366,14 +366,22 @@ export class SharedSessions {
     stream: string,
     part: StreamPart,
     until: string,
-  ): ReturnType<Others['after']> {
+  ): ReturnType<OtherNodes['after']> {
     const { id } = this.nodes
     const isGone =
       part.node === id ? session.stream(stream) === undefined : await this.nodes.isGone(part.node)
     const begin = (): Promise<string> | undefined =>
       this.#state.readiness === 'draining' ? undefined : session.log.append(stream, '', false)
-    const taken = await SharedCall.take(this.#callStore(session.id), stream, part, until, id, isGone, begin)
-    if (taken === 'running' || taken === 'left') return taken
+    const taken = await SharedCall.takeOver(
+      this.#callStore(session.id),
+      stream,
+      part,
+      until,
+      id,
+      isGone,
+      begin,
+    )
+    if (taken === 'running' || taken === 'stopping') return taken
     if (taken === 'interrupted') {
       const record = await this.#callRecord(session, stream)
       return { interrupted: record === undefined ? undefined : interruption(record.ids) }
@@ -384,16 +392,16 @@ export class SharedSessions {
     }
     this.#event({ type: 'takeover', outcome: 'taken' })
     this.nodes.substitute(part.node)
-    this.#runTaken(session, stream, taken).catch(this.#report)
+    this.#runTakenOver(session, stream, taken).catch(this.#report)
     return taken.part
   }
 
   /** Runs the handler of a call again, and stores the events of its stream on this node. */
-  async #runTaken(session: HttpSession, stream: string, call: SharedCall): Promise<void> {
+  async #runTakenOver(session: HttpSession, stream: string, call: SharedCall): Promise<void> {
     const caller = callerOf(call.call?.caller)
     if (call.call === undefined || caller === undefined) throw unreadable()
     const { request } = call.call
-    const post = new TakenCall(session, call, session.continueStream(stream))
+    const post = new TakenOverCall(session, call, session.continueStream(stream))
     this.#follow(session, stream, this.nodes.id)
     const { server } = this.#state
     try {
@@ -416,7 +424,7 @@ export class SharedSessions {
       sealer: this.#state.sealer,
       session,
       ttlMs: storedEventsMs,
-      mostChars: messageBytes,
+      maxChars: messageBytes,
       report: this.#report,
     }
   }
@@ -445,7 +453,7 @@ export class SharedSessions {
         this.#followed.get(message.stream)?.wake(message)
         return
       case 'answered':
-        this.#answers.take(message.session, message.id, message.response)
+        this.#answers.deliver(message.session, message.id, message.response)
         return
       case 'cancelled':
         session?.session.notification({
@@ -471,7 +479,7 @@ export class SharedSessions {
   /** Reads from the store what lost messages would have announced. */
   #missed(): void {
     this.#answers.storeAgain().catch(this.#report)
-    this.#answers.look()
+    this.#answers.readAll()
     for (const session of this.#sessions.values()) {
       session.verifyCalls().catch(this.#report)
       session.verifyLog()
@@ -561,7 +569,7 @@ export class SharedSessions {
       setInterval(() => {
         this.inboxes.renew()
         for (const session of this.#sessions.values()) {
-          if (!session.busy) continue
+          if (!session.isBusy) continue
           const isNotified = session.standalone.connected
           const renewed = this.#edit(session.id, (record) => ({
             ...record,
@@ -585,12 +593,12 @@ const isRecordShape = shape(
   {
     v: (value) => value === 1,
     principal: (value) => value === null || typeof value === 'string',
-    version: text,
+    version: string,
     capabilities: isCapabilities,
-    uris: listOf(text),
-    elicitations: listOf(text),
+    uris: listOf(string),
+    elicitations: listOf(string),
     renewed: number,
-    notified: shape({ at: number, node: text }),
+    notified: shape({ at: number, node: string }),
   },
   { info: isImplementation, level: isLoggingLevel },
 )

@@ -42,7 +42,7 @@ export class SseInboxes {
     this.#inboxes.set(id, { principal, position, reading: Promise.resolve(), receive, lost })
   }
 
-  /** Renews the time to live of an inbox, with an entry that is no message, and returns its position. */
+  /** Renews the time to live of an inbox, with an entry that is not a message, and returns its position. */
   async #renew(id: string, principal: string | null): Promise<string> {
     const { backplane, bounds } = this.#state
     await backplane.set(this.#key(id), JSON.stringify({ principal }), bounds.sessionIdleMs)

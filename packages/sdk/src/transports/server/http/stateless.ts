@@ -17,9 +17,9 @@ import {
   ServedRequest,
   type ServedResponse,
 } from '../served-request.ts'
-import { answerPatienceMs, EventStream, listenMethod } from './event-stream.ts'
+import { EventStream, listenMethod, responseGraceMs } from './event-stream.ts'
 import { type HttpReply, type HttpRequest, sendBusy, sendError } from './http-adapter.ts'
-import type { HttpExchange, HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
+import type { HttpExchange, HttpServerState, PendingResponse, SlowResponse } from './server-state.ts'
 
 /** Requests that can be aborted, so that their responses are still sent, or cancelled. */
 type RunningRequests = Pick<ServedRequest, 'abort' | 'cancel'>
@@ -28,7 +28,7 @@ type RunningRequests = Pick<ServedRequest, 'abort' | 'cancel'>
  * The response to a POST without a session: one JSON text, or an event stream after the first notification or a long wait. It
  * cannot be resumed, so a client that disconnects cancels its requests.
  */
-export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
+export class PostResponse implements Outlet, SlowResponse, PendingResponse {
   readonly transport = 'tcp'
   readonly principal: string | null
   readonly method: string
@@ -66,7 +66,7 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   }
 
   /** A slow response becomes a stream, so that proxies do not close the connection as idle. */
-  tick(): void {
+  onTick(): void {
     if (++this.#ticks === 2) this.#sendKeepAlive()
   }
 
@@ -79,7 +79,7 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
     else this.reply.send(503, '')
   }
 
-  wait(): void {
+  onSlow(): void {
     if (this.#over) return
     if (!this.reply.sharesTimers) {
       this.#keepAliveTimer = unref(setTimeout(() => this.#sendKeepAlive(), this.state.bounds.keepAliveMs))
@@ -116,7 +116,7 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const patienceMs = this.method === listenMethod ? 0 : answerPatienceMs
+      const patienceMs = this.method === listenMethod ? 0 : responseGraceMs
       this.#stream = new EventStream(this.reply, this.state.bounds, patienceMs)
     }
     return this.#stream
@@ -135,13 +135,14 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   }
 }
 
+/** The response to a request of the stateless era. */
 export class StatelessResponse extends PostResponse {
   /** Serves the request; undefined if it was rejected before it began, otherwise resolves when its response was sent. */
   serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> | undefined {
     const { state, reply } = this
     let call: ServedRequest
     try {
-      call = open(state, exchange, message, this)
+      call = openRequest(state, exchange, message, this)
     } catch (error) {
       const refusal = refusalOf(error, message.method, state.server)
       sendError(reply, refusalStatus(refusal.code), refusal, message.id)
@@ -160,7 +161,7 @@ export class StatelessResponse extends PostResponse {
     state.begin(this, reply)
     return call.serve(state.server, (response) => {
       state.done(this)
-      const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
+      const status = response !== undefined && 'error' in response ? responseStatus(response.error.code) : 200
       this.finish(status, response)
     })
   }
@@ -172,7 +173,7 @@ export function refusalStatus(code: number): number {
   return code === ErrorCode.InternalError ? 500 : 400
 }
 
-function answerStatus(code: number): number {
+function responseStatus(code: number): number {
   switch (code) {
     case ErrorCode.MethodNotFound:
       return 404
@@ -186,7 +187,7 @@ function answerStatus(code: number): number {
 }
 
 /** Validates the envelope, then every header that mirrors a part of it. */
-function open(
+function openRequest(
   state: HttpServerState,
   { request, caller }: HttpExchange,
   message: JsonRpcRequest,
@@ -227,7 +228,7 @@ function requireName(request: HttpRequest, expected: unknown): void {
   try {
     name = decodeHeaderValue(header)
   } catch {
-    throw mismatch('Mcp-Name holds characters that are not valid')
+    throw mismatch('Mcp-Name has invalid characters')
   }
   if (name !== expected) throw mismatch('Mcp-Name does not match the body')
 }
@@ -243,8 +244,8 @@ function requireParams(plan: HeaderPlan, request: HttpRequest, args: unknown): v
 
 /** Rejects a header that two parsers could interpret differently. */
 function requireHeaderText(request: HttpRequest, name: string, title: string, value: string): void {
-  if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} holds characters that are not valid`)
-  if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is given more than once`)
+  if (!/^[\t\x20-\x7E]*$/.test(value)) throw mismatch(`${title} has invalid characters`)
+  if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is sent more than once`)
 }
 
 function mismatch(why: string): RpcError {

@@ -1,6 +1,6 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
-import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
+import { type Deferred, deferred } from '../../../jsonrpc/promises.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
@@ -103,7 +103,7 @@ export class WebReply implements HttpReply {
   validity: CredentialValidity | undefined
   readonly sharesTimers = false
   readonly #response: Deferred<Response> = deferred()
-  #answered = false
+  #hasResponded = false
   #closed = false
   #listener: (() => void) | undefined
 
@@ -124,18 +124,18 @@ export class WebReply implements HttpReply {
   send(status: number, body: JsonBody, headers?: HeaderFields): void {
     const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
     const sent = typeof body === 'string' ? body || null : joinParts(body)
-    this.#answer(new Response(sent, { status, headers: { ...type, ...headers, ...this.extra } }))
+    this.#respond(new Response(sent, { status, headers: { ...type, ...headers, ...this.extra } }))
   }
 
   open(headers?: HeaderFields): Pipe {
     const pipe = new WebPipe(() => this.#close())
-    this.#answer(new Response(pipe.stream, { headers: { ...streamHeaders, ...headers, ...this.extra } }))
+    this.#respond(new Response(pipe.stream, { headers: { ...streamHeaders, ...headers, ...this.extra } }))
     return pipe
   }
 
-  #answer(response: Response): void {
-    if (this.#answered) return
-    this.#answered = true
+  #respond(response: Response): void {
+    if (this.#hasResponded) return
+    this.#hasResponded = true
     this.#response.resolve(response)
   }
 
@@ -143,7 +143,7 @@ export class WebReply implements HttpReply {
     if (this.#closed) return
     this.#closed = true
     this.#listener?.()
-    if (!this.#answered) this.#answer(new Response(null, { status: 499 }))
+    if (!this.#hasResponded) this.#respond(new Response(null, { status: 499 }))
   }
 }
 

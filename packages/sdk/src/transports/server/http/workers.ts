@@ -1,6 +1,6 @@
 import type { Cluster, Worker } from 'node:cluster'
-import { deferred, runOnce } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError, type McpErrorCode, messageOf } from '../../../jsonrpc/error.ts'
+import { deferred, runOnce } from '../../../jsonrpc/promises.ts'
 import { type Backplane, type LogEntry, memoryBackplane } from '../../../request/backplane.ts'
 import type { HttpListener } from './node.ts'
 import { workerVariable } from './options.ts'
@@ -52,10 +52,10 @@ export interface Endable {
 }
 
 /** Distinguishes these messages from those of other code on the same channel. */
-const mark = '@jackfield/sdk/http'
+const envelopeKey = '@jackfield/sdk/http'
 
-function isFrom<Message>(envelope: unknown): envelope is { readonly [mark]: Message } {
-  return typeof envelope === 'object' && envelope !== null && mark in envelope
+function isFrom<Message>(envelope: unknown): envelope is { readonly [envelopeKey]: Message } {
+  return typeof envelope === 'object' && envelope !== null && envelopeKey in envelope
 }
 
 const callTimeoutMs = 5_000
@@ -108,7 +108,7 @@ class PrimaryChannel {
   constructor() {
     this.backplane = this.#makeBackplane()
     process.on('message', (envelope) => {
-      if (isFrom<FromPrimary>(envelope)) this.#receive(envelope[mark])
+      if (isFrom<FromPrimary>(envelope)) this.#receive(envelope[envelopeKey])
     })
   }
 
@@ -160,7 +160,7 @@ class PrimaryChannel {
 
   #send(message: FromWorker, onFailed?: (error: Error) => void): void {
     if (!process.connected) onFailed?.(new Error('the channel is closed'))
-    else process.send?.({ [mark]: message }, undefined, {}, (error) => error && onFailed?.(error))
+    else process.send?.({ [envelopeKey]: message }, undefined, {}, (error) => error && onFailed?.(error))
   }
 
   #ask(make: (id: number) => FromWorker): Promise<Result | undefined> {
@@ -342,7 +342,7 @@ class Workers {
     const subscriptions = new Map<string, Promise<() => void>>()
     this.#workers.add(worker)
     worker.on('message', (envelope: unknown) => {
-      if (isFrom<FromWorker>(envelope)) this.#receive(worker, subscriptions, envelope[mark])
+      if (isFrom<FromWorker>(envelope)) this.#receive(worker, subscriptions, envelope[envelopeKey])
     })
     worker.on('error', (error) => this.#warn(`Worker process ${worker.process.pid}: ${error.message}`))
     worker.once('exit', (code, signal) => {
@@ -371,7 +371,7 @@ class Workers {
 
   #receive(worker: Worker, subscriptions: Map<string, Promise<() => void>>, message: FromWorker): void {
     const send = (reply: FromPrimary): void => {
-      if (worker.isConnected()) worker.send({ [mark]: reply }, () => {})
+      if (worker.isConnected()) worker.send({ [envelopeKey]: reply }, () => {})
     }
     switch (message.type) {
       case 'listening': {
@@ -431,7 +431,7 @@ class Workers {
         const { promise, resolve } = deferred()
         this.#endings.set(id, { worker, resolve })
         const message: FromPrimary = { type: 'end', id, index, ending, times }
-        if (worker.isConnected()) worker.send({ [mark]: message }, () => {})
+        if (worker.isConnected()) worker.send({ [envelopeKey]: message }, () => {})
         else resolve()
         await promise
         this.#endings.delete(id)

@@ -1,4 +1,3 @@
-import { nextTurn } from '../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
@@ -7,7 +6,8 @@ import type {
   JsonRpcResponse,
 } from '../../jsonrpc/message.ts'
 import { classify, isObject } from '../../jsonrpc/parse.ts'
-import { isModern, readPeerMeta } from '../../protocol/meta.ts'
+import { nextTurn } from '../../jsonrpc/time-slice.ts'
+import { isStatelessRequest, readPeerMeta } from '../../protocol/meta.ts'
 import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import {
   type Caller,
@@ -64,7 +64,7 @@ export interface DuplexOptions {
 const graceMs = 900
 
 /** Milliseconds between the last progress of a request and its response, so that a client reads them separately. */
-const apartMs = 2
+const progressGapMs = 2
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
 export class DuplexConnection implements SessionOutlet {
@@ -100,7 +100,7 @@ export class DuplexConnection implements SessionOutlet {
       audience: server.info.name,
       ttlMs: this.#bounds.stateTtlMs,
       acceptUnknown: options.acceptUnknownStates ?? false,
-      onFailed: (error) => report(server, error, 'what questions remember'),
+      onFailed: (error) => report(server, error, 'request state'),
     })
     this.#calls = new Calls(this.#bounds.inFlight, options.quota)
     this.#memory = options.memory ?? new MemoryBudget(this.#bounds.memoryBytes).account(undefined)
@@ -111,7 +111,7 @@ export class DuplexConnection implements SessionOutlet {
       caller: this.#caller,
       bounds: this.#bounds,
       send: (message) => {
-        this.#out(message)
+        this.#sendIfOpen(message)
         return options.ready?.()
       },
     })
@@ -130,7 +130,7 @@ export class DuplexConnection implements SessionOutlet {
    * Receives one parsed value. Never throws; invalid input gets an error response as the protocol defines.
    * @param bytes estimated memory of the value. Default 0: not counted
    * @param caller the sender, whose scopes may have changed
-   * @returns false for a value that is no message
+   * @returns false for a value that is not a message
    */
   receive(value: unknown, bytes = 0, caller?: Caller): boolean {
     if (!this.#accepting) return true
@@ -170,17 +170,17 @@ export class DuplexConnection implements SessionOutlet {
 
   /** Sends an error without an id, for input that was no JSON or was not accepted. */
   reject(code: number, message: string): void {
-    this.#out(failure(undefined, new RpcError(code, message)))
+    this.#sendIfOpen(failure(undefined, new RpcError(code, message)))
   }
 
   /** Rejects a request or batch above the limit. Notifications and responses are served, because the limit excludes them. */
   #overflow(value: unknown, error: RpcError): boolean {
     const classified = classify(value)
     if (Array.isArray(value)) {
-      if (this.#isBatch(value)) this.#out(failure(undefined, error))
+      if (this.#isBatch(value)) this.#sendIfOpen(failure(undefined, error))
       return this.#isBatch(value)
     }
-    if (classified.kind === 'request') this.#out(failure(classified.message.id, error))
+    if (classified.kind === 'request') this.#sendIfOpen(failure(classified.message.id, error))
     else if (this.#queue.length === 0) return this.#serve({ value, bytes: 0, caller: undefined })
     return classified.kind !== 'invalid'
   }
@@ -190,7 +190,7 @@ export class DuplexConnection implements SessionOutlet {
     return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
   }
 
-  /** Serves one value and counts its bytes until its response is sent. False for a value that is no message. */
+  /** Serves one value and counts its bytes until its response is sent. False for a value that is not a message. */
   #serve({ value, bytes, caller }: QueuedValue): boolean {
     if (Array.isArray(value)) {
       this.#batch(value, caller).finally(() => this.#memory.release(bytes))
@@ -204,7 +204,7 @@ export class DuplexConnection implements SessionOutlet {
     this.#memory.release(bytes)
     if (classified.kind === 'notification') this.#session.notification(classified.message)
     else if (classified.kind === 'response') this.#session.response(classified.message)
-    else if (expectsResponse(value)) this.#out(failure(classified.id, classified.error))
+    else if (expectsResponse(value)) this.#sendIfOpen(failure(classified.id, classified.error))
     else this.#session.invalidMessage(classified)
     return classified.kind !== 'invalid'
   }
@@ -235,7 +235,7 @@ export class DuplexConnection implements SessionOutlet {
   }
 
   notify(message: JsonRpcNotification): void {
-    this.#out(message)
+    this.#sendIfOpen(message)
     const token = message.params?.['progressToken']
     if (this.transport === undefined || token === undefined) return
     if (this.#reported.size === 0) setTimeout(() => this.#reported.clear(), 0)
@@ -249,23 +249,23 @@ export class DuplexConnection implements SessionOutlet {
   #afterProgress(message: JsonRpcRequest, response: NonNullable<ServedResponse>): void {
     const meta = this.#reported.size === 0 ? undefined : message.params?.['_meta']
     if (!isObject(meta) || !this.#reported.has(meta['progressToken'])) {
-      this.#out(response)
+      this.#sendIfOpen(response)
       return
     }
     const send = (): void => {
       clearTimeout(timer)
-      if (this.#delayed.delete(send)) this.#out(response)
+      if (this.#delayed.delete(send)) this.#sendIfOpen(response)
     }
-    const timer = setTimeout(send, apartMs)
+    const timer = setTimeout(send, progressGapMs)
     this.#delayed.add(send)
   }
 
   request(message: JsonRpcRequest): boolean {
-    this.#out(message)
+    this.#sendIfOpen(message)
     return this.#open
   }
 
-  #out(message: JsonRpcMessage): void {
+  #sendIfOpen(message: JsonRpcMessage): void {
     if (this.#open) this.#send(message)
   }
 
@@ -273,18 +273,18 @@ export class DuplexConnection implements SessionOutlet {
   async #request(message: JsonRpcRequest, bytes: number, caller: Caller | undefined): Promise<void> {
     const { id, method } = message
     try {
-      const isStateless = isModern(message.params)
+      const isStateless = isStatelessRequest(message.params)
       const response = await (isStateless
         ? this.#stateless(message)
         : this.#session.request(message, this, caller))
       if (response === undefined) return
       if (isStateless && method === 'subscriptions/listen' && 'result' in response) {
         // A subscription that the server ends is cancelled before its result is sent.
-        this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+        this.#sendIfOpen({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
       }
       this.#afterProgress(message, response)
     } catch (error) {
-      this.#out(failure(id, refusalOf(error, method, this.#server)))
+      this.#sendIfOpen(failure(id, refusalOf(error, method, this.#server)))
     } finally {
       this.#memory.release(bytes)
     }
@@ -313,7 +313,7 @@ export class DuplexConnection implements SessionOutlet {
       if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
       else for (const response of responses) this.#send(response)
     } catch (error) {
-      this.#out(failure(undefined, refusalOf(error, 'batch', this.#server)))
+      this.#sendIfOpen(failure(undefined, refusalOf(error, 'batch', this.#server)))
     }
   }
 }

@@ -1,5 +1,5 @@
 import { compileTrusted, type Validator, validatorOf } from './compile.ts'
-import { type LinearRegex, linearRegex, Unsupported } from './linear-regex.ts'
+import { type LinearRegex, linearRegex, UnsupportedPattern } from './linear-regex.ts'
 import { type Patterns, patternsWith } from './pattern.ts'
 
 const maxPatternChars = 4096
@@ -16,7 +16,7 @@ function linearPatterns(): Patterns {
       instructions += regex.size
       return regex
     } catch (error) {
-      if (error instanceof Unsupported) return error.message
+      if (error instanceof UnsupportedPattern) return error.message
       throw error
     }
   }

@@ -34,14 +34,14 @@ class Evaluated {
   allNames = false
   readonly items: Set<number> = new Set()
   /** Items before this index. */
-  itemsTo = 0
+  itemsBefore = 0
 
   /** Adds those of another. Returns the steps spent. */
   merge(other: Evaluated): number {
     for (const name of other.names) this.names.add(name)
     for (const item of other.items) this.items.add(item)
     this.allNames ||= other.allNames
-    this.itemsTo = Math.max(this.itemsTo, other.itemsTo)
+    this.itemsBefore = Math.max(this.itemsBefore, other.itemsBefore)
     return 2 * (other.names.size + other.items.size)
   }
 }
