@@ -99,6 +99,7 @@ describe.skipIf(missing !== undefined)(
       await opened.getByText('Pay').waitFor()
       expect([fetched, await opened.evaluate('[opener, document.referrer]')]).toEqual([1, [null, '']])
       await opened.close()
+      expect(tab.faults.splice(0)).toEqual(['request: https://xn--pypal-4ve.example/pay'])
       await press(tab, 'done')
       const { result } = await served.service.runs.wait(run, new AbortController().signal)
       expect(JSON.stringify(result)).toContain('\\"action\\":\\"accept\\"')
