@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
 import { serveConfigured } from '../fixtures/configured.ts'
-import { asking, scriptedModel, travel } from '../fixtures/harness.ts'
+import { asking, scriptedModel, stored, travel } from '../fixtures/harness.ts'
 import { tempFolder } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
@@ -162,6 +162,7 @@ describe.skipIf(missing !== undefined)(
         REGION: 'eu',
       })
       expect(textsIn(served.home)).not.toContain(secret)
+      expect((await stored(served)).join('\n')).not.toContain(secret)
       expect(frames.join('\n')).not.toContain(secret)
       expect(await page.content()).not.toContain(secret)
       expect(served.service.host.activity({ kind: 'install' })).toMatchObject([{ outcome: 'allowed' }])

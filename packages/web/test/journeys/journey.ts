@@ -103,6 +103,8 @@ export interface Tab {
   go(path: string): Promise<void>
   /** Fails on any violation of the policy, error, request to another place, or finding of axe. Default: of its own page. */
   check(page?: Page): Promise<void>
+  /** Checks what the test ended with: at every size, in forced colours without motion, and in Chinese. Once, by itself at the end. */
+  finish(): Promise<void>
 }
 
 /** Resolves once a tab can show questions; one that is asked before fails at once. */
@@ -119,7 +121,8 @@ function attached({ service: { surfaces } }: Pick<Served, 'service'>): Promise<v
 /** Resolves once the screen of a page is drawn. */
 async function drawn(page: Page): Promise<void> {
   await page.locator('main').first().waitFor()
-  await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
+  // A conversation is busy as long as its model writes.
+  await page.waitForFunction(() => document.querySelector('main [aria-busy=true]:not([role=log])') === null)
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))))
 }
 
@@ -168,11 +171,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Tab
   // Every test ends with a check, unless it failed before or closed the page.
   onTestFinished(async ({ task }) => {
     try {
-      if (task.result?.state === 'fail') return
-      for (const other of context.pages()) if (other !== page && isOwn(other.url())) await tab.check(other)
-      if (page.isClosed() || !isOwn(page.url())) return
-      await tab.check()
-      await checkEveryLook(tab)
+      if (task.result?.state !== 'fail') await tab.finish()
     } finally {
       await context.close()
     }
@@ -193,6 +192,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Tab
       console.error(`policy: ${violatedDirective} ${blockedURI}`)
     })
   })
+  let isFinished = false
   const tab: Tab = {
     page,
     faults,
@@ -221,13 +221,22 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Tab
       const { violations }: AxeResults = await checked.evaluate('axe.run({ resultTypes: ["violations"] })')
       expect(
         violations.map(
-          ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+          ({ id, nodes }) =>
+            `${id}: ${nodes.map(({ html, any: [why] }) => `${html.slice(0, 160)} ${why?.message ?? ''}`).join(' | ')}`,
         ),
       ).toEqual([])
       expect(
         await checked.evaluate(() => document.documentElement.scrollWidth - innerWidth),
       ).toBeLessThanOrEqual(0)
       expect(faults).toEqual([])
+    },
+    async finish() {
+      if (isFinished) return
+      isFinished = true
+      for (const other of context.pages()) if (other !== page && isOwn(other.url())) await tab.check(other)
+      if (page.isClosed() || !isOwn(page.url())) return
+      await tab.check()
+      await checkEveryLook(tab)
     },
   }
   return tab
@@ -242,6 +251,18 @@ function isOwn(address: string): boolean {
     protocol === 'data:' ||
     protocol === 'blob:'
   )
+}
+
+/** The answers to questions that a page sends over sockets which it opens from now on. */
+export function sentAnswers(page: Page): unknown[] {
+  const answers: unknown[] = []
+  page.on('websocket', (socket) =>
+    socket.on('framesent', ({ payload }) => {
+      const text = String(payload)
+      if (text.includes('"inbox.answer"')) answers.push(JSON.parse(text).params)
+    }),
+  )
+  return answers
 }
 
 /** A browser that logs in by a link of the host and opens a page. */
