@@ -61,13 +61,13 @@ describe.skipIf(missing !== undefined)(
         },
       }
       const served = await serveHost({
-        servers: { session: asking, stateless: { url } },
+        servers: { session: asking, modern: { url } },
         rules: [{ id: 'all', verdict: 'allow' }],
         model,
       })
       const tab = await openTab(served, '/inbox')
       const { page } = tab
-      for (const server of ['session', 'stateless']) {
+      for (const server of ['session', 'modern']) {
         replies.push({ say: 'Go to Oslo.' }, { say: 'Go to Rome.' }, { say: 'Go to Bonn.' })
         const run = sample(served, server)
         await look(served, tab, 'sampling-request')
