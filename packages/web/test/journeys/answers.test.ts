@@ -240,7 +240,7 @@ describe.skipIf(missing !== undefined)(
         const inspected = inspectUrl(url)
         expect([url, findings]).toEqual([url, inspected.findings])
         expect([url, findings.map(({ code }) => code)]).toEqual([url, expect.arrayContaining([...codes])])
-        expect([url, inspected.parts.host, inspected.opens]).toEqual([url, host, opens])
+        expect([url, new URL(inspected.href).host, inspected.opens]).toEqual([url, host, opens])
         await tab.go(`/inbox/${id}`)
         const card = tab.page.locator(`[data-card="${id}"]`)
         await card.getByText(`Visit ${n}`, { exact: true }).waitFor()

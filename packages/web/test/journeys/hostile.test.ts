@@ -1,5 +1,5 @@
 import type { InboxItem } from '@jackfield/host'
-import { defineServer, tool } from '@jackfield/sdk'
+import { defineServer, prompt, resource, ToolError, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { app, shownIn, ui } from '@jackfield/sdk/extensions/ui'
 import { serveHttp } from '@jackfield/sdk/http'
@@ -121,6 +121,10 @@ describe.skipIf(missing !== undefined)(
       },
     )
 
+    test('a word of 1 MB stays in its box, wherever a server, a model or a caller can put one', async () => {
+      expect([...(await showBigWords())].sort()).toEqual(bigPlaces)
+    })
+
     test.each(batches.map((texts, n) => ({ texts, name: `batch ${n + 1} of ${batches.length}` })))(
       'hostile texts of files, a registry, an app and tasks are nothing but texts: $name',
       async ({ texts }) => {
@@ -236,8 +240,12 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await show('/chat')
   // The failed calls, since the end of the log has none of the texts.
   await visit('/activity?view=list&filter=status%3Aerror', '[data-place]')
-  for (const view of ['raw', 'tree', 'time', 'stats'])
-    await visit(`/activity?view=${view}`, 'main :is([data-place], table, figure, svg)')
+  await visit('/activity?view=raw', '[data-place]')
+  for (const view of ['tree', 'time', 'stats']) {
+    await tab.go(`/activity?view=${view}`)
+    await page.locator('main :is([data-place], table)').first().waitFor()
+    await show(`/activity ${view}`)
+  }
   for (const kind of ['stderr', 'sampling', 'prompt', 'read']) {
     await tab.go(`/activity?view=list&filter=kind%3A${kind}`)
     await page.locator('[data-place]').first().click()
@@ -371,8 +379,6 @@ function viewer({ page }: Tab): { places: Set<string>; show: (screen: string) =>
 const configuredKinds = [
   'app.context',
   'app.download',
-  'app.file',
-  'app.link',
   'app.message',
   'app.title',
   'argv',
@@ -440,8 +446,10 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
     gate.resolve()
     await close()
   })
-  const argv = texts.map((text) => tagged('argv', text.replaceAll('\u0000', '')))
-  const env = Object.fromEntries(texts.map((text, n) => [`V${n}`, tagged('env.value', text)]))
+  // No variable of the configuration, and no end of a C string.
+  const plain = texts.map((text) => text.replaceAll('\u0000', '').replaceAll('\u0024{', '\u0024 {'))
+  const argv = plain.map((text) => tagged('argv', text))
+  const env = Object.fromEntries(plain.map((text, n) => [`V${n}`, tagged('env.value', text)]))
   const rules = texts.map((text) => ({
     verdict: 'ask',
     tool: tagged('rule.tool', text),
@@ -470,16 +478,18 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
     await tab.go(`/inbox/${id}`)
     await tab.page.locator(`[data-card="${id}"]`).waitFor()
     await show(`/inbox ${kind}`)
-    host.inbox.answer(id, { verdict: kind === 'app' && what === '' ? 'allow' : 'deny' }, 'test')
+    if (kind === 'app' && what === '') host.inbox.answer(id, { verdict: 'allow' }, 'test')
+    else host.inbox.answer(id, { verdict: 'deny' }, 'test')
     await until(() => host.inbox.get(id)?.state !== 'open', 'the answer')
   }
   await ask('start')
-  const opening = host.apps.open('works__show')
+  const opening = host.apps.open('works__show', { conversation: 'talk' })
   await ask('app')
   const { id: opened } = await opening
   const encoded = encodeURIComponent(tagged('app.link', some))
   const wishes: [method: string, params: Record<string, unknown>][] = [
     ['ui/open-link', { url: `https://evil.example/?${encoded}` }],
+    ['ui/message', { role: 'user', content: [{ type: 'text', text: tagged('app.message', some) }] }],
     ['ui/update-model-context', { content: [{ type: 'text', text: tagged('app.context', some) }] }],
     [
       'ui/download-file',
@@ -498,7 +508,7 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
     ],
   ]
   for (const [method, params] of wishes) {
-    void host.apps.request(opened, { method, params }).catch(() => undefined)
+    void host.apps.request(opened, { method, params }, { say() {} }).catch(() => undefined)
     await ask('app', method)
   }
   for (const [n] of texts.slice(0, 5).entries())
@@ -526,5 +536,139 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
   await show('/settings/registry/server')
   await tab.check()
   await tab.page.context().close()
+  return places
+}
+
+/** Where a text of 1 MB is shown. */
+const bigPlaces = [
+  '/activity big.argument',
+  '/chat big.model',
+  '/chat big.person',
+  '/inbox approval big.argument',
+  '/inbox elicitation big.form',
+  '/inbox result big.result',
+  '/inbox sampling-request big.sampling',
+  '/inspect messages big.log',
+  '/inspect messages big.progress',
+  '/inspect prompt big.prompt',
+  '/inspect resource big.resource',
+  '/inspect result big.error',
+  '/inspect result big.text',
+  '/library big.resource',
+]
+
+/** Shows words of 1 MB, and gives the places. */
+async function showBigWords(): Promise<ReadonlySet<string>> {
+  const word = (place: string): string => tagged(place, `<b>${'W'.repeat(1_000_000)}`)
+  const { url, close } = await serveHttp(
+    defineServer({
+      name: 'big',
+      version: '1.0.0',
+      tools: {
+        text: tool({ input: z.object({}), run: () => word('big.text') }),
+        fail: tool({
+          input: z.object({}),
+          run() {
+            throw new ToolError(word('big.error'))
+          },
+        }),
+        report: tool({
+          input: z.object({}),
+          run(_args, ctx) {
+            ctx.progress(1, 2, word('big.progress'))
+            ctx.log('warning', word('big.log'))
+            return 'reported'
+          },
+        }),
+        result: tool({ input: z.object({}), run: () => word('big.result') }),
+      },
+      resources: { big: resource({ uri: 'big://one', read: () => word('big.resource') }) },
+      prompts: { big: prompt({ run: () => word('big.prompt') }) },
+    }),
+  ).listen({ port: 0 })
+  onTestFinished(() => close())
+  const served = await serveHost({
+    servers: { big: { url: `${url}` }, demo: asking },
+    rules: [
+      { id: 'echo', verdict: 'ask', tool: 'echo', scope: 'always' },
+      { id: 'look', verdict: 'ask', tool: 'result', gate: 'result' },
+      { id: 'rest', verdict: 'allow' },
+    ],
+    model: scriptedModel([{ say: word('big.model') }]),
+  })
+  const { host } = served.service
+  const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
+  const { page } = tab
+  const { places, show } = viewer(tab)
+  for (const name of ['text', 'fail', 'report']) {
+    await tab.go(`/inspect/big/tools/${name}?args=%7B%7D`)
+    await page.getByRole('heading', { name, exact: true }).waitFor()
+    await page.click('[data-act=run]')
+    await page.getByText(/activity #\d+/).waitFor()
+    if (name !== 'report') {
+      await show('/inspect result')
+      continue
+    }
+    await page.getByRole('button', { name: /^Messages/ }).click()
+    for (const row of await page.locator('main ol details summary').all()) await row.click()
+    await show('/inspect messages')
+  }
+  await tab.go('/inspect/big/prompts/big')
+  await page.click('[data-act=run]')
+  await page.getByText('⟦big.prompt⟧').first().waitFor()
+  await show('/inspect prompt')
+  await tab.go(`/inspect/big/resources/${encodeURIComponent('big://one')}`)
+  await page.click('[data-act=run]')
+  await page.getByText('⟦big.resource⟧').first().waitFor()
+  await show('/inspect resource')
+  await tab.go(`/library/big/${encodeURIComponent('big://one')}`)
+  await page.getByText('⟦big.resource⟧').first().waitFor()
+  await show('/library')
+
+  const chat = { caller: 'chat', conversation: 'talk' } as const
+  void host.call('demo__echo', { text: word('big.argument') }, chat).catch(() => undefined)
+  void host.call('big__result', {}, chat).catch(() => undefined)
+  const start = (name: string, params: unknown): void =>
+    void served.service.startRun(
+      { kind: 'call', tool: `demo__${name}`, arguments: { params } },
+      { by: 'test', asks: true },
+    )
+  const requestedSchema = { type: 'object', properties: { a: { type: 'string' } } }
+  start('ask', { message: word('big.form'), requestedSchema })
+  const content = { type: 'text', text: word('big.sampling') }
+  start('sample', { messages: [{ role: 'user', content }], maxTokens: 100 })
+  await until(() => host.inbox.list().length === 4, 'the questions').catch((e: unknown) => {
+    console.log(
+      JSON.stringify(host.activity(), null, 1)
+        .replaceAll(/W{20,}/g, 'WWW')
+        .slice(0, 6000),
+    )
+    throw e
+  })
+  for (const { id, question } of host.inbox.list()) {
+    await tab.go(`/inbox/${id}`)
+    await page.locator(`[data-card="${id}"]`).waitFor()
+    await show(`/inbox ${question.kind}`)
+    if (question.kind === 'elicitation') host.inbox.answer(id, { action: 'decline' }, 'test')
+    else if (question.kind === 'approval') host.inbox.answer(id, { verdict: 'allow' }, 'test')
+    else host.inbox.answer(id, { verdict: 'deny' }, 'test')
+  }
+  await until(
+    () => host.activity({ kind: 'call' }).every(({ outcome }) => outcome !== 'running'),
+    'the calls',
+  )
+  const call = host.activity({ kind: 'call' }).find(({ detail }) => detail['tool'] === 'echo')
+  await tab.go(`/activity/${call?.id}`)
+  await page.locator('main', { hasText: '⟦big.argument⟧' }).waitFor()
+  await show('/activity')
+  await tab.go('/chat')
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.getByRole('textbox', { name: 'Message' }).fill(word('big.person'))
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('log').getByText('⟦big.model⟧').first().waitFor()
+  await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
+  await show('/chat')
+  await tab.check()
+  await page.context().close()
   return places
 }

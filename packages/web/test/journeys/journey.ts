@@ -154,6 +154,8 @@ async function checkEveryLook({ page, check }: Tab): Promise<void> {
       ])
     }
   }
+  // axe reads the colours of texts as they are without forced ones.
+  await page.emulateMedia({ forcedColors: 'none' })
   await check()
 }
 
