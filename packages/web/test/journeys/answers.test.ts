@@ -269,6 +269,7 @@ describe.skipIf(missing !== undefined)(
         await tab.go(`/inbox/${visit()?.id}`)
         const link = tab.page.getByRole('link', { name: 'Open the page' })
         await link.waitFor()
+        expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
         expect([url, requested]).toEqual([url, []])
         await context.route(
           (address) => address.origin !== served.url,
