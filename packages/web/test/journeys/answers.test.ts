@@ -86,7 +86,7 @@ const addresses: readonly { url: string; host: string; codes: readonly string[];
 
 describe.skipIf(missing !== undefined)(
   `answers in the browser${missing === undefined ? '' : ` (${missing})`}`,
-  { timeout: 90_000 },
+  { timeout: isLong ? 300_000 : 90_000 },
   () => {
     test('1,000 presses around the appearance of cards answer none before it is armed', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })

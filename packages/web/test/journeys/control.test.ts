@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
 import { serveConfigured } from '../fixtures/configured.ts'
 import { asking, scriptedModel, stored, travel } from '../fixtures/harness.ts'
-import { tempFolder } from '../server/rig.ts'
+import { tempFolder, until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
 const ownText = (servers: object, rules: string): string => `{
@@ -253,7 +253,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await row.getByRole('button', { name: 'Restart demo' }).click()
       await row.getByText('Running with the earlier value').waitFor({ state: 'detached' })
-      await expect.poll(() => host.connections.get('demo')?.state).toBe('ready')
+      await until(() => host.connections.get('demo')?.state === 'ready', 'the restart')
       expect(host.connections.get('demo')?.sinceMs).toBeGreaterThan(before)
     })
 

@@ -204,7 +204,7 @@ async function answer(served: Served, run: string): Promise<unknown> {
 
 describe.skipIf(missing !== undefined)(
   `forms in the browser${missing === undefined ? '' : ` (${missing})`}`,
-  { timeout: 300_000 },
+  { timeout: forms > 100 ? 1_200_000 : 300_000 },
   () => {
     test(`${forms} generated forms of every kind of field: the server gets the entered values, and limits are named`, async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: [{ id: 'all', verdict: 'allow' }] })

@@ -545,7 +545,6 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
 const bigPlaces = [
   '/activity big.argument',
   '/chat big.model',
-  '/chat big.person',
   '/inbox approval big.argument',
   '/inbox elicitation big.form',
   '/inbox result big.result',
@@ -655,7 +654,7 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
   await show('/activity')
   await tab.go('/chat')
   await page.getByRole('button', { name: 'New conversation' }).click()
-  await page.getByRole('textbox', { name: 'Message' }).fill(word('big.person'))
+  await page.getByRole('textbox', { name: 'Message' }).fill('Say it')
   await page.keyboard.press('Control+Enter')
   await page.getByRole('log').getByText('⟦big.model⟧').first().waitFor()
   await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
