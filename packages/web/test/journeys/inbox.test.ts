@@ -253,7 +253,7 @@ describe.skipIf(missing !== undefined)(
         const armed: string[] = await tab.page.evaluate('presses.splice(0)')
         // No answer without a press on an armed button, and none is missing after it.
         const early = armed.indexOf('true')
-        expect(early).toBeGreaterThan(0)
+        expect(early).toBeGreaterThanOrEqual(0)
         expect(armed.slice(0, early)).toEqual(Array(early).fill('false'))
         count += armed.length
       }
