@@ -76,6 +76,8 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       const texts = [...shown, frames.join('\n'), await page.content(), ...(await stored(served))]
       expect(frames.length).toBeGreaterThan(10)
+      // The messages and headers that carried them are recorded.
+      expect(texts.at(-1)).toMatch(/"method":"tools\/call"[\s\S]*"authorization"/i)
       for (const token of tokens)
         expect([token, texts.filter((text) => text.includes(token))]).toEqual([token, []])
     })
