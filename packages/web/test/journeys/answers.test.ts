@@ -254,7 +254,12 @@ describe.skipIf(missing !== undefined)(
         for (const { message } of findings) expect(shown.text).toContain(message)
         // A card takes half a second to be armed.
         if (opens && n % openedEvery !== 0) continue
-        await card.locator('[data-act=decline][data-armed=true]').waitFor()
+        await expect
+          .poll(() => card.locator('[data-act=decline]').getAttribute('data-armed'), {
+            message: url.slice(0, 80),
+            timeout: 20_000,
+          })
+          .toBe('true')
         expect([url, await card.locator('[data-act=accept]').getAttribute('data-armed')]).toEqual([
           url,
           String(opens),
@@ -284,6 +289,7 @@ describe.skipIf(missing !== undefined)(
         ])
         expect(requested.splice(0)).toHaveLength(1)
         await other.close()
+        await tab.page.bringToFront()
         await context.unrouteAll()
         inbox.answer(visit()?.id ?? '', { action: 'accept' }, 'test')
         opened.push(url)

@@ -38,7 +38,7 @@ const formatted: fc.Arbitrary<Generated> = fc.constantFrom<Generated>(
   {
     property: { type: 'string', format: 'uri' },
     value: 'https://example.org/a?b=c#d',
-    wrong: { typed: 'example', said: /address/ },
+    wrong: { typed: 'example', said: /an absolute URI/ },
   },
   { property: { type: 'string', format: 'date' }, value: '2026-07-28' },
   {
