@@ -1,9 +1,9 @@
-import type { InboxItem } from '@jackfield/host'
+import { type InboxItem, inspectUrl } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { asking, type Served, serveHost } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
-import { missing, openTab, type Tab } from './journey.ts'
+import { missing, openTab, sentAnswers, type Tab } from './journey.ts'
 
 const rules = [
   { id: 'echo asks', verdict: 'ask' as const, tool: 'echo', scope: 'always' as const },
@@ -18,6 +18,10 @@ function start(served: Served, tool: string, params?: Record<string, unknown>, s
   const request = { kind: 'call' as const, tool: `${server}__${tool}`, arguments: params ? { params } : {} }
   return served.service.startRun(request, { by: 'test', asks: true })
 }
+
+const isLong = process.env['JACKFIELD_LONG'] === '1'
+/** Of the addresses that may be opened, each how many is opened once the user consented. */
+const openedEvery = isLong ? 1 : 8
 
 const open = (served: Served): InboxItem[] => served.service.host.inbox.list()
 
@@ -82,7 +86,7 @@ const addresses: readonly { url: string; host: string; codes: readonly string[];
 
 describe.skipIf(missing !== undefined)(
   `answers in the browser${missing === undefined ? '' : ` (${missing})`}`,
-  { timeout: 90_000 },
+  { timeout: isLong ? 300_000 : 90_000 },
   () => {
     test('1,000 presses around the appearance of cards answer none before it is armed', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
@@ -125,22 +129,62 @@ describe.skipIf(missing !== undefined)(
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const { page } = tab
+      const answers = sentAnswers(page)
+      await page.reload()
+      const options = ['red', 'green', 'blue']
       const requestedSchema = {
         type: 'object',
         properties: {
           name: { type: 'string', title: 'Name' },
+          mail: { type: 'string', title: 'Mail', format: 'email' },
+          day: { type: 'string', title: 'Day', format: 'date' },
+          seats: { type: 'integer', title: 'Seats' },
+          news: { type: 'boolean', title: 'News' },
+          tier: { type: 'string', title: 'Tier', enum: ['free', 'team'] },
+          size: { type: 'string', title: 'Size', enum: Array.from({ length: 12 }, (_, n) => `size ${n}`) },
+          colours: { type: 'array', title: 'Colours', items: { type: 'string', enum: options } },
           password: { type: 'string', title: 'Password' },
         },
       }
       start(served, 'ask', { message: 'Log in', requestedSchema })
       await show(served, tab)
+      const password = page.getByLabel('Password', { exact: true })
       await page.getByLabel('Name').fill('Ada')
-      await page.getByLabel('Password', { exact: true }).fill('hunter2hunter2')
+      // What cannot be sent yet is kept, too.
+      await page.getByLabel('Mail').fill('ada@')
+      await page.getByLabel('Day').fill('2026-07-28')
+      await page.getByLabel('Seats').fill('three')
+      await page.getByLabel('No', { exact: true }).check()
+      await page.getByLabel('team').check()
+      await page.getByLabel('Size').selectOption('size 7')
+      for (const colour of ['red', 'blue']) await page.getByLabel(colour, { exact: true }).check()
+      await password.fill('hunter2hunter2')
+      const typed = (): Promise<unknown> =>
+        page
+          .locator('[data-card]')
+          .evaluate((card) =>
+            [...card.querySelectorAll<HTMLInputElement>('input, select, textarea')].map((field) =>
+              /checkbox|radio/.test(field.type)
+                ? field.checked
+                : field.type === 'password'
+                  ? ''
+                  : field.value,
+            ),
+          )
+      const before = await typed()
+      expect(JSON.stringify(before)).toMatch(/Ada.*ada@.*2026-07-28.*three.*size 7/)
       await page.reload()
-      await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('Ada')
-      expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('')
+      await page.getByLabel('Name').waitFor()
+      expect(await typed()).toEqual(before)
+      expect(await password.inputValue()).toBe('')
+      expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
+        'hunter2',
+      )
+      expect(answers).toEqual([])
       await page.waitForSelector('[data-act=decline][data-armed=true]')
       await page.click('[data-act=decline]')
+      await until(() => answers.length === 1, 'the answer')
+      expect(JSON.stringify(answers.splice(0))).toMatch(/"answer":\{"action":"decline"\}/)
 
       const call = ask(served, { text: 'before' })
       await until(() => open(served).length === 1, 'the call')
@@ -151,9 +195,10 @@ describe.skipIf(missing !== undefined)(
       await page.reload()
       await page.getByRole('button', { name: 'Your changes (1)' }).click()
       await page.waitForSelector('[data-act=allow][data-armed=true]')
-      expect(open(served)).toHaveLength(1)
+      expect([open(served).length, answers]).toEqual([1, []])
       await page.click('[data-act=allow]')
       expect(JSON.stringify(await call)).toContain('after')
+      expect(answers.splice(0)).toHaveLength(1)
 
       start(served, 'sample', {
         messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }],
@@ -162,10 +207,13 @@ describe.skipIf(missing !== undefined)(
       await until(() => open(served).length === 1, 'the request')
       await show(served, tab)
       const editor = page.locator('[data-card] textarea')
+      const most = page.getByLabel('Maximum tokens of the answer')
       await editor.fill('Hello there')
+      await most.fill('77')
       await page.reload()
       await expect.poll(() => editor.inputValue()).toBe('Hello there')
-      expect(served.service.host.inbox.list()[0]?.state).toBe('open')
+      expect(await most.inputValue()).toBe('77')
+      expect([served.service.host.inbox.list()[0]?.state, answers]).toEqual(['open', []])
       await tab.check()
     })
 
@@ -174,6 +222,13 @@ describe.skipIf(missing !== undefined)(
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const { inbox } = served.service.host
+      const context = tab.page.context()
+      // Also those of this machine: only the page itself may be asked for something.
+      const requested: string[] = []
+      context.on('request', (request) => {
+        if (new URL(request.url()).origin !== served.url) requested.push(request.url())
+      })
+      const opened: string[] = []
       for (const [n, { url }] of addresses.entries()) {
         start(served, 'ask', { mode: 'url', elicitationId: `u${n}`, message: `Visit ${n}`, url })
         await until(() => open(served).length === n + 1, 'the question')
@@ -182,7 +237,10 @@ describe.skipIf(missing !== undefined)(
         const { url = '', host = '', codes = [], opens } = addresses[n] ?? {}
         const question = inbox.get(id)?.question
         const findings = question?.kind === 'elicitation' ? (question.findings ?? []) : []
+        const inspected = inspectUrl(url)
+        expect([url, findings]).toEqual([url, inspected.findings])
         expect([url, findings.map(({ code }) => code)]).toEqual([url, expect.arrayContaining([...codes])])
+        expect([url, new URL(inspected.href).host, inspected.opens]).toEqual([url, host, opens])
         await tab.go(`/inbox/${id}`)
         const card = tab.page.locator(`[data-card="${id}"]`)
         await card.getByText(`Visit ${n}`, { exact: true }).waitFor()
@@ -195,13 +253,51 @@ describe.skipIf(missing !== undefined)(
         expect([url, shown.site, shown.links]).toEqual([url, host, 0])
         for (const { message } of findings) expect(shown.text).toContain(message)
         // A card takes half a second to be armed.
-        if (opens && n % 10 !== 0) continue
-        await card.locator('[data-act=decline][data-armed=true]').waitFor()
+        if (opens && n % openedEvery !== 0) continue
+        await expect
+          .poll(() => card.locator('[data-act=decline]').getAttribute('data-armed'), {
+            message: url.slice(0, 80),
+            timeout: 20_000,
+          })
+          .toBe('true')
         expect([url, await card.locator('[data-act=accept]').getAttribute('data-armed')]).toEqual([
           url,
           String(opens),
         ])
+        expect([url, requested]).toEqual([url, []])
+        if (!opens) continue
+        await card.locator('[data-act=accept]').click()
+        // The question whether the user has finished has another id.
+        const visit = (): InboxItem | undefined =>
+          open(served).find(({ question: now }) => now.kind === 'elicitation' && now.visit !== undefined)
+        await until(() => visit() !== undefined, 'the question about the visit')
+        await tab.go(`/inbox/${visit()?.id}`)
+        const link = tab.page.getByRole('link', { name: 'Open the page' })
+        await link.waitFor()
+        expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
+        expect([url, requested]).toEqual([url, []])
+        await context.route(
+          (address) => address.origin !== served.url,
+          (route) => route.fulfill({ body: 'A page', contentType: 'text/html' }),
+        )
+        const [other] = await Promise.all([context.waitForEvent('page'), link.click()])
+        await other.getByText('A page').waitFor()
+        // The browser may leave out the user information.
+        expect([url, await other.evaluate('[opener, document.referrer, location.host]')]).toEqual([
+          url,
+          [null, '', new URL(inspected.href).host],
+        ])
+        expect(requested.splice(0)).toHaveLength(1)
+        await other.close()
+        await tab.page.bringToFront()
+        await context.unrouteAll()
+        inbox.answer(visit()?.id ?? '', { action: 'accept' }, 'test')
+        opened.push(url)
       }
+      expect(opened.length).toBeGreaterThanOrEqual(
+        addresses.filter(({ opens }) => opens).length / openedEvery / 2,
+      )
+      expect(tab.faults.splice(0).filter((fault) => !fault.startsWith('request: http'))).toEqual([])
       await tab.check()
     })
 

@@ -86,6 +86,7 @@ describe.skipIf(missing !== undefined)(
       expect(source.url()).toBe('https://example.com/weather')
       expect(await source.evaluate('opener')).toBe(null)
       await source.close()
+      expect(tab.faults.splice(0)).toEqual(['request: https://example.com/weather'])
 
       await app.getByRole('button', { name: 'Source' }).click()
       await tab.click('[data-act=deny-once][data-armed=true]')

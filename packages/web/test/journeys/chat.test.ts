@@ -113,6 +113,50 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
+    test('messages that are queued during a turn are sent once each, in order; those of a stopped turn are not sent', async () => {
+      const { model, given } = recording([
+        { call: [{ name: 'demo__slow', arguments: {} }] },
+        { say: 'Planned.' },
+        { say: 'A hotel.' },
+        { say: 'A car.' },
+        { call: [{ name: 'demo__slow', arguments: {} }] },
+        { say: 'Not said.' },
+      ])
+      const served = await serveHost({ servers: { demo: asking }, rules: allow, model })
+      const tab = await begin(served)
+      const { page } = tab
+      const answersTo = (text: string): number =>
+        given.filter((messages) => JSON.stringify(messages.at(-1)).includes(text)).length
+      await say(tab, 'Plan it')
+      await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+      for (const text of ['and a hotel', 'and a car', 'and a boat']) await say(tab, text)
+      const queued = page.getByText('Queued:', { exact: true })
+      await expect.poll(() => queued.count()).toBe(3)
+      await tab.check()
+      await page.getByRole('button', { name: 'Take out of the queue' }).last().click()
+      await expect.poll(() => queued.count()).toBe(2)
+      // They wait for the end of the turn, also over a reload.
+      await page.reload()
+      await expect.poll(() => queued.count()).toBe(2)
+      expect(given).toHaveLength(1)
+      await tab.click('[data-act=cancel-call]')
+      await page.getByText('A car.').waitFor()
+      await expect.poll(() => queued.count()).toBe(0)
+      expect(['and a hotel', 'and a car', 'and a boat'].map(answersTo)).toEqual([1, 1, 0])
+      const said = await page.getByRole('log').innerText()
+      expect(said.match(/and a (?:hotel|car|boat)/g)).toEqual(['and a hotel', 'and a car'])
+
+      await say(tab, 'Once more')
+      await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+      await say(tab, 'and a train')
+      await expect.poll(() => queued.count()).toBe(1)
+      await tab.press('Control+.')
+      await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
+      await expect.poll(() => queued.count()).toBe(0)
+      expect(answersTo('and a train')).toBe(0)
+      await tab.check()
+    })
+
     test('one call is cancelled alone: its server gets the cancellation, the turn continues, and its tokens are estimated', async () => {
       const file = join(tempFolder(), 'ran.jsonl')
       const { model, given } = recording([
@@ -188,6 +232,10 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await tab.page.click('[data-act=allow]')
       await tab.page.goBack()
+      // The result is in the conversation before the model is told.
+      await tab.page.getByRole('log').locator('summary').last().click()
+      await tab.page.getByRole('log').getByText('Oslo').first().waitFor()
+      expect(given).toHaveLength(2)
       await say(tab, 'And?')
       await tab.page.getByText('Now I have it.').waitFor()
       expect(JSON.stringify(given.at(-1))).toContain('Oslo')

@@ -3,8 +3,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
 import { serveConfigured } from '../fixtures/configured.ts'
-import { asking, scriptedModel, travel } from '../fixtures/harness.ts'
-import { tempFolder } from '../server/rig.ts'
+import { asking, scriptedModel, stored, travel } from '../fixtures/harness.ts'
+import { tempFolder, until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
 const ownText = (servers: object, rules: string): string => `{
@@ -162,6 +162,7 @@ describe.skipIf(missing !== undefined)(
         REGION: 'eu',
       })
       expect(textsIn(served.home)).not.toContain(secret)
+      expect((await stored(served)).join('\n')).not.toContain(secret)
       expect(frames.join('\n')).not.toContain(secret)
       expect(await page.content()).not.toContain(secret)
       expect(served.service.host.activity({ kind: 'install' })).toMatchObject([{ outcome: 'allowed' }])
@@ -252,7 +253,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await row.getByRole('button', { name: 'Restart demo' }).click()
       await row.getByText('Running with the earlier value').waitFor({ state: 'detached' })
-      await expect.poll(() => host.connections.get('demo')?.state).toBe('ready')
+      await until(() => host.connections.get('demo')?.state === 'ready', 'the restart')
       expect(host.connections.get('demo')?.sinceMs).toBeGreaterThan(before)
     })
 

@@ -14,8 +14,8 @@ type Property = ElicitSchema['properties'][string]
 interface Generated {
   readonly property: Property
   readonly value: FormValues[string]
-  /** A value that breaks a limit of the field, as typed, and the text that the page shows for it. */
-  readonly wrong?: { readonly typed: string; readonly message: RegExp }
+  /** A value that breaks a limit of the field, as typed or chosen, and the text that the page shows for it. */
+  readonly wrong?: { readonly typed: string | readonly string[]; readonly message: RegExp }
 }
 
 const words = fc.constantFrom('Oslo', 'São Paulo', '<b>bold</b>', 'a & b', '東京', '"quoted"', '$HOME')
@@ -38,7 +38,7 @@ const formatted: fc.Arbitrary<Generated> = fc.constantFrom<Generated>(
   {
     property: { type: 'string', format: 'uri' },
     value: 'https://example.org/a?b=c#d',
-    wrong: { typed: 'example', message: /address/ },
+    wrong: { typed: 'example', message: /an absolute URI/ },
   },
   { property: { type: 'string', format: 'date' }, value: '2026-07-28' },
   {
@@ -58,7 +58,7 @@ const number: fc.Arbitrary<Generated> = fc
   .map(({ least, span, isWhole, at }) => ({
     property: { type: isWhole ? 'integer' : 'number', minimum: least, maximum: least + span },
     value: isWhole ? least + Math.floor(at * span) : least + Math.round(at * span * 4) / 4,
-    wrong: { typed: String(least - 1), message: new RegExp(span === 0 ? 'exactly' : 'to', 'i') },
+    wrong: { typed: String(least - 1), message: new RegExp(`at least ${least}`) },
   }))
 
 const yesNo: fc.Arbitrary<Generated> = fc.boolean().map((value) => ({ property: { type: 'boolean' }, value }))
@@ -77,21 +77,36 @@ const choice: fc.Arbitrary<Generated> = fc
   })
 
 const choices: fc.Arbitrary<Generated> = fc
-  .record({ options, count: fc.integer({ min: 1, max: 3 }), isTitled: fc.boolean() })
-  .map(({ options, count, isTitled }) => ({
-    property: {
-      type: 'array',
-      maxItems: options.length,
-      items: isTitled
-        ? { anyOf: options.map((one) => ({ const: one, title: `The ${one}` })) }
-        : { type: 'string', enum: options },
-    },
-    value: options.slice(0, count),
-  }))
+  .record({ options, count: fc.integer({ min: 1, max: 3 }), isTitled: fc.boolean(), isLeast: fc.boolean() })
+  .map(({ options, count, isTitled, isLeast }) => {
+    const value = options.slice(0, count)
+    const limits = isLeast ? { minItems: value.length } : { maxItems: value.length }
+    const broken = isLeast ? value.slice(1) : options.slice(0, value.length + 1)
+    return {
+      property: {
+        type: 'array',
+        ...limits,
+        items: isTitled
+          ? { anyOf: options.map((one) => ({ const: one, title: `The ${one}` })) }
+          : { type: 'string', enum: options },
+      },
+      value,
+      // Where nothing is chosen there is no value, which is another fault.
+      ...(broken.length > 0 &&
+        broken.length !== value.length && {
+          wrong: { typed: broken, message: isLeast ? /at least \d choices?/i : /at most \d choices?/i },
+        }),
+    }
+  })
 
 interface Form {
   readonly schema: ElicitSchema
-  readonly fields: readonly (Generated & { key: string; title: string; isFilled: boolean })[]
+  readonly fields: readonly (Generated & {
+    key: string
+    title: string
+    isRequired: boolean
+    isFilled: boolean
+  })[]
 }
 
 const form: fc.Arbitrary<Form> = fc
@@ -123,18 +138,35 @@ const form: fc.Arbitrary<Form> = fc
 async function fill(
   tab: Tab,
   id: string,
-  { schema }: Form,
+  { schema }: Pick<Form, 'schema'>,
   { key, value }: Form['fields'][number],
 ): Promise<void> {
   const plan = planForm(schema)
   const field = 'fields' in plan ? plan.fields.find((one) => one.key === key) : undefined
   const at = tab.page.locator(`[id="field-${id}-${key}"]`)
   if (field?.kind === 'boolean') await at.getByLabel(value === true ? 'Yes' : 'No', { exact: true }).check()
-  else if (field?.kind === 'choices') {
-    for (const one of [value].flat()) await at.getByLabel(labelOf(field, one), { exact: true }).check()
-  } else if (field?.kind !== 'choice') await at.fill(String(value))
+  else if (field?.kind === 'choices') await choose(tab, id, { schema }, key, [value].flat().map(String))
+  else if (field?.kind !== 'choice') await at.fill(String(value))
   else if ((field.choices ?? []).length > 7) await at.selectOption(String(value))
   else await at.getByLabel(labelOf(field, value), { exact: true }).check()
+}
+
+/** Chooses these of several choices, and no others; does nothing with another kind of field. */
+async function choose(
+  tab: Tab,
+  id: string,
+  { schema }: Pick<Form, 'schema'>,
+  key: string,
+  chosen: readonly string[],
+): Promise<void> {
+  const plan = planForm(schema)
+  const field = 'fields' in plan ? plan.fields.find((one) => one.key === key) : undefined
+  if (field?.kind !== 'choices') return
+  for (const { value, label } of field.choices ?? [])
+    await tab.page
+      .locator(`[id="field-${id}-${key}"]`)
+      .getByLabel(label, { exact: true })
+      .setChecked(chosen.includes(value))
 }
 
 function labelOf(
@@ -172,7 +204,7 @@ async function answer(served: Served, run: string): Promise<unknown> {
 
 describe.skipIf(missing !== undefined)(
   `forms in the browser${missing === undefined ? '' : ` (${missing})`}`,
-  { timeout: 300_000 },
+  { timeout: forms > 100 ? 1_200_000 : 300_000 },
   () => {
     test(`${forms} generated forms of every kind of field: the server gets the entered values, and limits are named`, async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: [{ id: 'all', verdict: 'allow' }] })
@@ -187,14 +219,30 @@ describe.skipIf(missing !== undefined)(
           expect(await answer(served, run)).toEqual({ action })
           continue
         }
-        const broken = one.fields.find(({ wrong }) => wrong !== undefined)
-        if (broken?.wrong !== undefined) {
-          const field = tab.page.locator(`[id="field-${id}-${broken.key}"]`)
-          await field.fill(broken.wrong.typed)
-          await card.locator('[data-act=review]').click()
-          await card.getByText(broken.wrong.message).first().waitFor()
-          await field.fill('')
+        // Every field that can break a limit does, and every other one that is required is left empty.
+        const broken = one.fields.filter(({ wrong, isRequired }) => wrong !== undefined || isRequired)
+        for (const { key, wrong } of broken) {
+          const field = tab.page.locator(`[id="field-${id}-${key}"]`)
+          if (typeof wrong?.typed === 'string') await field.fill(wrong.typed)
+          else await choose(tab, id, one, key, wrong?.typed ?? [])
         }
+        if (broken.length > 0) await card.locator('[data-act=review]').click()
+        for (const { key, wrong, isRequired } of broken) {
+          const problem = card.locator(
+            `:has(> [id="field-${id}-${key}"]) > [class*=problem], [id="field-${id}-${key}"] > [class*=problem]`,
+          )
+          await expect
+            .poll(() => problem.innerText(), { message: JSON.stringify(one.schema.properties[key]) })
+            .toMatch(wrong?.message ?? /This is required/)
+          const field = tab.page.locator(`[id="field-${id}-${key}"]`)
+          if (typeof wrong?.typed === 'string') await field.fill('')
+          else if (isRequired) await choose(tab, id, one, key, [])
+          else await field.getByRole('button', { name: 'Clear' }).click()
+        }
+        expect([
+          await card.locator('[data-act=accept]').count(),
+          served.service.host.inbox.get(id)?.state,
+        ]).toEqual([0, 'open'])
         const values: Record<string, FormValues[string]> = {}
         for (const field of one.fields) {
           if (!field.isFilled) continue

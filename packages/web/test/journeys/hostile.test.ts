@@ -1,5 +1,12 @@
 import type { InboxItem } from '@jackfield/host'
-import { describe, expect, test } from 'vitest'
+import { defineServer, prompt, resource, ToolError, tool } from '@jackfield/sdk'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
+import { app, shownIn, ui } from '@jackfield/sdk/extensions/ui'
+import { serveHttp } from '@jackfield/sdk/http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { registry, weather } from '../../../host/test/registry/stand-in.ts'
+import { serveConfigured } from '../fixtures/configured.ts'
 import { asking, hostile, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { hostileTexts, tagged } from '../fixtures/hostile-texts.ts'
 import { until } from '../server/rig.ts'
@@ -13,7 +20,10 @@ const batches: readonly (readonly string[])[] =
         hostileTexts.slice(n * batchSize, (n + 1) * batchSize),
       )
     : [hostileTexts.filter((_, n) => n % 21 === 0).slice(0, batchSize)]
+/** Places: a kind of text on a screen. */
 const placesAtLeast = 80
+/** Kinds of texts. */
+const kindsAtLeast = 50
 
 /** What a look at the page found. */
 interface Look {
@@ -103,7 +113,26 @@ describe.skipIf(missing !== undefined)(
     test.each(batches.map((texts, n) => ({ texts, name: `batch ${n + 1} of ${batches.length}` })))(
       `hostile texts are nothing but texts in each of ${placesAtLeast} places: $name`,
       async ({ texts }) => {
-        expect((await showEverywhere(texts)).size).toBeGreaterThanOrEqual(placesAtLeast)
+        const places = await showEverywhere(texts)
+        expect(new Set([...places].map((place) => place.split(' ').at(-1))).size).toBeGreaterThanOrEqual(
+          kindsAtLeast,
+        )
+        expect(places.size).toBeGreaterThanOrEqual(placesAtLeast)
+      },
+    )
+
+    test('a word of 1 MB stays in its box, wherever a server, a model or a caller can put one', async () => {
+      // The dock shows some of them beside other questions, too.
+      expect([...(await showBigWords())]).toEqual(expect.arrayContaining([...bigPlaces]))
+    })
+
+    test.each(batches.map((texts, n) => ({ texts, name: `batch ${n + 1} of ${batches.length}` })))(
+      'hostile texts of files, a registry, an app and tasks are nothing but texts: $name',
+      async ({ texts }) => {
+        const places = await showConfigured(texts)
+        expect([...new Set([...places].map((place) => place.split(' ').at(-1)))].sort()).toEqual(
+          configuredKinds,
+        )
       },
     )
   },
@@ -127,27 +156,16 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
       { id: 'rest', verdict: 'allow' },
     ],
     model: scriptedModel([
+      { say: tagged('sampled', all) },
       { say: `⟦model.text⟧\n\n${all}`, call: [callOf('hostile__many'), callOf('hostile__fails')] },
       { say: texts.map((text) => tagged('model.inline', text)).join(' ') },
-      { say: tagged('sampled', all) },
     ]),
   })
   const { host } = served.service
   await until(() => host.connections.get('hostile')?.state === 'ready', 'the server')
   const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
   const { page } = tab
-  const places = new Set<string>()
-  const show = async (screen: string): Promise<void> => {
-    await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50))))
-    for (const width of [1440, 390]) {
-      await page.setViewportSize({ width, height: 2_000 })
-      const { shown, faults } = await page.evaluate(look)
-      expect([screen, width, faults]).toEqual([screen, width, []])
-      for (const name of shown) places.add(`${screen} ${name}`)
-    }
-    await page.setViewportSize({ width: 1440, height: 2_000 })
-  }
+  const { places, show } = viewer(tab)
   const visit = async (path: string, selector = 'main'): Promise<void> => {
     await tab.go(path)
     await page.locator(selector).first().waitFor()
@@ -195,6 +213,16 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await page.locator('main', { hasText: '⟦' }).waitFor()
   await show('/library')
   await visit(`/library/hostile/${encodeURIComponent('hostile://r/0')}`)
+  await tab.go('/library?in=prompts&prompt=hostile.p0')
+  const field = page.getByRole('combobox').or(page.getByRole('textbox')).last()
+  await field.fill('x')
+  await show('/library prompt')
+  await field.press('Enter')
+  await page.getByText('⟦prompt.message⟧').first().waitFor()
+  await show('/library prompt messages')
+  await tab.go(`/library/hostile/${encodeURIComponent('hostile://t0/{a}')}`)
+  await page.locator('main', { hasText: '⟦template' }).waitFor()
+  await show('/library template')
   await showQuestions(served, tab, texts, args, show)
 
   await tab.go('/chat')
@@ -214,6 +242,17 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   // The failed calls, since the end of the log has none of the texts.
   await visit('/activity?view=list&filter=status%3Aerror', '[data-place]')
   await visit('/activity?view=raw', '[data-place]')
+  for (const view of ['tree', 'time', 'stats']) {
+    await tab.go(`/activity?view=${view}`)
+    await page.locator('main :is([data-place], table)').first().waitFor()
+    await show(`/activity ${view}`)
+  }
+  for (const kind of ['stderr', 'sampling', 'prompt', 'read']) {
+    await tab.go(`/activity?view=list&filter=kind%3A${kind}`)
+    await page.locator('[data-place]').first().click()
+    await page.getByRole('complementary').getByRole('heading', { level: 2 }).waitFor()
+    await show(`/activity ${kind}`)
+  }
   const calls = host.activity({ kind: 'call' })
   for (const tool of ['many', 'breaks', 'echo']) {
     const row = calls.find(({ detail }) => detail['tool'] === tool)
@@ -301,9 +340,325 @@ async function showQuestions(
   }
   await tab.go('/servers')
   await show('/servers with questions beside it')
+  const request = questions().find(({ question }) => question.kind === 'sampling-request')?.id ?? ''
+  host.inbox.answer(request, { verdict: 'allow' }, 'test')
+  const result = (): InboxItem | undefined =>
+    questions().find(({ question }) => question.kind === 'sampling-result')
+  await until(() => result() !== undefined, 'the answer of the model')
+  await tab.go(`/inbox/${result()?.id}`)
+  await tab.page.locator(`[data-card="${result()?.id}"]`).waitFor()
+  await show('/inbox sampling-result')
+  host.inbox.answer(result()?.id ?? '', { verdict: 'deny' }, 'test')
   for (const { id, question } of questions())
     if (question.kind === 'approval' || question.kind === 'result')
       host.inbox.answer(id, { verdict: 'allow' }, 'test')
     else if (question.kind === 'elicitation') host.inbox.answer(id, { action: 'decline' }, 'test')
-    else if (question.kind === 'sampling-request') host.inbox.answer(id, { verdict: 'deny' }, 'test')
+}
+
+/** Looks at screens in two widths, and collects the places where texts are shown. */
+function viewer({ page }: Tab): { places: Set<string>; show: (screen: string) => Promise<void> } {
+  const places = new Set<string>()
+  return {
+    places,
+    async show(screen) {
+      await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
+      await page.evaluate(
+        () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50))),
+      )
+      for (const width of [1440, 390]) {
+        await page.setViewportSize({ width, height: 2_000 })
+        const { shown, faults } = await page.evaluate(look)
+        expect([screen, width, faults]).toEqual([screen, width, []])
+        for (const name of shown) places.add(`${screen} ${name}`)
+      }
+      await page.setViewportSize({ width: 1440, height: 2_000 })
+    },
+  }
+}
+
+/** The kinds of texts that `showConfigured` shows. */
+const configuredKinds = [
+  'app.context',
+  'app.download',
+  'app.file',
+  'app.message',
+  'app.title',
+  'argv',
+  'env.value',
+  'input.description',
+  'problem',
+  'registry.description',
+  'registry.title',
+  'registry.variable',
+  'rule.tool',
+  'rule.value',
+  'task.message',
+]
+
+/** Shows texts of configuration files, a registry, an app and tasks, and gives the places. */
+async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<string>> {
+  const some = texts.join(' ').slice(0, 1_000)
+  const published = texts.map((text, n) => ({
+    ...weather,
+    name: `io.github.ann/hostile${n}`,
+    title: tagged('registry.title', text).slice(0, 100),
+    description: tagged('registry.description', text),
+    packages: [
+      {
+        registryType: 'npm',
+        identifier: '@ann/weather',
+        version: '1.4.0',
+        transport: { type: 'stdio' },
+        environmentVariables: [
+          { name: 'WEATHER_TOKEN', description: tagged('registry.variable', text), isRequired: true },
+        ],
+      },
+    ],
+  }))
+  const { url: registryUrl } = await registry(published)
+  const page = app({
+    uri: 'ui://hostile/page',
+    title: tagged('app.title', some),
+    html: '<!doctype html><title>App</title><p>App</p>',
+  })
+  const gate = Promise.withResolvers<void>()
+  const { url, close } = await serveHttp(
+    defineServer({
+      name: 'works',
+      version: '1.0.0',
+      extensions: [tasks({ pollIntervalMs: 200 }), ui({ page })],
+      tools: {
+        show: tool({ meta: shownIn(page), input: z.object({}), run: () => 'Shown.' }),
+        work: tool({
+          task: 'required',
+          input: z.object({ n: z.number() }),
+          async run({ n }, ctx) {
+            ctx.progress(1, 2, tagged('task.message', texts[n] ?? ''))
+            await gate.promise
+            return 'done'
+          },
+        }),
+      },
+    }),
+    { keys: ['k'.repeat(32)] },
+  ).listen({ port: 0 })
+  onTestFinished(async () => {
+    gate.resolve()
+    await close()
+  })
+  // No variable of the configuration, and no end of a C string.
+  const plain = texts.map((text) => text.replaceAll('\u0000', '').replaceAll('\u0024{', '\u0024 {'))
+  const argv = plain.map((text) => tagged('argv', text))
+  const env = Object.fromEntries(plain.map((text, n) => [`V${n}`, tagged('env.value', text)]))
+  const rules = texts.map((text) => ({
+    verdict: 'ask',
+    tool: tagged('rule.tool', text),
+    arguments: [{ at: '/x', equals: tagged('rule.value', text) }],
+  }))
+  const needing = { command: process.execPath, args: ['-e', ''], env: { KEY: `\${input:key}` } }
+  const own = {
+    inputs: [{ id: 'key', type: 'promptString', description: tagged('input.description', some) }],
+    mcpServers: {
+      works: { url },
+      needing,
+      wrong: { command: tagged('problem', some), [tagged('problem', some)]: 1 },
+    },
+    jackfield: { rules: [...rules, { verdict: 'allow' }] },
+  }
+  const here = { command: process.execPath, args: ['-e', '', ...argv], env }
+  const served = await serveConfigured(JSON.stringify(own), {
+    project: JSON.stringify({ mcpServers: { here } }),
+    registry: registryUrl,
+    startProjectServers: false,
+  })
+  const { host } = served.service
+  const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
+  const { places, show } = viewer(tab)
+  const ask = async (kind: string, what = ''): Promise<void> => {
+    const item = (): InboxItem | undefined => host.inbox.list().find(({ question }) => question.kind === kind)
+    await until(() => item() !== undefined, `a question: ${kind} ${what}`)
+    const id = item()?.id ?? ''
+    await tab.go(`/inbox/${id}`)
+    await tab.page.locator(`[data-card="${id}"]`).waitFor()
+    await show(`/inbox ${kind}`)
+    if (kind === 'app' && what === '') host.inbox.answer(id, { verdict: 'allow' }, 'test')
+    else host.inbox.answer(id, { verdict: 'deny' }, 'test')
+    await until(() => host.inbox.get(id)?.state !== 'open', 'the answer')
+  }
+  await ask('start')
+  const opening = host.apps.open('works__show', { conversation: 'talk' })
+  await ask('app')
+  const { id: opened } = await opening
+  const encoded = encodeURIComponent(tagged('app.link', some))
+  const wishes: [method: string, params: Record<string, unknown>][] = [
+    ['ui/open-link', { url: `https://evil.example/?${encoded}` }],
+    ['ui/message', { role: 'user', content: [{ type: 'text', text: tagged('app.message', some) }] }],
+    ['ui/update-model-context', { content: [{ type: 'text', text: tagged('app.context', some) }] }],
+    [
+      'ui/download-file',
+      {
+        contents: [
+          {
+            type: 'resource',
+            resource: {
+              uri: `file:///${encodeURIComponent(tagged('app.file', some.slice(0, 80)))}`,
+              mimeType: 'text/html',
+              text: tagged('app.download', some),
+            },
+          },
+        ],
+      },
+    ],
+  ]
+  for (const [method, params] of wishes) {
+    void host.apps.request(opened, { method, params }, { say() {} }).catch(() => undefined)
+    await ask('app', method)
+  }
+  for (const [n] of texts.slice(0, 5).entries())
+    void host.call('works__work', { n }, { caller: 'person', typed: true }).catch(() => undefined)
+  await tab.go('/tasks')
+  await tab.page.locator('[data-task]', { hasText: '⟦' }).first().waitFor()
+  await show('/tasks')
+  for (const path of [
+    '/servers/here',
+    '/servers/wrong',
+    ...['servers', 'registry', 'secrets', 'config', 'folders', 'surfaces'].map((part) => `/settings/${part}`),
+    ...['rules', 'given', 'explain', 'try'].map((part) => `/permissions/${part}`),
+  ]) {
+    await tab.go(path)
+    await tab.page.waitForSelector('main :is(h2, li, input, button)', { state: 'attached' })
+    await show(path)
+  }
+  await tab.go('/settings/registry')
+  await tab.page.getByLabel('Search the registry').fill('hostile')
+  await tab.page.keyboard.press('Enter')
+  await tab.page.getByText('⟦registry.description⟧').first().waitFor()
+  await show('/settings/registry found')
+  await tab.page.getByText('⟦registry.title⟧').first().click()
+  await tab.page.getByText('⟦registry.variable⟧').first().waitFor()
+  await show('/settings/registry/server')
+  await tab.check()
+  await tab.page.context().close()
+  return places
+}
+
+/** Where a text of 1 MB is shown. */
+const bigPlaces = [
+  '/activity big.argument',
+  '/chat big.model',
+  '/inbox approval big.argument',
+  '/inbox elicitation big.form',
+  '/inbox result big.result',
+  '/inspect prompt big.prompt',
+  '/inspect resource big.resource',
+  '/inspect result big.error',
+  '/inspect result big.text',
+  '/library big.resource',
+]
+
+/** Shows words of 1 MB, and gives the places. */
+async function showBigWords(): Promise<ReadonlySet<string>> {
+  const word = (place: string): string => tagged(place, `<b>${'W'.repeat(1_000_000)}`)
+  const { url, close } = await serveHttp(
+    defineServer({
+      name: 'big',
+      version: '1.0.0',
+      tools: {
+        text: tool({ input: z.object({}), run: () => word('big.text') }),
+        fail: tool({
+          input: z.object({}),
+          run() {
+            throw new ToolError(word('big.error'))
+          },
+        }),
+        report: tool({
+          input: z.object({}),
+          run(_args, ctx) {
+            ctx.progress(1, 2, word('big.progress'))
+            ctx.log('warning', word('big.log'))
+            return 'reported'
+          },
+        }),
+        result: tool({ input: z.object({}), run: () => word('big.result') }),
+      },
+      resources: { big: resource({ uri: 'big://one', read: () => word('big.resource') }) },
+      prompts: { big: prompt({ run: () => word('big.prompt') }) },
+    }),
+  ).listen({ port: 0 })
+  onTestFinished(() => close())
+  const served = await serveHost({
+    servers: { big: { url: `${url}` }, demo: asking },
+    rules: [
+      { id: 'echo', verdict: 'ask', tool: 'echo', scope: 'always' },
+      { id: 'look', verdict: 'ask', tool: 'result', gate: 'result' },
+      { id: 'rest', verdict: 'allow' },
+    ],
+    model: scriptedModel([{ say: word('big.model') }]),
+  })
+  const { host } = served.service
+  const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
+  const { page } = tab
+  const { places, show } = viewer(tab)
+  for (const name of ['text', 'fail', 'report']) {
+    await tab.go(`/inspect/big/tools/${name}?args=%7B%7D`)
+    await page.getByRole('heading', { name, exact: true }).waitFor()
+    await page.click('[data-act=run]')
+    await page.getByText(/activity #\d+/).waitFor()
+    if (name !== 'report') {
+      await show('/inspect result')
+      continue
+    }
+    await page.getByRole('button', { name: /^Messages/ }).click()
+    for (const row of await page.locator('main ol details summary').all()) await row.click()
+    await show('/inspect messages')
+  }
+  await tab.go('/inspect/big/prompts/big')
+  await page.click('[data-act=run]')
+  await page.getByText('⟦big.prompt⟧').first().waitFor()
+  await show('/inspect prompt')
+  await tab.go(`/inspect/big/resources/${encodeURIComponent('big://one')}`)
+  await page.click('[data-act=run]')
+  await page.getByText('⟦big.resource⟧').first().waitFor()
+  await show('/inspect resource')
+  await tab.go(`/library/big/${encodeURIComponent('big://one')}`)
+  await page.getByText('⟦big.resource⟧').first().waitFor()
+  await show('/library')
+
+  const chat = { caller: 'chat', conversation: 'talk' } as const
+  void host.call('demo__echo', { text: word('big.argument') }, chat).catch(() => undefined)
+  void host.call('big__result', {}, chat).catch(() => undefined)
+  const start = (name: string, params: unknown): void =>
+    void served.service.startRun(
+      { kind: 'call', tool: `demo__${name}`, arguments: { params } },
+      { by: 'test', asks: true },
+    )
+  const requestedSchema = { type: 'object', properties: { a: { type: 'string' } } }
+  start('ask', { message: word('big.form'), requestedSchema })
+  await until(() => host.inbox.list().length === 3, 'the questions')
+  for (const { id, question } of host.inbox.list()) {
+    await tab.go(`/inbox/${id}`)
+    await page.locator(`[data-card="${id}"]`).waitFor()
+    await show(`/inbox ${question.kind}`)
+    if (question.kind === 'elicitation') host.inbox.answer(id, { action: 'decline' }, 'test')
+    else if (question.kind === 'approval') host.inbox.answer(id, { verdict: 'allow' }, 'test')
+    else host.inbox.answer(id, { verdict: 'deny' }, 'test')
+  }
+  await until(
+    () => host.activity({ kind: 'call' }).every(({ outcome }) => outcome !== 'running'),
+    'the calls',
+  )
+  const call = host.activity({ kind: 'call' }).find(({ detail }) => detail['tool'] === 'echo')
+  await tab.go(`/activity/${call?.id}`)
+  await page.locator('main', { hasText: '⟦big.argument⟧' }).waitFor()
+  await show('/activity')
+  await tab.go('/chat')
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.getByRole('textbox', { name: 'Message' }).fill('Say it')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('log').getByText('⟦big.model⟧').first().waitFor()
+  await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
+  await show('/chat')
+  await tab.check()
+  await page.context().close()
+  return places
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import {
   type InboxItem,
   parseConfig,
@@ -74,7 +75,7 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   const inputs = [{ id: 'key', description: 'The key of the shop' }]
   const from = { file: '/none/mcp.json', layer: 'user' as const, inputs }
   const needing = { ...named('needing'), env: { KEY: `\${input:key}` }, from }
-  const replies = [{ say: 'First.' }, { say: 'Second.' }, { say: 'Third.' }, { say: 'Fourth.' }]
+  const replies = ['First.', 'Second.', 'Third.', 'Fourth.', 'Fifth.'].map((say) => ({ say }))
   const served = await serveHost({
     servers: { demo: asking, shop: named('shop'), weather, login: { url: login.url }, needing, ...project },
     rules,
@@ -108,6 +109,10 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   const { config: _, ...plan } = planForServer('shop', { command: 'npx', args: ['-y', '@ann/shop@1.0.0'] })
   const install = (): void =>
     void host.approveInstallation({ plan, file: '/home/ann/config.json', starts: true })
+  const openApp = (): void => {
+    for (const { identity, uri } of host.apps.consents()) host.apps.forget(identity, uri)
+    void host.apps.open('weather__forecast').catch(() => undefined)
+  }
   const connect = (): void => void host.reconnect('needing').catch(() => undefined)
   const cases: Case[] = [
     // Asked as soon as there is a tab.
@@ -139,6 +144,12 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
     {
       kind: 'approval',
       begin: echo,
+      acts: ['+deny', 'deny-conversation'],
+      answer: { verdict: 'deny', remember: { scope: 'conversation' } },
+    },
+    {
+      kind: 'approval',
+      begin: echo,
       acts: ['+respond', fill('Answer in place of the tool', 'Enough'), 'respond-send'],
       answer: { verdict: 'respond', result: textResult('Enough') },
     },
@@ -149,6 +160,25 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
       answer: {
         verdict: 'allow',
         remember: { scope: 'conversation', arguments: [{ at: '', equals: { text: 'x' } }] },
+      },
+    },
+    {
+      kind: 'approval',
+      begin: echo,
+      acts: ['+remember', 'remember-workspace'],
+      answer: {
+        verdict: 'allow',
+        remember: { scope: 'workspace', arguments: [{ at: '', equals: { text: 'x' } }] },
+      },
+    },
+    // Remembered for other arguments than those above.
+    {
+      kind: 'approval',
+      begin: ask('demo__echo', { text: 'z' }),
+      acts: ['+remember', 'remember-always'],
+      answer: {
+        verdict: 'allow',
+        remember: { scope: 'always', arguments: [{ at: '', equals: { text: 'z' } }] },
       },
     },
     { kind: 'result', begin: look, acts: ['allow'], answer: { verdict: 'allow' }, isShort: true },
@@ -222,6 +252,7 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
       begin: start('sample', request),
       acts: ['deny-once'],
       answer: { verdict: 'deny' },
+      reply: expect.objectContaining({ code: -1 }),
     },
     {
       kind: 'sampling-request',
@@ -252,6 +283,18 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
     },
     {
       kind: 'sampling-request',
+      begin: start('sample', request, 'shop'),
+      acts: ['+remember', 'pass-conversation'],
+      answer: { verdict: 'allow', remember: 'conversation' },
+    },
+    {
+      kind: 'sampling-result',
+      begin: () => {},
+      acts: ['+remember', 'pass-conversation'],
+      answer: { verdict: 'allow', remember: 'conversation' },
+    },
+    {
+      kind: 'sampling-request',
       begin: start('sample', request),
       acts: ['+remember', 'pass-always'],
       answer: { verdict: 'allow', remember: 'always' },
@@ -262,7 +305,13 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
       acts: ['+remember', 'pass-always'],
       answer: { verdict: 'allow', remember: 'always' },
     },
-    { kind: 'roots', begin: start('roots'), acts: ['deny-once'], answer: { verdict: 'deny' } },
+    {
+      kind: 'roots',
+      begin: start('roots'),
+      acts: ['deny-once'],
+      answer: { verdict: 'deny' },
+      reply: { roots: [] },
+    },
     {
       kind: 'roots',
       isShort: true,
@@ -272,6 +321,7 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
         verdict: 'allow',
         roots: [expect.objectContaining({ uri: expect.stringMatching(/^file:/) })],
       },
+      reply: { roots: [expect.objectContaining({ uri: pathToFileURL(folder).href })] },
     },
     {
       kind: 'login',
@@ -281,10 +331,11 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
       answer: { verdict: 'deny' },
     },
     { kind: 'login', begin: stepUp, acts: ['allow'], answer: { verdict: 'allow' } },
+    { kind: 'app', begin: openApp, acts: ['deny-once'], answer: { verdict: 'deny' } },
     {
       kind: 'app',
       isShort: true,
-      begin: () => void host.apps.open('weather__forecast').catch(() => undefined),
+      begin: openApp,
       acts: ['allow'],
       answer: { verdict: 'allow', permissions: [] },
     },
@@ -297,6 +348,13 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
     },
   ]
   return { served, cases }
+}
+
+/** What a tool that asked says it was answered: the answer, or the error. */
+function repliedIn(result: unknown): unknown {
+  const [, text = '{}'] = /"text":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(result)) ?? []
+  const { answer, error }: { answer?: unknown; error?: unknown } = JSON.parse(JSON.parse(text))
+  return answer ?? error
 }
 
 describe.skipIf(missing !== undefined)(
@@ -338,11 +396,7 @@ describe.skipIf(missing !== undefined)(
           expect([kind, acts, inbox.get(id)?.answer?.value]).toEqual([kind, acts, answer])
           if (reply === undefined || typeof started !== 'string') continue
           const { result } = await served.service.runs.wait(started, new AbortController().signal)
-          expect([kind, acts, JSON.stringify(result)]).toEqual([
-            kind,
-            acts,
-            expect.stringContaining(JSON.stringify(JSON.stringify({ answer: reply })).slice(1, -1)),
-          ])
+          expect([kind, acts, repliedIn(result)]).toEqual([kind, acts, reply])
         }
         await tab.check()
       },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
-import { serveHost } from '../fixtures/harness.ts'
+import { serveHost, stored } from '../fixtures/harness.ts'
 import { until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
@@ -57,19 +57,29 @@ describe.skipIf(missing !== undefined)(
       expect(JSON.stringify(await call)).toContain('done')
       expect(opened).toHaveLength(2)
 
-      const tokens = [...one.as.good.keys()]
-      expect(tokens.length).toBeGreaterThan(0)
-      await tab.go('/activity')
+      const tokens = [...one.as.good.keys(), ...one.as.refreshable]
+      expect(tokens.length).toBeGreaterThan(1)
+      // Everything that is shown of it: every row of the log with its message, and the server.
+      const shown: string[] = []
+      await tab.go('/activity?view=raw')
       await page.locator('[data-place]').first().waitFor()
+      for (const row of await page.locator('[data-place]').all()) {
+        await row.click()
+        await page.getByRole('complementary').getByRole('heading', { level: 2 }).waitFor()
+        shown.push(await page.content())
+      }
+      expect(shown.length).toBeGreaterThan(5)
       await tab.go('/servers/shop')
       await page.getByRole('button', { name: 'Sign out' }).click()
       await until(() => host.connections.get('shop')?.state === 'needs-sign-in', 'the end of the login')
       await page.getByRole('button', { name: 'Sign in' }).first().waitFor()
       await tab.check()
-      const texts = [frames.join('\n'), await page.content(), JSON.stringify(host.activity())]
+      const texts = [...shown, frames.join('\n'), await page.content(), ...(await stored(served))]
       expect(frames.length).toBeGreaterThan(10)
+      // The messages and headers that carried them are recorded.
+      expect(texts.at(-1)).toMatch(/"method":"tools\/call"[\s\S]*"authorization"/i)
       for (const token of tokens)
-        expect([token, texts.map((text) => text.includes(token))]).toEqual([token, [false, false, false]])
+        expect([token, texts.filter((text) => text.includes(token))]).toEqual([token, []])
     })
   },
 )

@@ -225,8 +225,8 @@ describe.skipIf(missing !== undefined)(
         '/activity',
         '/library',
         '/permissions',
-        '/settings',
         '/nothing',
+        '/settings',
       ]) {
         await tab.go(path)
         await tab.page.waitForSelector('main :is(h2, li, input, button)', { state: 'attached' })

@@ -203,6 +203,39 @@ describe('a request', () => {
     expect(web.sessions()).toEqual([])
   })
 
+  test('to the port of the apps gets 421 without a body, unless its Host is that of an app', async () => {
+    const { ask, port, web } = await rig()
+    const { headers } = await ask('GET', '/')
+    const apps = Number(/localhost:(\d+);/.exec(String(headers['content-security-policy']))?.[1])
+    const site = '0123456789abcdef'.repeat(2)
+    const hosts = [
+      'evil.example',
+      `evil.example:${apps}`,
+      `127.0.0.1:${apps}`,
+      `127.0.0.1:${port}`,
+      `localhost:${apps}`,
+      `b-${site}.localhost:${apps}`,
+      `a-${site}.localhost`,
+      `a-${site}.localhost:${port}`,
+      `a-${site.slice(1)}.localhost:${apps}`,
+      `a-${site.toUpperCase()}.localhost:${apps}`,
+      `a-${site}.localhost.evil.example:${apps}`,
+      `x.a-${site}.localhost:${apps}`,
+    ]
+    const page = '/01234567-89ab-cdef-0123-456789abcdef'
+    for (const host of hosts)
+      for (const path of [...paths, ...morePaths, page])
+        for (const method of ['GET', 'POST', 'PUT']) {
+          const { status, body } = await send(apps, method, path, { headers: { Host: host } })
+          expect({ host, path, status, body }).toEqual({ host, path, status: 421, body: '' })
+        }
+    for (const kind of ['a', 'p']) {
+      const Host = `${kind}-${site}.localhost:${apps}`
+      expect((await send(apps, 'GET', page, { headers: { Host } })).status).toBe(404)
+    }
+    expect(web.sessions()).toEqual([])
+  })
+
   test('for localhost is redirected to 127.0.0.1 where it opens a page, and rejected elsewhere', async () => {
     const { port } = await rig()
     const headers = { Host: `localhost:${port}` }

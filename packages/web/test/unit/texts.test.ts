@@ -139,6 +139,13 @@ describe('a sentence of the host', () => {
     expect(missing).toEqual([])
   })
 
+  test('is translated if it says why a server is in its state', () => {
+    const source = readFileSync(new URL('servers/connections/connection.ts', host), 'utf8')
+    const reasons = [...source.matchAll(/reason: '([^']+)'/g)].map(([, reason = '']) => reason)
+    expect(reasons.length).toBeGreaterThan(8)
+    expect(reasons.filter((reason) => translate(reason) === undefined)).toEqual([])
+  })
+
   test('is translated if it says why a resource is attached or left out', () => {
     const reasons = [
       'its server marks it for a model',

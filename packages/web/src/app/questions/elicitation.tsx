@@ -206,7 +206,7 @@ function FormCard({
               isAgreed={agreed.has(field.key)}
               onAgree={(isOn) => setAgreed(toggled(agreed, field.key, isOn))}
               onChange={(value) => change(field, value)}
-              onLeave={() => setLeft(toggled(left, field.key, true))}
+              onLeave={() => afterPress(() => setLeft((before) => toggled(before, field.key, true)))}
             />
           ))}
         </div>
@@ -259,6 +259,14 @@ function FormCard({
       )}
     </Card>
   )
+}
+
+/** Calls a function once no button of the pointer is pressed: what it shows would move the target of the press. */
+function afterPress(show: () => void): void {
+  if (document.querySelector(':active') === null) show()
+  else
+    for (const end of ['pointerup', 'pointercancel'])
+      addEventListener(end, () => setTimeout(show), { once: true })
 }
 
 function toggled(set: ReadonlySet<string>, key: string, isOn: boolean): ReadonlySet<string> {
