@@ -34,6 +34,9 @@ export default function Chat({ conversation }: { conversation?: string }): React
         <div className={style.none}>
           <Empty title={t('chat.empty')}>
             <p>{t('chat.emptyMeans')}</p>
+            <Button look="primary" isOff={begin.isRunning} onClick={() => begin.run()} data-act="begin">
+              <Plus size={16} aria-hidden="true" /> {t('chat.new')}
+            </Button>
           </Empty>
         </div>
       ) : (

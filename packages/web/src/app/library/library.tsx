@@ -96,13 +96,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
           }
           onChange={setQuery}
         />
-        <TreeView
-          matches={matches}
-          chosen={chosen}
-          shown={shown === undefined ? undefined : leafKey(shown)}
-          onChoose={choose}
-          onShow={show}
-        />
+        <TreeView matches={matches} chosen={chosen} shown={shown} onChoose={choose} onShow={show} />
         <Basket chosen={chosen} onClear={() => setChosen(new Map())} />
       </section>
       <section className={screen.pane} aria-label={t('library.preview')}>

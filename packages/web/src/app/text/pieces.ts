@@ -86,3 +86,12 @@ export function changedPlaces(before: unknown, after: unknown): PlaceChange[] {
   for (const [pointer, value] of was) if (!is.has(pointer)) changes.push({ pointer, before: value })
   return changes
 }
+
+/** Arguments in a line: names and values without the quotes of JSON. */
+export function briefly(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
+  return Object.entries(input)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('  ')
+    .replaceAll('\n', ' ')
+}
