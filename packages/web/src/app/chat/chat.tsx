@@ -35,7 +35,7 @@ export default function Chat({ conversation }: { conversation?: string }): React
           <Empty title={t('chat.empty')}>
             <p>{t('chat.emptyMeans')}</p>
             <Button look="primary" isOff={begin.isRunning} onClick={() => begin.run()} data-act="begin">
-              <Plus size={16} aria-hidden="true" /> {t('chat.new')}
+              <Plus size={16} aria-hidden="true" /> {t('chat.start')}
             </Button>
           </Empty>
         </div>

@@ -95,3 +95,14 @@ export function briefly(input: unknown): string {
     .join('  ')
     .replaceAll('\n', ' ')
 }
+
+/** A folder as a person writes it: the path of a `file:` URI, any other URI as it is. */
+export function folderOf(uri: string): string {
+  const [, path] = /^file:\/\/(\/[^?#]*)$/.exec(uri) ?? []
+  if (path === undefined) return uri
+  try {
+    return decodeURIComponent(path).replace(/^\/(?=[A-Za-z]:)/, '')
+  } catch {
+    return uri
+  }
+}
