@@ -228,7 +228,7 @@ function Examination({ server }: { server: string }): ReactNode {
           return (
             <li key={step} className={screen.row}>
               <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-label={t(`step.${outcome}`)} />}>
-                {step}
+                {t(`step.name.${step}`)}
               </Lamp>
               <span className={`${screen.grow} ${screen.muted}`}>
                 <HostText text={message} most={400} inline />
