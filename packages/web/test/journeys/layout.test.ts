@@ -45,7 +45,9 @@ function faultsOf({ english, isStill }: { english: readonly string[]; isStill: b
     // Nothing is drawn beyond the window where no box around it scrolls.
     const range = document.createRange()
     range.selectNodeContents(node)
-    const { right, width } = range.getBoundingClientRect()
+    const { right, width, height } = range.getBoundingClientRect()
+    if (text.length > 5 && width > 1 && width < 24 && height > 60)
+      faults.add(`one letter in a line: ${text.slice(0, 60)}`)
     let around: Element | null = element
     while (around !== null && getComputedStyle(around).overflowX === 'visible') around = around.parentElement
     if (width > 0 && right > innerWidth + 1 && (around === null || around === document.documentElement))
@@ -87,11 +89,13 @@ describe.skipIf(missing !== undefined)(
         // A window of 1440 px at 200 %.
         { viewport: { width: 720, height: 450 }, deviceScaleFactor: 2, locale: 'zh-CN' },
         { viewport: { width: 1440, height: 900 }, locale: 'zh-CN' },
+        { viewport: { width: 1440, height: 900 }, locale: 'en', isBesidePanel: true },
       ] as const
       let questions: readonly string[] | undefined
       for (const options of settings) {
         const tab: Tab = await openTab(served, '/inbox', options)
         const { page } = tab
+        if ('isBesidePanel' in options) await page.keyboard.press('.')
         const isStill = 'reducedMotion' in options
         const given = { english: options.locale === 'en' ? [] : untranslated, isStill }
         questions ??= await questionPaths(served)

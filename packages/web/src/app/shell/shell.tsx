@@ -187,7 +187,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
               {t(elsewhere.length < open.length ? 'nav.others' : 'nav.waiting', { count: elsewhere.length })}
             </Button>
           )}
-          {servers !== undefined && (
+          {servers !== undefined && servers.size > 0 && (
             <Link className={style.status ?? ''} href={routes.servers.to()} data-wrong={isWrong}>
               <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {ready}/{servers.size}
               <span className={style.statusText}>{t('nav.ready')}</span>
