@@ -47,7 +47,8 @@ export function Bench({
   useEffect(() => {
     if (!isStarted.current || (run.run === undefined && run.question === undefined)) return
     isStarted.current = run.run === undefined
-    output.current?.scrollIntoView({ block: 'start' })
+    const top = output.current?.getBoundingClientRect().top ?? 0
+    if (top > innerHeight / 2) output.current?.scrollIntoView({ block: 'start' })
   }, [run.run, run.question])
   const start = (): void => {
     if (isOff || isRunning) return
