@@ -46,7 +46,7 @@ function faultsOf({ english, isStill }: { english: readonly string[]; isStill: b
     const range = document.createRange()
     range.selectNodeContents(node)
     const { right, width, height } = range.getBoundingClientRect()
-    if (text.length > 5 && width > 1 && width < 24 && height > 60)
+    if (!isHidden && text.length > 5 && width < 24 && height > 60)
       faults.add(`one letter in a line: ${text.slice(0, 60)}`)
     let around: Element | null = element
     while (around !== null && getComputedStyle(around).overflowX === 'visible') around = around.parentElement

@@ -138,7 +138,7 @@ describe.skipIf(missing !== undefined)(
       await waits.waitFor()
       // The result is below the form in this window.
       await page.waitForFunction(() => {
-        const box = document.querySelector('[role=status] a[href^="/inbox/"]')?.getBoundingClientRect()
+        const box = document.querySelector('main a[href^="/inbox/"]')?.getBoundingClientRect()
         return box !== undefined && box.bottom <= innerHeight
       })
       expect(await page.getByText('Arguments of the link').count()).toBe(0)
@@ -152,7 +152,7 @@ describe.skipIf(missing !== undefined)(
       const served = await serveHost({ servers: { broken, demo: asking } })
       const tab = await openTab(served, '/inspect')
       const { page } = tab
-      await page.getByRole('link', { name: 'echo' }).waitFor()
+      await page.getByRole('link', { name: /^echo/ }).waitFor()
       await tab.go('/inspect/broken')
       await page.locator('main').getByText('Could not start').waitFor()
       expect(await page.getByRole('heading', { name: 'Capabilities' }).count()).toBe(0)

@@ -41,7 +41,7 @@ test.skipIf(missing !== undefined)(
       if (message.type() === 'error') faults.push(message.text())
     })
     await page.goto(url)
-    await page.getByText('travel wants to run bookVacation').waitFor()
+    await page.getByText('Run bookVacation of travel?').waitFor()
     const done = page.getByText('Your trip to Barcelona is planned')
     const review = page.locator('button[data-act="review"]')
     const decide = page.locator(

@@ -210,8 +210,8 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             <PanelRight size={16} strokeWidth={1.5} aria-hidden="true" />
           </Button>
         </header>
+        <ConnectionLine />
         <main className={style.main} id="main" ref={main} tabIndex={-1}>
-          <ConnectionLine />
           {children}
         </main>
         {dock.isOpen && (
