@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)(
       await page.locator('main').getByText('Could not start').waitFor()
       expect(await page.getByRole('heading', { name: 'Capabilities' }).count()).toBe(0)
       await tab.click('text=Check that the command of broken is installed')
-      await page.getByLabel('Entry').waitFor()
+      await page.waitForURL('**/settings/servers?server=broken')
       await tab.check()
     })
 
