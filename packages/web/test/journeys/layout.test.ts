@@ -105,6 +105,7 @@ describe.skipIf(missing !== undefined)(
           await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
           expect([path, options, await page.evaluate(faultsOf, given)]).toEqual([path, options, []])
         }
+        if ('isBesidePanel' in options) await page.keyboard.press('.')
         await page.keyboard.press('Tab')
         expect(await page.evaluate(isFocusSeen)).toBe(true)
         await tab.check()
