@@ -85,7 +85,7 @@ try {
   await go('/settings/look')
   await page.locator('select', { hasText: '简体中文' }).selectOption('zh-CN')
   await go('/activity?filter=-kind:stderr')
-  await page.locator('[data-place]', { hasText: 'searchFlights of travel' }).last().click()
+  await page.locator('[data-place]', { hasText: 'travel 的 searchFlights' }).last().click()
   await page.waitForSelector('[data-act=again]')
   await page.mouse.move(0, 0)
   await capture('activity-zh')

@@ -49,6 +49,19 @@ interface ConnectingDeps {
   checkLists: (connection: ServerConnection) => void
 }
 
+/** The state of a server in the summary of an event. */
+const phrases: Readonly<Record<ConnectionState['state'], string>> = {
+  connecting: 'is connecting',
+  ready: 'is ready',
+  degraded: 'is degraded',
+  reconnecting: 'is reconnecting',
+  'needs-sign-in': 'requires a sign-in',
+  'needs-approval': 'waits for your consent',
+  asleep: 'is asleep',
+  failed: 'failed',
+  disabled: 'is disabled',
+}
+
 /** Creates the connections of a host, with the options and handlers of each server. */
 export class Connecting {
   readonly #deps: ConnectingDeps
@@ -172,8 +185,8 @@ export class Connecting {
     // All requests of the connection ended, also those without a response.
     if (state.state !== 'ready' && state.state !== 'degraded') activeRequests.disconnected(server)
     if (state.state !== 'connecting') {
-      const summary =
-        'reason' in state ? `${server} is ${state.state}: ${state.reason}` : `${server} is ${state.state}`
+      const phrase = `${server} ${phrases[state.state]}`
+      const summary = 'reason' in state ? `${phrase}: ${state.reason}` : phrase
       try {
         recorder.note({ kind: 'connection', server, summary, detail: { ...state } }, state.state)
       } catch (error) {

@@ -141,7 +141,7 @@ export interface PreviewedCall {
   readonly decision: Decision
   /** How the call ended, as in the activity log. */
   readonly outcome: string
-  /** The verdict with the rule: the stricter of the rule's verdict and the verdict at that time. */
+  /** The verdict with the rule: the stricter of the rule's verdict and that of the rules at that time. */
   readonly verdict: Verdict
 }
 

@@ -254,10 +254,11 @@ describe('the policy service', () => {
     await host.call('s__echo', { text: 'b' }, { caller: 'code' })
     await host.call('s__look', {}, chat)
     await host.call('s__pid', {}, chat)
+    await host.call('s__say', {}, chat)
     await host.call('s__echo', { text: 'x'.repeat(300_000) }, chat)
     const preview = host.policy.preview(rule('ask', { arguments: [{ at: '/text', glob: 'a*' }] }))
     expect(preview).toMatchObject({
-      considered: 5,
+      considered: 6,
       uncertain: 1,
       matched: [
         {
@@ -275,6 +276,8 @@ describe('the policy service', () => {
     expect(names({ hint: 'readOnly' })).toEqual([['look', 'ask']])
     expect(names({ caller: ['code'] })).toEqual([['echo', 'ask']])
     expect(names({ tool: 'pid' }, 'allow')).toEqual([['pid', 'deny']])
+    // No rule decided about this call.
+    expect(names({ tool: 'say' }, 'allow')).toEqual([['say', 'allow']])
     expect(host.policy.preview(rule('deny'), { days: 0 }).matched).toEqual([])
     expect(() => host.policy.preview(rule('deny', { arguments: [{ at: 'x' }] }))).toThrow('JSON Pointer')
   })

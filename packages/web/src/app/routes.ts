@@ -102,6 +102,11 @@ export const routes = {
     path: '/settings/:section',
     to: (section: SettingsSection) => `/settings/${section}`,
   },
+  serverSetting: {
+    path: '/settings/servers',
+    /** Opens where the values of the server are written; nothing is changed. */
+    to: (server: string) => `/settings/servers?server=${part(server)}`,
+  },
   secret: {
     path: '/settings/secrets',
     /** `name`: opens the field of its value; nothing is stored. */

@@ -77,7 +77,9 @@ export function layoutFaults({
     // Nothing is drawn beyond the window where no box around it scrolls.
     const range = document.createRange()
     range.selectNodeContents(node)
-    const { right, width } = range.getBoundingClientRect()
+    const { right, width, height } = range.getBoundingClientRect()
+    if (!isHidden && text.length > 5 && width < 24 && height > 60)
+      faults.add(`one letter in a line: ${text.slice(0, 60)}`)
     let around: Element | null = element
     while (around !== null && getComputedStyle(around).overflowX === 'visible') around = around.parentElement
     if (width > 0 && right > innerWidth + 1 && (around === null || around === document.documentElement))

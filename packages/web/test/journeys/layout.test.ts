@@ -30,11 +30,13 @@ describe.skipIf(missing !== undefined)(
         // A window of 1440 px at 200 %.
         { viewport: { width: 720, height: 450 }, deviceScaleFactor: 2, locale: 'zh-CN' },
         { viewport: { width: 1440, height: 900 }, locale: 'zh-CN' },
+        { viewport: { width: 1440, height: 900 }, locale: 'en', isBesidePanel: true },
       ] as const
       let questions: readonly string[] | undefined
       for (const options of settings) {
         const tab: Tab = await openTab(served, '/inbox', options)
         const { page } = tab
+        if ('isBesidePanel' in options) await page.keyboard.press('.')
         const isStill = 'reducedMotion' in options
         const given = { english: options.locale === 'en' ? [] : untranslated, isStill }
         questions ??= await questionPaths(served)
@@ -44,6 +46,7 @@ describe.skipIf(missing !== undefined)(
           await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
           expect([path, options, await page.evaluate(layoutFaults, given)]).toEqual([path, options, []])
         }
+        if ('isBesidePanel' in options) await page.keyboard.press('.')
         await page.keyboard.press('Tab')
         expect(await page.evaluate(isFocusSeen)).toBe(true)
         await tab.check()

@@ -123,6 +123,71 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
+    test('a run whose server asks the person says so and leads to the question', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const properties = { a: { type: 'string', title: 'A' } }
+      const params = { message: 'Who?', requestedSchema: { type: 'object', properties } }
+      const args = encodeURIComponent(JSON.stringify({ params }))
+      const tab = await openTab(served, `/inspect/demo/tools/ask?args=${args}`, {
+        viewport: { width: 1024, height: 768 },
+      })
+      const { page } = tab
+      await page.getByText('Arguments of the link').waitFor()
+      await tab.click('[data-act=run]')
+      const waits = page.getByText('The call waits for you')
+      await waits.waitFor()
+      // The result is below the form in this window.
+      await page.waitForFunction(() => {
+        const box = document.querySelector('main a[href^="/inbox/"]')?.getBoundingClientRect()
+        return box !== undefined && box.bottom <= innerHeight
+      })
+      expect(await page.getByText('Arguments of the link').count()).toBe(0)
+      await tab.check()
+      await tab.click('text=Answer it')
+      await page.getByLabel('A', { exact: true }).waitFor()
+    })
+
+    test('the inspector opens with a server that is ready, and says why another one is not', async () => {
+      const broken = { command: '/nowhere/at-all', args: [] }
+      const served = await serveHost({ servers: { broken, demo: asking } })
+      const tab = await openTab(served, '/inspect')
+      const { page } = tab
+      await page.getByRole('link', { name: /^echo/ }).waitFor()
+      await tab.go('/inspect/broken')
+      await page.locator('main').getByText('Could not start').waitFor()
+      expect(await page.getByRole('heading', { name: 'Capabilities' }).count()).toBe(0)
+      await tab.click('text=Check that the command of broken is installed')
+      await page.waitForURL('**/settings/servers?server=broken')
+      await tab.check()
+    })
+
+    test('a call that waits for the person is marked, the next one says that it follows, and a failed one says why', async () => {
+      const call = [
+        { name: 'demo__fail', arguments: {} },
+        { name: 'demo__echo', arguments: { text: 'Oslo' } },
+      ]
+      const served = await serveHost({
+        servers: { demo: asking },
+        rules: [{ id: 'asks', verdict: 'ask' as const, tool: 'fail' }, ...allow],
+        model: scriptedModel([{ say: 'I try.', call }, { say: 'It failed.' }]),
+      })
+      const tab = await openTab(served, '/chat')
+      const { page } = tab
+      await tab.click('[data-act=begin]')
+      // The field has the focus.
+      await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Message')
+      await page.keyboard.type('Do it')
+      await page.keyboard.press('Enter')
+      const log = page.getByRole('log')
+      await log.getByRole('img', { name: 'waits for you' }).waitFor()
+      await log.getByText('runs after the calls before it').waitFor()
+      await page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.click('[data-act=allow]')
+      await page.getByText('It failed.').waitFor()
+      await log.getByText('as it should').waitFor()
+      await tab.check()
+    })
+
     test('keys typed while the palette loads go to its field, and are no shortcuts of the page', async () => {
       const served = await serveHost({ servers: { demo: asking } })
       const tab = await openTab(served, '/servers')

@@ -34,7 +34,7 @@ test.skipIf(missing !== undefined)(
     const url = await startInBrowser()
     const { page } = await openPage()
     await page.goto(url)
-    await page.getByText('travel wants to run bookVacation').waitFor()
+    await page.getByText('Run bookVacation of travel?').waitFor()
     const done = page.getByText('Your trip to Barcelona is planned')
     const review = page.locator('button[data-act="review"]')
     const decide = page.locator(

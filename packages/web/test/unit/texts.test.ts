@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import type { QuestionKind } from '@jackfield/host'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { describe, expect, test } from 'vitest'
+import { segmentsOf } from '../../../host/src/resources/library.ts'
 import { everyFix } from '../../../host/test/fixtures/fixes.ts'
 import { readCatalog } from '../../locales/catalog.ts'
 import { translator } from '../../src/app/i18n/host-sentences.ts'
-import { changedPlaces, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
+import { foldersOf } from '../../src/app/library/tree.ts'
+import { changedPlaces, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
 const at = (path: string): URL => new URL(path, import.meta.url)
 const read = (language: string): Record<string, string> =>
@@ -59,6 +62,46 @@ describe('the texts of the page', () => {
     ].map((match) => match.slice(1).find((id) => id !== undefined) ?? '')
     expect(calls.filter((id) => groups.has(id.split('.')[0]) && !Object.hasOwn(english, id))).toEqual([])
     expect(calls.filter((id) => !groups.has(id.split('.')[0]))).toEqual([])
+  })
+})
+
+describe('a question', () => {
+  test('of each kind has its texts in lists, notifications and filters', () => {
+    const kinds: Record<QuestionKind, true> = {
+      app: true,
+      approval: true,
+      drift: true,
+      elicitation: true,
+      input: true,
+      installation: true,
+      login: true,
+      result: true,
+      roots: true,
+      'sampling-request': true,
+      'sampling-result': true,
+      start: true,
+    }
+    for (const group of ['row', 'announce', 'kind'])
+      expect([
+        group,
+        Object.keys(kinds).filter((kind) => !Object.hasOwn(english, `${group}.${kind}`)),
+      ]).toEqual([group, []])
+  })
+})
+
+describe('a folder', () => {
+  test('is shown as a path, any other place as its URI', () => {
+    expect(
+      ['file:///home/ada/a%20b', 'file:///C:/data', 'https://x.example/a', 'file:///%E0%A4%A'].map(folderOf),
+    ).toEqual(['/home/ada/a b', 'C:/data', 'https://x.example/a', 'file:///%E0%A4%A'])
+  })
+
+  test('of the library leads to its resources as the host groups them', () => {
+    for (const uri of ['docs://guide/a.md', 'file:///home/ada/b', 'urn:isbn:1', 'plain/path', 'a://x//y']) {
+      const segments = segmentsOf(uri)
+      const folders = [[], ...segments.slice(0, -1).map((_, n) => segments.slice(0, n + 1))]
+      expect([uri, foldersOf({ server: 's', uri })]).toEqual([uri, folders.map((one) => ['s', ...one])])
+    }
   })
 })
 

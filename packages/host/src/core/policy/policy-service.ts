@@ -160,7 +160,9 @@ function createService({
         if (!whole && rule.arguments !== undefined) {
           if (matches({ ...rule, arguments: [] }, call)) uncertain += 1
         } else if (matches(rule, call)) {
-          const verdict = strictest([rule, decision])?.verdict ?? decision.verdict
+          // The default verdict applies only where no rule matches.
+          const others = decision.rule === 'default' ? [] : [decision]
+          const { verdict } = strictest([rule, ...others]) ?? decision
           matched.push({ activity: id, at, server, tool: tool.name, caller, decision, outcome, verdict })
         }
       }

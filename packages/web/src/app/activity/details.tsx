@@ -18,6 +18,7 @@ import { Author } from '../text/author.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
+import { Summary } from '../text/summary.tsx'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { KindIcon, timeOf, toneOf } from './event-row.tsx'
@@ -77,7 +78,7 @@ export function Details({
       <header className={style.detailsHead}>
         <KindIcon event={event} />
         <h2 tabIndex={-1}>
-          <Foreign text={foreign(event.summary)} inline most={200} />
+          <Summary of={event} most={200} />
         </h2>
         {close}
       </header>
@@ -136,7 +137,7 @@ export function Details({
           <span>{t('activity.cause')}</span>
           {chain.map((one) => (
             <button type="button" key={one.id} onClick={() => onSelect(one.id)}>
-              <Foreign text={foreign(one.summary)} inline most={60} />
+              <Summary of={one} most={60} />
             </button>
           ))}
         </nav>
@@ -177,7 +178,7 @@ export function Details({
                 <button type="button" onClick={() => onSelect(one.id)}>
                   <KindIcon event={one} />
                   <span className={style.cut}>
-                    <Foreign text={foreign(one.summary)} inline most={120} />
+                    <Summary of={one} most={120} />
                   </span>
                   <span className={style.status} data-tone={toneOf(one)}>
                     {one.status !== null && outcome(one.status)}

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
 import { useText } from '../i18n/i18n.ts'
+import { useAddress } from '../routes.ts'
 import style from './activity.module.css'
 import { cell } from './event-row.tsx'
 
@@ -45,6 +46,7 @@ export function EventGrid({
   children: (place: number) => ReactNode
 }): ReactNode {
   const t = useText()
+  const isFiltered = (useAddress().query.get('filter') ?? '') !== ''
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
@@ -108,7 +110,7 @@ export function EventGrid({
       {count === 0 && (
         <div {...gridRow}>
           <span {...cell} className={style.empty}>
-            {t('activity.empty')}
+            {t(isFiltered ? 'activity.empty' : 'activity.emptyYet')}
           </span>
         </div>
       )}

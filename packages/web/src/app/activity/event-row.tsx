@@ -22,8 +22,7 @@ import {
 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { Summary } from '../text/summary.tsx'
 import style from './activity.module.css'
 
 const icons = {
@@ -60,8 +59,27 @@ export function KindIcon({ event: { kind, direction } }: { event: TraceEvent }):
   return <Icon size={15} strokeWidth={1.5} aria-hidden="true" />
 }
 
+/** Kinds of events that last until the person answers. */
+const questionKinds: ReadonlySet<TraceEvent['kind']> = new Set([
+  'approval',
+  'result',
+  'elicitation',
+  'roots',
+  'start',
+  'input',
+  'install',
+  'drift',
+])
+
+/** Whether an event is an open question. */
+export function waitsForPerson({ status, kind }: TraceEvent): boolean {
+  return status === 'running' && questionKinds.has(kind)
+}
+
 /** Colours by what became of an event. */
-export function toneOf({ status, kind }: TraceEvent): string | undefined {
+export function toneOf(event: TraceEvent): string | undefined {
+  const { status, kind } = event
+  if (waitsForPerson(event)) return 'warn'
   if (status === 'error' || status === 'failed') return 'danger'
   if (status === 'denied' || status === 'declined' || kind === 'warning') return 'warn'
   if (status === 'running') return 'info'
@@ -73,7 +91,8 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
   const t = useText()
   const { duration } = useFormat()
   const outcome = useOutcome()
-  const { kind, direction, summary, server, status, durationMs, at } = event
+  const { kind, direction, server, durationMs, at } = event
+  const status = waitsForPerson(event) ? 'waits' : event.status
   return (
     <>
       <span {...cell} className={style.time}>
@@ -88,7 +107,7 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
         className={style.summary}
         ref={(element) => element?.style.setProperty('--depth', String(depth))}
       >
-        <Foreign text={foreign(summary)} most={200} inline />
+        <Summary of={event} most={200} />
       </span>
       <span {...cell} className={style.server}>
         {server !== null && <bdi>{server}</bdi>}

@@ -8,6 +8,7 @@ import {
   CircleSlash,
   CircleX,
   Clock,
+  Hand,
   LoaderCircle,
   Square,
 } from 'lucide-react'
@@ -21,6 +22,7 @@ import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { ExactJson, Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { briefly } from '../text/pieces.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Tokens } from '../text/tokens.tsx'
 import { Button, uiStyle } from '../ui/ui.tsx'
@@ -46,11 +48,12 @@ export function isToolUse(block: unknown): block is ToolUse {
   )
 }
 
-type State = 'next' | 'running' | 'later' | 'denied' | 'cancelled' | 'failed' | 'lost' | 'done'
+type State = 'next' | 'asked' | 'running' | 'later' | 'denied' | 'cancelled' | 'failed' | 'lost' | 'done'
 
 const icons = {
   next: { Icon: CircleDashed, tone: 'off' },
   lost: { Icon: CircleMinus, tone: 'warn' },
+  asked: { Icon: Hand, tone: 'warn' },
   running: { Icon: LoaderCircle, tone: 'info' },
   later: { Icon: Clock, tone: 'warn' },
   denied: { Icon: CircleX, tone: 'danger' },
@@ -60,13 +63,13 @@ const icons = {
 } as const
 
 /** Calls of a message run one after another; those of an earlier process have no row. */
-function stateOf(call: CallRow | undefined, result: unknown, isBusy: boolean): State {
+function stateOf(call: CallRow | undefined, result: unknown, waits: boolean, isBusy: boolean): State {
   if (call?.denied === true) return 'denied'
   if (call?.cancelled === true) return 'cancelled'
   if (call?.isError === true || isErrorResult(result)) return 'failed'
   if (call?.state === 'later') return 'later'
   if (result !== undefined || call?.state === 'done') return 'done'
-  if (call !== undefined) return 'running'
+  if (call !== undefined) return waits ? 'asked' : 'running'
   return isBusy ? 'next' : 'lost'
 }
 
@@ -91,9 +94,11 @@ export function Call({
   const [isOpen, setOpen] = useState(false)
   const tools = useRead('catalog.tools', {}).data
   const known = tools?.find(({ name }) => plainText(name) === use.name)
-  const state = stateOf(call, result, isBusy)
+  const state = stateOf(call, result, waits, isBusy)
+  const isRunning = state === 'running' || state === 'asked'
   const { Icon, tone } = icons[state]
   const content = contentOf(result)
+  const reason = firstLine(content)
   const given = call?.result?.content
   const isShortened = given !== undefined && JSON.stringify(given).length > JSON.stringify(content).length
   return (
@@ -115,7 +120,7 @@ export function Call({
           </span>
           <span className={style.outcome}>
             {state === 'done' && <Brief content={content} />}
-            {state !== 'done' && state !== 'running' && state !== 'next' && t(`call.${state}`)}
+            {state !== 'done' && !isRunning && t(`call.${state}`)}
             {call?.durationMs !== undefined && <span>{duration(call.durationMs)}</span>}
           </span>
           <ChevronRight size={14} className={style.chevron} aria-hidden="true" />
@@ -160,9 +165,12 @@ export function Call({
           </div>
         )}
       </details>
-      {state === 'running' && call !== undefined && (
-        <Running conversation={conversation} call={call} waits={waits} />
+      {state === 'failed' && !isOpen && reason !== undefined && (
+        <p className={style.reason}>
+          <Foreign text={foreign(reason)} most={200} inline />
+        </p>
       )}
+      {isRunning && call !== undefined && <Running conversation={conversation} call={call} waits={waits} />}
       <CallApp
         name={use.name}
         input={use.input}
@@ -213,7 +221,7 @@ function Running({
         />
       )}
       <span>
-        {sent !== true ? t(waits ? 'call.waitsForYou' : 'call.waitsForServer') : null}
+        {waits ? t('call.waitsForYou') : sent !== true ? t('call.waitsForServer') : null}
         {progress?.message !== undefined && <Foreign text={progress.message} most={120} inline />}
         {progress !== undefined && (
           <>
@@ -226,9 +234,9 @@ function Running({
                 })}
           </>
         )}
-        {sent === true && progress === undefined && t('call.running')}
+        {!waits && sent === true && progress === undefined && t('call.running')}
       </span>
-      {sent === true && <span className={style.elapsed}>{duration(seconds * 1_000)}</span>}
+      {!waits && sent === true && <span className={style.elapsed}>{duration(seconds * 1_000)}</span>}
       <Button
         small
         look="quiet"
@@ -241,6 +249,13 @@ function Running({
       {cancel.error !== undefined && <ErrorNote error={cancel.error} />}
     </div>
   )
+}
+
+/** The first line of the first text of a result; undefined where there is none. */
+function firstLine(content: unknown): string | undefined {
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
+  const [line = ''] = (blocks.find(isTextBlock)?.text ?? '').trimStart().split('\n', 1)
+  return line === '' ? undefined : line
 }
 
 /** The beginning of a result in a line. */
@@ -262,15 +277,6 @@ function Short({ text }: { text: ForeignText }): ReactNode {
       <Foreign text={text} most={48} inline />
     </span>
   )
-}
-
-/** Arguments in a line: names and values without the quotes of JSON. */
-function briefly(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
-  return Object.entries(input)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join('  ')
-    .replaceAll('\n', ' ')
 }
 
 function inputOf({ input }: ToolUse): Readonly<Record<string, unknown>> {

@@ -1,11 +1,11 @@
 import { Plus } from 'lucide-react'
 import { type ReactNode, useCallback } from 'react'
-import { useLocation } from 'wouter'
-import { useAct, useHost } from '../data/host.tsx'
+import { Link, useLocation } from 'wouter'
+import { useAct, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Button, Empty } from '../ui/ui.tsx'
+import { Button, Empty, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { Opened } from './conversation.tsx'
 import { ConversationList } from './conversation-list.tsx'
@@ -14,6 +14,7 @@ import { ConversationList } from './conversation-list.tsx'
 export default function Chat({ conversation }: { conversation?: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
+  const servers = useTopic('servers')
   const [, navigate] = useLocation()
   const begin = useAct(
     useCallback(async () => {
@@ -34,6 +35,16 @@ export default function Chat({ conversation }: { conversation?: string }): React
         <div className={style.none}>
           <Empty title={t('chat.empty')}>
             <p>{t('chat.emptyMeans')}</p>
+            <p className={style.firsts}>
+              <Button look="primary" isOff={begin.isRunning} onClick={() => begin.run()} data-act="begin">
+                <Plus size={16} aria-hidden="true" /> {t('chat.start')}
+              </Button>
+              {servers?.size === 0 && (
+                <Link className={uiStyle.button ?? ''} href={routes.setting.to('registry')}>
+                  {t('servers.add')}
+                </Link>
+              )}
+            </p>
           </Empty>
         </div>
       ) : (

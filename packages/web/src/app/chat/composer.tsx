@@ -29,6 +29,7 @@ const mostChips = 6
 /** What is said next. It shares no state with the transcript. */
 export function Composer({
   id,
+  isNew,
   isBusy,
   queued,
   attached,
@@ -36,6 +37,8 @@ export function Composer({
   onDialog,
 }: {
   id: string
+  /** Whether nothing was said yet: the person came here to write. */
+  isNew: boolean
   isBusy: boolean
   queued: readonly QueuedRow[]
   /** What goes along with the next message. */
@@ -69,6 +72,12 @@ export function Composer({
     setPrompt(found)
     navigate(routes.chat.to(id), { replace: true })
   }, [prompts, wanted, id, navigate])
+  // On a touch screen, the keyboard would cover what the new conversation shows.
+  const isAtKeyboard = isNew && !matchMedia('(pointer: coarse)').matches
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it is opened
+  useEffect(() => {
+    if (isAtKeyboard) area.current?.focus()
+  }, [])
   // The field that a prompt took the place of has the focus again.
   const hadPrompt = useRef(false)
   useEffect(() => {

@@ -137,6 +137,7 @@ function Conversation({ id }: { id: string }): ReactNode {
       )}
       <Composer
         id={id}
+        isNew={entries.length === 0 && !isBusy}
         isBusy={isBusy}
         queued={queued}
         attached={attached?.copies ?? noCopies}

@@ -2,7 +2,8 @@ import type { ReactNode } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
-import { plainText } from '../text/foreign-type.ts'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { folderOf } from '../text/pieces.ts'
 import style from './chat.module.css'
 
 /** Folders that are open, and which servers see them. */
@@ -23,7 +24,7 @@ export function FoldersSection(): ReactNode {
           return (
             <li key={plainText(uri)} className={style.copy}>
               <span className={style.cut} title={plainText(uri).slice(0, 300)}>
-                <Foreign text={name ?? uri} most={80} inline />
+                <Foreign text={name ?? foreign(folderOf(plainText(uri)))} most={80} inline />
               </span>
               <p className={style.quiet}>
                 {seen === undefined || seen.length === 0

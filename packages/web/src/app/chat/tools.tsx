@@ -99,8 +99,11 @@ function ServerTools({
             <bdi>{server}</bdi>
           </span>
           <small>
-            {on === tools.length ? on : `${on}/${tools.length}`}
-            {offered !== undefined && ` · ${compact(offered.tokens)}`}
+            {t('context.offeredOf', {
+              count: on,
+              shown: on === tools.length ? on : `${on}/${tools.length}`,
+            })}
+            {offered !== undefined && ` · ${t('library.tokens', { count: compact(offered.tokens) })}`}
           </small>
         </button>
       </div>

@@ -77,6 +77,11 @@ export const Entry = memo(
           <Block key={n} block={block} by={entry.by} conversation={conversation} facts={facts} />
         ))}
         {entry.by === 'person' && <PersonActs conversation={conversation} place={place} blocks={blocks} />}
+        {entry.by === 'model' && blocks.every(isTextBlock) && (
+          <div className={style.acts}>
+            <CopyText blocks={blocks} />
+          </div>
+        )}
       </article>
     )
   },
@@ -140,6 +145,21 @@ function AttachedEntry({
   )
 }
 
+function CopyText({ blocks }: { blocks: readonly unknown[] }): ReactNode {
+  const t = useText()
+  return (
+    <Button
+      small
+      look="quiet"
+      aria-label={t('chat.copy')}
+      title={t('chat.copy')}
+      onClick={() => void navigator.clipboard.writeText(textOf(blocks)).catch(() => {})}
+    >
+      <Copy size={14} aria-hidden="true" />
+    </Button>
+  )
+}
+
 function PersonActs({
   conversation,
   place,
@@ -153,15 +173,7 @@ function PersonActs({
   const edit = useEditInCopy(conversation)
   return (
     <div className={style.acts}>
-      <Button
-        small
-        look="quiet"
-        aria-label={t('chat.copy')}
-        title={t('chat.copy')}
-        onClick={() => void navigator.clipboard.writeText(textOf(blocks)).catch(() => {})}
-      >
-        <Copy size={14} aria-hidden="true" />
-      </Button>
+      <CopyText blocks={blocks} />
       <Button small look="quiet" aria-label={t('chat.fork')} onClick={() => edit(place, textOf(blocks))}>
         <Pencil size={14} aria-hidden="true" /> {t('chat.edit')}
       </Button>

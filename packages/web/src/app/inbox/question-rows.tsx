@@ -1,12 +1,15 @@
+import type { SamplingMessage } from '@jackfield/sdk'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { Check, ChevronDown, ChevronRight, CircleDot, Clock } from 'lucide-react'
-import { memo, type ReactNode, useEffect, useRef, useState } from 'react'
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useNow } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import type { Row } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
+import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { briefly } from '../text/pieces.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import style from './inbox.module.css'
 
@@ -107,6 +110,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
   const t = useText()
   const { time } = useFormat()
   const { server, tool } = row.question.cause
+  const about = useMemo(() => subjectOf(row.question), [row.question])
   return (
     <Link href={routes.question.to(row.id)} className={style.row ?? ''} aria-current={isHere || undefined}>
       <ServerBadge name={server} />
@@ -131,17 +135,39 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
       </span>
       <span className={`${style.what} ${style.sub}`}>
         {server}
-        {row.question.kind === 'elicitation' && (
+        {row.answer === undefined && about !== '' && (
           <>
             {' · '}
-            <Foreign text={row.question.params.message} most={60} inline />
+            <Foreign text={foreign(about)} most={80} inline />
           </>
         )}
         {row.answer !== undefined && ` · ${row.answer.by} · ${time(row.answer.at)}`}
+        {row.state !== 'open' && row.answer === undefined && ` · ${t(`inbox.state.${row.state}`)}`}
       </span>
     </Link>
   )
 })
+
+/** What a question is about in a line: its message, arguments, folders, definitions or command. */
+function subjectOf(question: Row['question']): string {
+  switch (question.kind) {
+    case 'approval':
+      return briefly(plain<Record<string, unknown>>(question.arguments))
+    case 'elicitation':
+      return plainText(question.params.message)
+    case 'sampling-request':
+      return plain<{ messages: readonly SamplingMessage[] }>(question.params)
+        .messages.flatMap(({ content }) => (Array.isArray(content) ? content : [content]))
+        .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+        .join(' ')
+    case 'roots':
+      return question.roots.map(({ uri, name }) => plainText(name ?? uri)).join(', ')
+    case 'drift':
+      return question.changes.map(({ name }) => plainText(name)).join(', ')
+    default:
+      return ''
+  }
+}
 
 function Age({ at }: { at: string }): ReactNode {
   const { age } = useFormat()

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { readArguments } from '../questions/arguments.tsx'
 import type { ReportUnreadable } from '../questions/json-text.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
@@ -54,9 +54,8 @@ export function Arguments({
   const shown = hasForm && 'value' in read ? view : 'json'
   // What is only not filled in yet is no fault.
   const issues = 'value' in read ? issuesOf(schema, read.value) : []
-  const missing = (message: string): boolean => /required/i.test(message)
-  const wrong = issues.filter(({ message }) => !missing(message))
-  const elsewhere = shown === 'form' ? issues.filter(({ path }) => path === '' || missing(path)) : issues
+  const wrong = issues.filter(({ message }) => !message.startsWith('must have the property'))
+  const elsewhere = shown === 'form' ? wrong.filter(({ path }) => path === '') : issues
   return (
     <div className={style.arguments}>
       {hasForm && (
@@ -94,7 +93,8 @@ export function Arguments({
           <ul>
             {elsewhere.map(({ path, message }) => (
               <li key={`${path} ${message}`}>
-                <Foreign text={foreign(`${path} ${message}`.trim())} inline />
+                {path !== '' && <Foreign text={foreign(path)} inline />}{' '}
+                <HostText text={foreign(message)} inline />
               </li>
             ))}
           </ul>

@@ -39,15 +39,22 @@ export function Bench({
   const [part, setPart] = useState<'form' | 'result'>('form')
   const { isRunning } = run
   const output = useRef<HTMLElement>(null)
+  const isStarted = useRef(false)
   useEffect(() => {
     document.querySelector<HTMLElement>('main h2')?.focus()
   }, [])
+  // Where the result is below the form, it comes into view.
+  useEffect(() => {
+    if (!isStarted.current || (run.run === undefined && run.question === undefined)) return
+    isStarted.current = run.run === undefined
+    const top = output.current?.getBoundingClientRect().top ?? 0
+    if (top > innerHeight / 2) output.current?.scrollIntoView({ block: 'start' })
+  }, [run.run, run.question])
   const start = (): void => {
     if (isOff || isRunning) return
     setPart('result')
     onRun()
-    // Where the result is below the form, it comes into view.
-    output.current?.scrollIntoView({ block: 'nearest' })
+    isStarted.current = true
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a key of the form
@@ -92,7 +99,7 @@ export function Bench({
               {t('chat.stop')}
             </Button>
           )}
-          {isRunning && run.row !== undefined && <Progress row={run.row} />}
+          {isRunning && run.row !== undefined && run.question === undefined && <Progress row={run.row} />}
         </div>
       </section>
       <section ref={output} className={style.output} aria-label={t('inspect.output')}>

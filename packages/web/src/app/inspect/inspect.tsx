@@ -27,8 +27,18 @@ export default function Inspect(): ReactNode {
   } = useAddress()
   if (servers === undefined) return null
   const names = [...servers.keys()]
-  const server = named === '' ? names[0] : named
-  if (server === undefined) return <Empty title={t('servers.empty')} />
+  const isReady = (name: string): boolean => servers.get(name)?.connection.state === 'ready'
+  const server = named === '' ? (names.find(isReady) ?? names[0]) : named
+  if (server === undefined)
+    return (
+      <Empty title={t('servers.empty')}>
+        <p>
+          <Link className={`${uiStyle.button} ${uiStyle.primary}`} href={routes.setting.to('registry')}>
+            {t('servers.add')}
+          </Link>
+        </p>
+      </Empty>
+    )
   const row = servers.get(server)
   const kind = inspectKinds.find((one) => one === kindOf)
   // Where only the server is named: what it offers, beside what it is.

@@ -54,7 +54,7 @@ function Prompt({
   const [values, setValues] = useState<Record<string, string>>(
     () => linkedTexts(query.get('args')) ?? { ...last },
   )
-  const run = useRun(`${server}/prompts/${name}`)
+  const run = useRun(server, `prompts/${name}`)
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   return (
     <Bench

@@ -20,7 +20,7 @@ import { commandLine } from './tool.tsx'
 export function ResourcePage({ server, uri }: { server: string; uri: string }): ReactNode {
   const t = useText()
   const resources = useRead('catalog.resources', { server })
-  const run = useRun(`${server}/resources/${uri}`)
+  const run = useRun(server, `resources/${uri}`)
   if (resources.isPending) return null
   // One that is not listed may come from a template or a link.
   const entry = plain<CatalogResource[] | undefined>(resources.data)?.find(
@@ -157,7 +157,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
   const { query } = useAddress()
   const { client } = useHost()
   const [values, setValues] = useState<Record<string, string>>(() => linkedTexts(query.get('args')) ?? {})
-  const run = useRun(`${server}/templates/${uriTemplate}`)
+  const run = useRun(server, `templates/${uriTemplate}`)
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   const isReady =
     fields.data?.every(({ name, required }) => !required || given[plainText(name)] !== undefined) ?? false

@@ -66,9 +66,7 @@ export function RunResult({
       {view === 'result' && run !== undefined && (
         <Given run={run} of={of} server={server} tool={tool} events={events.map(({ id }) => id)} />
       )}
-      {view === 'result' && run === undefined && isRunning && (
-        <p className={style.quiet}>{t('inspect.waiting')}</p>
-      )}
+      {view === 'result' && run === undefined && isRunning && <Waiting question={of.question} />}
       {view === 'messages' && <Messages events={events.filter(({ kind }) => kind !== 'http')} />}
       {view === 'http' && <Exchanges events={events} />}
       {view === 'why' && tool !== undefined && <Why run={run} tool={tool} row={row} />}
@@ -102,6 +100,17 @@ export function RunResult({
         )}
       </div>
     </>
+  )
+}
+
+/** Whom a run waits for. */
+function Waiting({ question }: { question: string | undefined }): ReactNode {
+  const t = useText()
+  if (question === undefined) return <p className={style.quiet}>{t('inspect.waiting')}</p>
+  return (
+    <Note tone="warn" live>
+      {t('inspect.waitsForYou')} <Link href={routes.question.to(question)}>{t('inspect.answer')}</Link>
+    </Note>
   )
 }
 

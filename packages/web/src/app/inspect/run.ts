@@ -11,17 +11,19 @@ export interface InspectorRun {
   /** The one before, to compare with. */
   readonly previous: Run | undefined
   readonly isRunning: boolean
+  /** The id of the question that the run waits for, if it waits for the person. */
+  readonly question: string | undefined
   readonly error: Error | undefined
   start(request: RunRequest): void
   stop(): void
 }
 
 /**
- * The last runs of one thing. The host knows them by their ids, which outlive a reload and a visit of another screen;
- * `key` names the thing.
+ * The last runs of one thing of a server, such as `tools/echo`. The host knows them by their ids, which outlive a reload and a
+ * visit of another screen.
  */
-export function useRun(key: string): InspectorRun {
-  const name = `jackfield.runs.${key}`
+export function useRun(server: string, thing: string): InspectorRun {
+  const name = `jackfield.runs.${server}/${thing}`
   const { client } = useHost()
   const [ids, setIds] = useState<readonly string[]>(() => storedIds(name))
   const [runs, setRuns] = useState<ReadonlyMap<string, Run>>(new Map())
@@ -48,6 +50,8 @@ export function useRun(key: string): InspectorRun {
       )
     }
   }, [client, id, before, state])
+  const inbox = useTopic('inbox')
+  const question = state === 'running' ? questionOf(inbox, server, row) : undefined
   const act = useAct(
     useCallback(
       async (request: RunRequest) => {
@@ -73,10 +77,28 @@ export function useRun(key: string): InspectorRun {
     run: state === 'running' ? undefined : runs.get(id),
     previous: runs.get(before),
     isRunning: act.isRunning || state === 'running',
+    question,
     error: act.error,
     start: (request) => void act.run(request),
     stop: () => void client.call('runs.stop', { id }),
   }
+}
+
+/** The oldest open question of the server that was asked during a run for the person. */
+function questionOf(
+  inbox: ReturnType<typeof useTopic<'inbox'>>,
+  server: string,
+  run: Wire<RunRow> | undefined,
+): string | undefined {
+  if (run === undefined) return undefined
+  for (const { id, state, at, question } of inbox?.values() ?? []) {
+    const { caller, conversation } = question.cause
+    const isOfPerson = conversation === undefined && (caller === undefined || caller === 'person')
+    // No call waits until its user accepts changed definitions.
+    const isOfRun = isOfPerson && question.kind !== 'drift' && at >= run.at
+    if (state === 'open' && question.cause.server === server && isOfRun) return id
+  }
+  return undefined
 }
 
 function storedIds(name: string): readonly string[] {

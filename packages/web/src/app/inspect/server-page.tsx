@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { ErrorNote } from '../text/fixes.tsx'
+import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { Foreign, ForeignBox, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
@@ -59,16 +59,14 @@ export function ServerPage({ server }: { server: string }): ReactNode {
           <dd>
             <Foreign text={row.origin} />
           </dd>
-          <dt>{t('servers.revision')}</dt>
-          <dd>
-            {details == null ? (
-              '–'
-            ) : (
-              <>
+          {details != null && (
+            <>
+              <dt>{t('servers.revision')}</dt>
+              <dd>
                 <Foreign text={details.revision} inline /> · {t(`era.${details.era}`)}
-              </>
-            )}
-          </dd>
+              </dd>
+            </>
+          )}
           <dt>{t('servers.since')}</dt>
           <dd>{dateTime(new Date(connection.sinceMs).toISOString())}</dd>
           {details?.pid !== undefined && (
@@ -86,41 +84,49 @@ export function ServerPage({ server }: { server: string }): ReactNode {
             </>
           )}
         </dl>
+        {'fixes' in connection && (
+          <Note tone="danger">
+            <HostText text={connection.reason} />
+            <Fixes fixes={connection.fixes} />
+          </Note>
+        )}
         {details != null && <Latency server={server} />}
         {details != null && capabilities['logging'] !== undefined && <LogLevel server={server} />}
       </div>
-      <div className={style.card}>
-        <h2>{t('inspect.capabilities')}</h2>
-        <ul className={style.chips}>
-          {capabilityNames.map((name) => {
-            const has = capabilities[name] !== undefined
-            const own = isRecord(capabilities[name]) ? Object.keys(capabilities[name]) : []
-            return (
-              <li key={name} data-has={has}>
-                <Lamp
-                  tone={has ? 'ok' : 'off'}
-                  icon={has ? <CircleCheck {...icon} /> : <CircleMinus {...icon} />}
-                >
-                  <code>{name}</code>
-                </Lamp>{' '}
-                <span className={style.quiet}>
-                  <Foreign text={foreign(own.join(', '))} inline most={120} />
-                </span>
-              </li>
-            )
-          })}
-        </ul>
-        {Object.keys(extensions).length > 0 && (
-          <>
-            <h3>{t('inspect.extensions')}</h3>
-            <JsonTree value={extensions} label={t('inspect.extensions')} />
-          </>
-        )}
-        <details>
-          <summary>{t('inspect.exactly')}</summary>
-          <JsonTree value={plain(capabilities)} label={t('inspect.capabilities')} />
-        </details>
-      </div>
+      {details != null && (
+        <div className={style.card}>
+          <h2>{t('inspect.capabilities')}</h2>
+          <ul className={style.chips}>
+            {capabilityNames.map((name) => {
+              const has = capabilities[name] !== undefined
+              const own = isRecord(capabilities[name]) ? Object.keys(capabilities[name]) : []
+              return (
+                <li key={name} data-has={has}>
+                  <Lamp
+                    tone={has ? 'ok' : 'off'}
+                    icon={has ? <CircleCheck {...icon} /> : <CircleMinus {...icon} />}
+                  >
+                    <code>{name}</code>
+                  </Lamp>{' '}
+                  <span className={style.quiet}>
+                    <Foreign text={foreign(own.join(', '))} inline most={120} />
+                  </span>
+                </li>
+              )
+            })}
+          </ul>
+          {Object.keys(extensions).length > 0 && (
+            <>
+              <h3>{t('inspect.extensions')}</h3>
+              <JsonTree value={extensions} label={t('inspect.extensions')} />
+            </>
+          )}
+          <details>
+            <summary>{t('inspect.exactly')}</summary>
+            <JsonTree value={plain(capabilities)} label={t('inspect.capabilities')} />
+          </details>
+        </div>
+      )}
       {(faults.length > 0 || withheld.length > 0 || warnings.length > 0) && (
         <div className={style.card}>
           <h2>{t('inspect.problems')}</h2>

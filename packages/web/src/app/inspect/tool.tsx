@@ -104,7 +104,7 @@ function Tool({
   const first = linked ?? last?.arguments ?? defaultsOf(schema)
   const [text, setText] = useState(() => JSON.stringify(first, null, 2))
   const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })
-  const run = useRun(`${server}/tools/${name}`)
+  const run = useRun(server, `tools/${name}`)
   const [unreadable, report] = useUnreadable()
   /** Counts how often the form was emptied, so that it is then built anew. */
   const [cleared, setCleared] = useState(0)
@@ -164,7 +164,7 @@ function Tool({
               {t(`inspect.fault.${what}`)} <HostText text={foreign(reason)} most={600} />
             </Note>
           ))}
-          {(linked !== undefined || isFromLast) && (
+          {(linked !== undefined || isFromLast) && run.row === undefined && (
             <div className={style.from}>
               <span>
                 {linked !== undefined

@@ -2,13 +2,13 @@ import type { LibraryEntry } from '@jackfield/host/browser'
 import type { LibraryLeaf } from '@jackfield/host/client'
 import { type ReactNode, useCallback, useDeferredValue, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { useRead } from '../data/host.tsx'
+import { useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { plain } from '../text/foreign-type.ts'
 import { loaded } from '../ui/loaded.tsx'
 import screen from '../ui/screen.module.css'
-import { Search } from '../ui/ui.tsx'
+import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 import { Basket } from './basket.tsx'
 import style from './library.module.css'
 import { ResourcePreview } from './resource-preview.tsx'
@@ -56,6 +56,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
   const t = useText()
   const { number } = useFormat()
   const [, navigate] = useLocation()
+  const servers = useTopic('servers')
   const [query, setQuery] = useState('')
   const words = useDeferredValue(query).trim()
   const [chosen, setChosen] = useState<ReadonlyMap<string, LibraryLeaf>>(new Map())
@@ -82,6 +83,20 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
     ({ server, uri }: LibraryLeaf) => navigate(routes.resource.to(server, uri)),
     [navigate],
   )
+  const isStarting = [...(servers?.values() ?? [])].some(
+    ({ connection }) => connection.state === 'connecting',
+  )
+  if (total?.nodes.length === 0 && shown === undefined && !isStarting)
+    return (
+      <Empty title={t('library.empty')}>
+        <p>{t('library.emptyMeans')}</p>
+        <p>
+          <Link className={`${uiStyle.button} ${uiStyle.primary}`} href={routes.setting.to('registry')}>
+            {t('servers.add')}
+          </Link>
+        </p>
+      </Empty>
+    )
   return (
     <div className={`${screen.split} ${style.split}`} data-open={shown !== undefined}>
       <section className={`${screen.pane} ${style.list}`} aria-label={t('inspect.resources')}>
@@ -96,13 +111,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
           }
           onChange={setQuery}
         />
-        <TreeView
-          matches={matches}
-          chosen={chosen}
-          shown={shown === undefined ? undefined : leafKey(shown)}
-          onChoose={choose}
-          onShow={show}
-        />
+        <TreeView matches={matches} chosen={chosen} shown={shown} onChoose={choose} onShow={show} />
         <Basket chosen={chosen} onClear={() => setChosen(new Map())} />
       </section>
       <section className={screen.pane} aria-label={t('library.preview')}>

@@ -28,11 +28,15 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
   const here = prompts.find(({ command }) => plainText(command) === chosen)
   return (
     <div className={`${screen.split} ${style.split}`} data-open={here !== undefined} data-wide="detail">
-      <section className={screen.pane} aria-label={t('inspect.prompts')}>
+      <section className={`${screen.pane} ${screen.stack}`} aria-label={t('inspect.prompts')}>
         <Search
           label={t('library.findPrompt')}
           value={query}
-          count={t('activity.count', { shown: number(shown.length), all: number(prompts.length) })}
+          count={
+            words === ''
+              ? undefined
+              : t('activity.count', { shown: number(shown.length), all: number(prompts.length) })
+          }
           onChange={setQuery}
         />
         {prompts.length === 0 && <Empty title={t('library.noPrompts')} />}

@@ -16,7 +16,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import style from './library.module.css'
-import { type Children, keyOf, leafKey, pageSize, rowsOf, type TreeRow, withPage } from './tree.ts'
+import { type Children, foldersOf, keyOf, leafKey, pageSize, rowsOf, type TreeRow, withPage } from './tree.ts'
 
 const rowHeight = 36
 const rowsBeyond = 8
@@ -31,7 +31,7 @@ export function TreeView({
 }: {
   matches: readonly LibraryLeaf[] | undefined
   chosen: ReadonlyMap<string, LibraryLeaf>
-  shown: string | undefined
+  shown: Pick<LibraryLeaf, 'server' | 'uri'> | undefined
   onChoose: (leaves: readonly LibraryLeaf[], isChosen: boolean) => void
   onShow: (leaf: LibraryLeaf) => void
 }): ReactNode {
@@ -60,6 +60,24 @@ export function TreeView({
       if (row?.kind === 'gap') read(row.path, row.index)
     }
   }, [items, rows, read])
+  // An address of a resource opens the folders that lead to it.
+  const toReveal = useRef<string>(undefined)
+  const shownKey = shown && leafKey(shown)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another resource opens its folders
+  useEffect(() => {
+    if (shown === undefined) return
+    const folders = foldersOf(shown)
+    setOpen((before) => new Set([...before, ...folders.map(keyOf)]))
+    for (const folder of folders) read(folder, 0)
+    toReveal.current = shownKey
+  }, [shownKey])
+  const revealed = rows.findIndex(({ key }) => key === toReveal.current)
+  useEffect(() => {
+    if (revealed === -1) return
+    toReveal.current = undefined
+    setAt(revealed)
+    virtual.scrollToIndex(revealed)
+  }, [revealed, virtual])
   const toggle = (row: TreeRow): void => {
     if (row.kind !== 'folder') return
     const next = new Set(open)
@@ -143,7 +161,7 @@ export function TreeView({
               row={row}
               start={start}
               isActive={index === at}
-              isShown={row.key === shown}
+              isShown={row.key === shownKey}
               isSearch={matches !== undefined}
               choice={choiceOf(row, chosen)}
               onToggle={() => {

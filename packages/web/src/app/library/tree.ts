@@ -45,6 +45,17 @@ export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
 export const leafKey = ({ server, uri }: Pick<LibraryLeaf, 'server' | 'uri'>): string =>
   JSON.stringify([server, uri])
 
+/** The folders that lead to a resource, the server first: its scheme and the parts of its path, as the host groups them. */
+export function foldersOf({ server, uri }: Pick<LibraryLeaf, 'server' | 'uri'>): (readonly string[])[] {
+  const [, scheme = '', rest = uri] = /^([A-Za-z][A-Za-z0-9+.-]*:(?:\/\/\/?)?)(.*)$/s.exec(uri) ?? []
+  const labels = [
+    server,
+    ...(scheme === '' ? [] : [scheme]),
+    ...rest.split('/').filter((part) => part !== ''),
+  ]
+  return labels.slice(0, -1).map((_, n) => labels.slice(0, n + 1))
+}
+
 /** The rows of a tree whose open places are known: folders, resources and templates, and gaps. */
 export function rowsOf(children: ReadonlyMap<string, Children>, open: ReadonlySet<string>): TreeRow[] {
   const rows: TreeRow[] = []

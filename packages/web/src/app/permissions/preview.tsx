@@ -2,6 +2,7 @@ import { type ReactNode, useDeferredValue, useMemo } from 'react'
 import { Link } from 'wouter'
 import { useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
@@ -82,7 +83,12 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
                     </td>
                     <td>{t(`permissions.caller.${call.caller}`)}</td>
                     <td>{t(`rule.${call.decision.verdict}`)}</td>
-                    <td>{call.decision.rule}</td>
+                    <td>
+                      {t('permissions.ruleKind', {
+                        kind: ruleKind(call.decision.rule),
+                        rule: call.decision.rule,
+                      })}
+                    </td>
                     <td>{t(`rule.${call.verdict}`)}</td>
                   </tr>
                 ))}

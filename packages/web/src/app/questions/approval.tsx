@@ -290,7 +290,7 @@ function Likeness({
             return (
               <tr key={plainText(one.label)}>
                 <td>
-                  <Foreign text={one.label} most={300} inline />
+                  <HostText text={one.label} most={300} inline />
                   <Matched question={question} tests={tests} />
                 </td>
                 <td>

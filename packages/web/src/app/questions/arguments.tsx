@@ -268,6 +268,9 @@ function PropertyField({
   )
 }
 
+/** Lines of a field for JSON before it scrolls. */
+const mostRows = 12
+
 /** A field whose text is JSON, or a number. */
 function JsonValueField({
   label,
@@ -296,17 +299,18 @@ function JsonValueField({
       hint={hint}
       problem={isUnreadable ? t(isNumber ? 'form.notNumber' : 'form.notJson') : undefined}
     >
-      {(ids) => (
-        <input
-          {...ids}
-          className={`${uiStyle.input} ${uiStyle.mono}`}
-          required={required}
-          autoComplete="off"
-          inputMode={isNumber ? 'decimal' : undefined}
-          value={text}
-          onChange={({ target }) => onInput(target.value)}
-        />
-      )}
+      {(ids) => {
+        const control = {
+          ...ids,
+          className: `${uiStyle.input} ${uiStyle.mono}`,
+          required,
+          autoComplete: 'off',
+          value: text,
+          onChange: ({ target }: { target: { value: string } }) => onInput(target.value),
+        }
+        if (isNumber) return <input {...control} inputMode="decimal" />
+        return <textarea {...control} spellCheck={false} rows={Math.min(mostRows, text.split('\n').length)} />
+      }}
     </Field>
   )
 }

@@ -65,7 +65,7 @@ export function useJsonText({
 }
 
 function textOf(value: unknown): string {
-  return value === undefined ? '' : JSON.stringify(value)
+  return value === undefined ? '' : JSON.stringify(value, null, 2)
 }
 
 function valueIn(text: string, isNumber: boolean): { value: unknown } | undefined {

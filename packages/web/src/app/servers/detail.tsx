@@ -8,6 +8,7 @@ import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { Summary } from '../text/summary.tsx'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
@@ -227,7 +228,7 @@ function Examination({ server }: { server: string }): ReactNode {
           return (
             <li key={step} className={screen.row}>
               <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-label={t(`step.${outcome}`)} />}>
-                {step}
+                {t(`step.name.${step}`)}
               </Lamp>
               <span className={`${screen.grow} ${screen.muted}`}>
                 <HostText text={message} most={400} inline />
@@ -262,7 +263,7 @@ function Newest({ server }: { server: string }): ReactNode {
             <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>
               <span className={screen.muted}>{clock(row.at)}</span>
               <span className={`${screen.grow} ${screen.muted}`}>
-                <Foreign text={row.summary} most={120} inline />
+                <Summary of={{ ...row, summary: plainText(row.summary) }} most={120} />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>
                 {outcome(row.outcome)}

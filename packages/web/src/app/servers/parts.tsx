@@ -3,7 +3,8 @@ import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
-import { plainText } from '../text/foreign-type.ts'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { folderOf } from '../text/pieces.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
 
@@ -89,7 +90,7 @@ export function FoldersPart({ server }: { server: string }): ReactNode {
                 </>
               )}
               <span className={style.where}>
-                <Foreign text={uri} most={200} inline />
+                <Foreign text={foreign(folderOf(plainText(uri)))} most={200} inline />
               </span>
             </span>
           </li>

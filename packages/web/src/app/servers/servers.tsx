@@ -1,3 +1,4 @@
+import type { Fix } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
@@ -5,7 +6,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText } from '../text/foreign.tsx'
-import { plainText } from '../text/foreign-type.ts'
+import { plain, plainText, type Wire } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
@@ -46,7 +47,7 @@ export default function Servers({ server }: { server?: string }): ReactNode {
             <Search
               label={t('servers.filter')}
               value={filter}
-              count={number(shown.length)}
+              count={word === '' ? undefined : number(shown.length)}
               onChange={setFilter}
             />
           )}
@@ -67,7 +68,7 @@ export default function Servers({ server }: { server?: string }): ReactNode {
           </Link>
         </div>
         {shown.length === 0 && <p className={style.none}>{t('servers.noneFits')}</p>}
-        <ul className={screen.rows}>
+        <ul className={`${screen.rows} ${style.list}`}>
           {shown.map(([name, row]) => (
             <Row key={name} name={name} row={row} isHere={name === server} />
           ))}
@@ -82,6 +83,11 @@ export default function Servers({ server }: { server?: string }): ReactNode {
       </section>
     </div>
   )
+}
+
+/** The name of the secret that a server lacks: without it, starting the server again changes nothing. */
+function secretIn(fixes: Wire<readonly Fix[]>): string | undefined {
+  return plain<readonly Fix[]>(fixes).find((fix) => fix.action === 'set-secret')?.name
 }
 
 /** What to do first: add a server, or take those that other applications know. */
@@ -123,6 +129,7 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
   const { connection, quarantined } = row
   const act = useAct(useRemedy(name))
   const remedy = remedies[connection.state]
+  const secret = 'fixes' in connection ? secretIn(connection.fixes) : undefined
   const reason = 'reason' in connection ? connection.reason : undefined
   const isQuiet = connection.state === 'ready' || connection.state === 'connecting'
   return (
@@ -145,7 +152,12 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
       </span>
       <span className={style.since}>{age(now - connection.sinceMs)}</span>
       <span className={style.remedy}>
-        {remedy !== undefined && (
+        {secret !== undefined && (
+          <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.secret.to(secret)}>
+            {t('remedy.secret')}
+          </Link>
+        )}
+        {secret === undefined && remedy !== undefined && (
           <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
             {t(`remedy.${remedy}`)}
           </Button>

@@ -4,6 +4,7 @@ import { useAct, useRead, useTopic } from '../data/host.tsx'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
+import { folderOf } from '../text/pieces.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
 import { endSession, logOut, readSessions } from './sessions.ts'
@@ -77,7 +78,7 @@ export function Folders(): ReactNode {
         {folders?.map(({ uri, from }) => (
           <li key={plainText(uri)} className={screen.row}>
             <span className={screen.grow}>
-              <Foreign text={uri} />
+              <Foreign text={foreign(folderOf(plainText(uri)))} />
             </span>
             <span className={screen.muted}>{t(`folder.${from}`)}</span>
           </li>
@@ -100,7 +101,7 @@ export function Surfaces(): ReactNode {
           {[...Map.groupBy(surfaces?.values() ?? [], ({ name }) => plainText(name))].map(([name, all]) => (
             <li key={name} className={screen.row}>
               <span className={screen.name}>
-                <Foreign text={foreign(name)} inline />
+                {name === 'web' ? t('settings.surfaceWeb') : <Foreign text={foreign(name)} inline />}
               </span>
               <span className={screen.muted}>{all.length > 1 && `× ${number(all.length)}`}</span>
             </li>

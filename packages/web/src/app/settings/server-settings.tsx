@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import { ChangeReview, Place, useChange } from '../config/change.tsx'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { routes } from '../routes.ts'
+import { routes, useAddress } from '../routes.ts'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -17,7 +17,8 @@ export default function ServerSettings(): ReactNode {
   const t = useText()
   const { data, error } = useRead('config.view', {})
   const rows = useTopic('servers')
-  const [open, setOpen] = useState<string>()
+  const { query } = useAddress()
+  const [open, setOpen] = useState(() => query.get('server') ?? undefined)
   const [editing, setEditing] = useState<string>()
   const change = useChange(() => setEditing(undefined))
   if (error !== null)
@@ -42,7 +43,7 @@ export default function ServerSettings(): ReactNode {
           const row = rows?.get(name)
           const isOpen = open === name
           return (
-            <li key={name} className={style.server}>
+            <li key={name} className={style.server} ref={query.get('server') === name ? intoView : undefined}>
               <div className={style.serverHead}>
                 <Badge name={name} identity={row === undefined ? name : plainText(row.origin)} />
                 <span className={style.serverName}>
@@ -106,6 +107,8 @@ export default function ServerSettings(): ReactNode {
     </>
   )
 }
+
+const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: 'nearest' })
 
 /** Values with the place of each. */
 export function FieldTable({

@@ -6,8 +6,9 @@ import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import type { Row } from '../questions/answer.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { plainText } from '../text/foreign-type.ts'
 import { Part } from '../text/part.tsx'
+import { Summary } from '../text/summary.tsx'
 import { loaded } from '../ui/loaded.tsx'
 import { Button, uiStyle, Views } from '../ui/ui.tsx'
 import style from './dock.module.css'
@@ -142,7 +143,7 @@ function Log(): ReactNode {
             <Link href={routes.activity.to(row.id)}>
               <span className={style.at}>{time(row.at)}</span>
               <span className={style.what}>
-                <Foreign text={row.summary} most={120} inline />
+                <Summary of={{ ...row, summary: plainText(row.summary) }} most={120} />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : style.at}>
                 {row.outcome === 'ok' && row.durationMs !== null

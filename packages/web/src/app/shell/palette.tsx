@@ -313,7 +313,14 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
           ({ id, question }): Entry => ({
             kind: 'question',
             key: routes.question.to(id),
-            name: foreign(t(`announce.${question.kind}`, { server: question.cause.server })),
+            name: foreign(
+              question.kind === 'approval' && question.cause.tool !== undefined
+                ? t('approval.title', {
+                    server: question.cause.server,
+                    tool: plainText(question.cause.tool),
+                  })
+                : t(`announce.${question.kind}`, { server: question.cause.server }),
+            ),
             words: question.cause.tool === undefined ? '' : plainText(question.cause.tool),
             server: question.cause.server,
             open: to(routes.question.to(id)),

@@ -184,13 +184,13 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
               aria-expanded={dock.isOpen && dock.tab === 'inbox'}
               aria-controls="dock"
             >
-              {t('nav.waiting', { count: elsewhere.length })}
+              {t(elsewhere.length < open.length ? 'nav.others' : 'nav.waiting', { count: elsewhere.length })}
             </Button>
           )}
-          {servers !== undefined && (
+          {servers !== undefined && servers.size > 0 && (
             <Link className={style.status ?? ''} href={routes.servers.to()} data-wrong={isWrong}>
               <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {ready}/{servers.size}
-              <span className="hidden-text">{t('nav.ready')}</span>
+              <span className={style.statusText}>{t('nav.ready')}</span>
             </Link>
           )}
           <Button small onClick={() => setOverlay('palette')} className={style.find}>
@@ -210,8 +210,8 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             <PanelRight size={16} strokeWidth={1.5} aria-hidden="true" />
           </Button>
         </header>
+        <ConnectionLine />
         <main className={style.main} id="main" ref={main} tabIndex={-1}>
-          <ConnectionLine />
           {children}
         </main>
         {dock.isOpen && (
@@ -227,6 +227,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           <button
             type="button"
             className={style.item}
+            data-here={here !== undefined && !tabs.includes(here.name)}
             aria-expanded={isMore}
             onClick={() => setMore(!isMore)}
           >

@@ -24,6 +24,12 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
     `${server} ${plainText(tool)} ${status}`.toLowerCase().includes(word),
   )
   const chosen = id === undefined ? undefined : tasks.get(id)
+  if (all.length === 0 && id === undefined)
+    return (
+      <Empty title={t('task.empty')}>
+        <p>{t('task.emptyMeans')}</p>
+      </Empty>
+    )
   return (
     <div className={screen.split} data-open={id !== undefined}>
       <section className={screen.pane} aria-label={t('nav.tasks')}>
@@ -36,11 +42,6 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
           })}
           onChange={setFilter}
         />
-        {all.length === 0 && (
-          <Empty title={t('task.empty')}>
-            <p>{t('task.emptyMeans')}</p>
-          </Empty>
-        )}
         <ul className={screen.rows}>
           {shown.map((task) => (
             <TaskRow key={task.id} task={task} isHere={task.id === id} />

@@ -61,7 +61,7 @@ function placeOf(fix: Fix): string | undefined {
     case 'configure':
     case 'pass-variable':
     case 'uninstall':
-      return routes.setting.to('servers')
+      return routes.serverSetting.to(fix.server)
     case 'set-secret':
       return routes.secret.to(fix.name)
     case 'open-folder':

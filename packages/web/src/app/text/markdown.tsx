@@ -105,10 +105,15 @@ function Node({ node }: { node: Nodes }): ReactNode {
             {node.children.map((row, n) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: rows of one text have no other identity
               <tr key={n}>
-                {row.children.map((cell, column) =>
-                  // biome-ignore lint/suspicious/noArrayIndexKey: cells of one text have no other identity
-                  n === 0 ? <th key={column}>{children(cell)}</th> : <td key={column}>{children(cell)}</td>,
-                )}
+                {row.children.map((cell, column) => {
+                  const Cell = n === 0 ? 'th' : 'td'
+                  return (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: cells of one text have no other identity
+                    <Cell key={column} data-align={node.align?.[column] ?? undefined}>
+                      {children(cell)}
+                    </Cell>
+                  )
+                })}
               </tr>
             ))}
           </tbody>

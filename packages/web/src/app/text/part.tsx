@@ -30,14 +30,18 @@ export class Part extends Component<{ name: string; children: ReactNode }, Failu
   }
 }
 
+/** Whether code or style could not be loaded, as the browsers and the build say it. */
+function isNotLoaded(message: string): boolean {
+  return /preload CSS|dynamically imported module|importing a module/i.test(message)
+}
+
 function Failed({ error }: { error: unknown }): ReactNode {
   const t = useText()
+  const message = error instanceof Error ? error.message : String(error)
   return (
     <Note tone="danger" live>
       <p>{t('part.failed')}</p>
-      <p>
-        <Foreign text={foreign(error instanceof Error ? error.message : String(error))} most={600} />
-      </p>
+      <p>{isNotLoaded(message) ? t('part.notLoaded') : <Foreign text={foreign(message)} most={600} />}</p>
       <Button small onClick={() => location.reload()} data-act="reload">
         {t('gate.reload')}
       </Button>

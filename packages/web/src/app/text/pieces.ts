@@ -86,3 +86,23 @@ export function changedPlaces(before: unknown, after: unknown): PlaceChange[] {
   for (const [pointer, value] of was) if (!is.has(pointer)) changes.push({ pointer, before: value })
   return changes
 }
+
+/** Arguments in a line: names and values without the quotes of JSON. */
+export function briefly(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
+  return Object.entries(input)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('  ')
+    .replaceAll('\n', ' ')
+}
+
+/** A folder as a person writes it: the path of a `file:` URI, any other URI as it is. */
+export function folderOf(uri: string): string {
+  const [, path] = /^file:\/\/(\/[^?#]*)$/.exec(uri) ?? []
+  if (path === undefined) return uri
+  try {
+    return decodeURIComponent(path).replace(/^\/(?=[A-Za-z]:)/, '')
+  } catch {
+    return uri
+  }
+}

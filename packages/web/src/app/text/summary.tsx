@@ -1,0 +1,38 @@
+import type { TraceEvent } from '@jackfield/host/browser'
+import type { ReactNode } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign, HostText } from './foreign.tsx'
+import { foreign } from './foreign-type.ts'
+
+/** Kinds of events whose summary is that of a message, or what a server or a program wrote. */
+const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
+  'wire',
+  'http',
+  'stderr',
+  'warning',
+  'read',
+  'model',
+  'conversation',
+])
+
+/** The summary of an event of the log in the language of the page, where the host wrote it. */
+export function Summary({
+  of: { kind, server, summary },
+  most,
+}: {
+  of: { readonly kind: TraceEvent['kind']; readonly server: string | null; readonly summary: string }
+  most: number
+}): ReactNode {
+  const t = useText()
+  const end = ` of ${server}`
+  if (kind === 'call' && summary.endsWith(end))
+    return (
+      <Foreign
+        text={foreign(t('activity.call', { tool: summary.slice(0, -end.length), server: server ?? '' }))}
+        most={most}
+        inline
+      />
+    )
+  if (kind === 'call' || foreignKinds.has(kind)) return <Foreign text={foreign(summary)} most={most} inline />
+  return <HostText text={foreign(summary)} most={most} inline />
+}
