@@ -25,7 +25,7 @@ async function webIn(
     await running.ended
     await run(['daemon', 'stop', '--all', '--now'], { cwd, env })
   })
-  await running.says('Ctrl+C ends')
+  await running.waitForOutput('Ctrl+C ends')
   const { url }: { url: string } = JSON.parse(running.output().split('\n')[0] ?? '')
   return {
     url,
@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)(
       await tab.go('/inbox')
       const before = await pid()
       process.kill(before, 'SIGKILL')
-      await running.says('The host process was lost')
+      await running.waitForOutput('The host process was lost')
       await page.getByText('Settled (1)').waitFor({ timeout: 40_000 })
       await other.getByText('ready').nth(1).waitFor({ timeout: 40_000 })
       expect(await pid()).not.toBe(before)
