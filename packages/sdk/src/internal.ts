@@ -14,7 +14,7 @@ export {
   choicesOf,
   fillDefaults,
 } from './protocol/elicitation.ts'
-export { checkSampling } from './protocol/sampling.ts'
+export { checkSampling } from './protocol/server-requests.ts'
 export { askLive } from './proxy/questions.ts'
 export { SuspendedCall, SuspendedCalls } from './proxy/suspended-calls.ts'
 export { listenError } from './transports/server/http/node.ts'

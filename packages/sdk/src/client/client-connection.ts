@@ -1,13 +1,22 @@
 import { McpError, resultOf } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification, JsonRpcRequest, RequestId } from '../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../jsonrpc/rotating-map.ts'
+import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import { isLoggingLevel, MetaKey, metaOf } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
 import type { ClientTransport } from '../transports/client/transport.ts'
 import type { CallDeadline } from './call-deadline.ts'
 import { isGatewayFailure, isRepeatable, retryAfterOf } from './retry.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
-import type { AskContext, CallOptions, ConnectOptions, ProgressReport } from './types.ts'
+import type {
+  AskContext,
+  CallOptions,
+  ConnectOptions,
+  ProgressReport,
+  ServerChange,
+  ServerFacts,
+  Watch,
+} from './types.ts'
 
 type LogMessage = ServerNotifications['notifications/message']
 export type Cause = NonNullable<AskContext['cause']>
@@ -277,4 +286,18 @@ function mayAsk(method: string): boolean {
 
 function causeOf(id: RequestId, { method, params, relay }: InFlightRequest): Cause {
   return relay === undefined ? { id, method, params } : { id, method, params, relay }
+}
+
+/** The part of a client that differs between sessions (up to 2025-11-25) and stateless revisions (2026-07-28). */
+export interface EraClient {
+  readonly facts: ServerFacts
+  /** The `_meta` members that every request carries. */
+  envelope(options: CallOptions): JsonObject
+  send(outgoing: OutgoingRequest): Promise<ReceivedResult>
+  setLogLevel(level: LoggingLevel | undefined): Promise<void>
+  ping(options: CallOptions): Promise<void>
+  rootsChanged(): Promise<void>
+  watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch>
+  /** Notifies the watches of a change that arrived outside any subscription. */
+  changed(change: ServerChange): void
 }

@@ -14,7 +14,6 @@ import {
 import { isExtensionId } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
-import { checkSampling, toolRounds } from '../protocol/sampling.ts'
 import type {
   CreateMessageParams,
   CreateMessageResult,
@@ -23,6 +22,7 @@ import type {
   QuestionMethod,
   Root,
 } from '../protocol/server-requests.ts'
+import { checkSampling, toolRounds } from '../protocol/server-requests.ts'
 import { type OnOmitted, samplingParams } from '../protocol/shapes.ts'
 import { limits } from '../request/limits.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'

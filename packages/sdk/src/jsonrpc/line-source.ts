@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { utf8 } from './bytes.ts'
 import { LineReader, type LineReaderOptions } from './line-reader.ts'
-import { pieceEnd, TimeSlice } from './time-slice.ts'
+import { pieceEnd, TimeSlice } from './promises.ts'
 
 /**
  * Reads lines from a stream. It yields to the event loop between the pieces of a large chunk and after 10 ms of small chunks, so

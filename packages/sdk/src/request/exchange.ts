@@ -3,8 +3,8 @@ import type { ClientCapabilities, Implementation, LoggingLevel } from '../protoc
 import type { ServerNotification } from '../protocol/methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { InputRequests, Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
-import type { Journal } from './journal.ts'
 import type { RequestLimits } from './limits.ts'
+import type { Journal } from './state.ts'
 
 /** The sender of a request, as the transport identified it. */
 export interface Caller {

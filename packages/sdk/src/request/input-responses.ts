@@ -1,8 +1,8 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { checkElicitContent, checkElicitSchema } from '../protocol/elicitation.ts'
-import { checkSampling } from '../protocol/sampling.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
+import { checkSampling } from '../protocol/server-requests.ts'
 import { root, type Shape, samplingResult } from '../protocol/shapes.ts'
 
 /** Words that denote a secret. */

@@ -6,10 +6,15 @@ import { canonical, digest } from './encoding.ts'
 import type { Carried, Exchange, HandlerRun, InputRequired, InputStrategy, Outcome } from './exchange.ts'
 import { answerTo } from './input-responses.ts'
 import { forPeer } from './input-support.ts'
-import { emptyJournal, type Journal } from './journal.ts'
 import { copyOf } from './json-value.ts'
 import { BaseHandlerRun, idempotencyKey, occurrence, runStep } from './live-run.ts'
-import { createStateCodec, type StateCodec, type StateCodecOptions } from './state.ts'
+import {
+  createStateCodec,
+  emptyJournal,
+  type Journal,
+  type StateCodec,
+  type StateCodecOptions,
+} from './state.ts'
 
 interface ReplayOptions extends StateCodecOptions {
   /**

@@ -1,10 +1,10 @@
 import { utf8 } from '../jsonrpc/bytes.ts'
 import { ErrorCode, internalError, kindOf, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
+import type { InputRequests } from '../protocol/server-requests.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest, fromBase64Url, toBase64Url } from './encoding.ts'
 import type { Exchange } from './exchange.ts'
-import type { Journal } from './journal.ts'
 import { limits } from './limits.ts'
 
 interface Claims {
@@ -271,4 +271,41 @@ async function derive(secret: Uint8Array<ArrayBuffer>): Promise<Key> {
     new Uint8Array(await crypto.subtle.deriveBits(hkdf('jackfield key id'), material, 48)),
   )
   return { id, key }
+}
+
+/** The state of a request between its rounds. It is sent encrypted through the client, as `requestState`. */
+export interface Journal {
+  /** Identifies the request across its rounds; the prefix of its idempotency keys. */
+  flow: string
+  /** Number of completed rounds. */
+  round: number
+  /** Identities of the questions of the last round, by their key on the wire. */
+  asked: Record<string, string>
+  /** Checked answers, by the identity of their question. */
+  answers: Record<string, unknown>
+  /** Results of finished steps, by name with a number. */
+  steps: Record<string, { value?: unknown }>
+  /** How often the question of a key was answered and then differed in the next run. */
+  drifts: Record<string, number>
+  /** Whether the explicit form was used, with the author's state and the answers so far by key. */
+  carries: boolean
+  state: unknown
+  carried: Record<string, unknown>
+  /** The explicit form's last questions, to check their answers against. */
+  required: InputRequests
+}
+
+export function emptyJournal(): Journal {
+  return {
+    flow: crypto.randomUUID(),
+    round: 0,
+    asked: {},
+    answers: {},
+    steps: {},
+    drifts: {},
+    carries: false,
+    state: undefined,
+    carried: {},
+    required: {},
+  }
 }

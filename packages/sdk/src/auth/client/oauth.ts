@@ -1,5 +1,6 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { invalid } from '../../jsonrpc/error.ts'
+import type { StoredTokens } from './credential-store.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import {
   type ConfiguredClient,
@@ -18,7 +19,6 @@ import {
   register,
 } from './registration.ts'
 import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
-import type { StoredTokens } from './stored-tokens.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 
 /** A pre-registered client. Its credentials are only sent to its issuer. */

@@ -8,12 +8,19 @@ import {
   parseChallenges,
   selectScopes,
 } from './challenge.ts'
-import { type CredentialStore, memoryStore } from './credential-store.ts'
+import {
+  type CredentialStore,
+  expiry,
+  isExpired,
+  isRenewalDue,
+  loadTokens,
+  memoryStore,
+  type StoredTokens,
+} from './credential-store.ts'
 import { type AuthTarget, type DiscoveredIssuer, discover, discoverIssuer, presumed } from './discovery.ts'
 import type { Grant, GrantContext } from './identity.ts'
 import { authError, Network, type NetworkOptions } from './network.ts'
 import { ProofKey } from './proof-key.ts'
-import { expiry, isExpired, isRenewalDue, loadTokens, type StoredTokens } from './stored-tokens.ts'
 import { oauthError, type Revocation, revocationFailed, revokeTokens, type Tokens } from './token-endpoint.ts'
 
 interface InFlightWork {

@@ -6,8 +6,8 @@ import { revisions } from '../../protocol/revisions.ts'
 import type { InputRequests, Question } from '../../protocol/server-requests.ts'
 import type { Exchange, Peer } from '../../request/exchange.ts'
 import { answerTo } from '../../request/input-responses.ts'
-import { emptyJournal, type Journal } from '../../request/journal.ts'
 import { defined } from '../../request/object-members.ts'
+import { emptyJournal, type Journal } from '../../request/state.ts'
 import type { NewTask, TaskRow, TaskUpdate } from './store.ts'
 
 /** The status of a task; the last three are final. */

@@ -1,5 +1,4 @@
 import { McpError } from '../../jsonrpc/error.ts'
-import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
@@ -7,6 +6,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
+import { InvalidInput } from '../../jsonrpc/parse.ts'
 import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { type Deferred, deferred, orAborted, runOnce } from '../../jsonrpc/promises.ts'
 import { dropOldest } from '../../jsonrpc/rotating-map.ts'

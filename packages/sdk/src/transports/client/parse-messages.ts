@@ -1,6 +1,6 @@
 import { excerpt, McpError, RpcError } from '../../jsonrpc/error.ts'
-import type { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type { JsonRpcMessage, RequestId } from '../../jsonrpc/message.ts'
+import type { InvalidInput } from '../../jsonrpc/parse.ts'
 import { classify, isObject, parseJson } from '../../jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { allowsBatches } from '../../protocol/revision.ts'

@@ -6,7 +6,7 @@ import type {
   JsonRpcResponse,
 } from '../../jsonrpc/message.ts'
 import { classify, isObject } from '../../jsonrpc/parse.ts'
-import { nextTurn } from '../../jsonrpc/time-slice.ts'
+import { nextTurn } from '../../jsonrpc/promises.ts'
 import { isStatelessRequest, readPeerMeta } from '../../protocol/meta.ts'
 import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import {
