@@ -9,17 +9,19 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
     ms: { type: 'string', default: '1000' },
+    warm: { type: 'string', default: '0' },
     help: { type: 'boolean', default: false },
   },
 })
 if (values.help) {
   console.log(
     [
-      'npm run bench:host -- [--rounds N] [--ms N]',
+      'npm run bench:host -- [--rounds N] [--ms N] [--warm N]',
       '',
       'What a host adds to a tool call: CPU of the client and of the host process (not of the server), and latency. The server is the',
       'same program on stdio in every row; stores are files. Rounds take turns; figures are medians of the rounds. A plain row is the',
       'least that any host does in this place (bench/plain-host.ts): JSON in, the request to the server, one row of a log, the answer.',
+      'With --warm, each way makes N calls before the rounds. Without, slower ways are measured in colder code: they made fewer calls.',
     ].join('\n'),
   )
   process.exit(0)
@@ -42,6 +44,7 @@ interface Way {
 
 const rounds = Number(values.rounds)
 const ms = Number(values.ms)
+const warmCalls = Number(values.warm)
 const exportBytes = 100_000_000
 const exportRounds = 3
 /** For filling the store, and for an export and calls alone, on a machine with much other work. */
@@ -73,6 +76,13 @@ async function ways(): Promise<Way[]> {
     })
   }
   return made
+}
+
+/** Makes calls until each way made that many. */
+async function warm(all: readonly Way[], calls: number): Promise<void> {
+  for (const { caller } of all)
+    for (let made = 0; made < calls; )
+      made += Number((await caller.ask({ ms: ms / 2, together: 8 }))['calls'])
 }
 
 async function measure(all: readonly Way[], together: number): Promise<string> {
@@ -174,6 +184,7 @@ async function measureExport(): Promise<string> {
 
 const all = await ways()
 try {
+  await warm(all, warmCalls)
   for (const together of [1, 8]) {
     console.log(`## ${together === 1 ? 'One call at a time' : `${together} calls at once`}\n`)
     console.log(`${await measure(all, together)}\n`)
@@ -184,5 +195,5 @@ try {
   rmSync(folder, { recursive: true })
 }
 console.log(
-  `${new Date().toISOString()}, \`npm run bench:host\`: ${rounds} rounds of ${ms} ms; ${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}; Node ${process.version}`,
+  `${new Date().toISOString()}, \`npm run bench:host\`: ${rounds} rounds of ${ms} ms${warmCalls === 0 ? '' : ` after ${warmCalls} calls`}; ${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}; Node ${process.version}`,
 )

@@ -439,7 +439,8 @@ class LiveRootsService implements RootsService {
     const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
     const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
     // Stored first: a permission that is not stored does not apply.
-    this.#note(server, `${server} may see ${agreed.length} folders`, { roots, by })
+    const count = agreed.length === 1 ? '1 folder' : `${agreed.length} folders`
+    this.#note(server, `${server} may see ${count}`, { roots, by })
     this.#roots.decide(server, offered, agreed, by)
     await this.#roots.changed()
     return roots
