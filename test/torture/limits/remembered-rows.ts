@@ -146,6 +146,6 @@ export const rememberedRows: Readonly<Record<string, Row>> = {
       await resumed(0, { backplane })
       return resumed(size - stored.entries, { limits: { storedEventChars: 10_000 } })
     },
-    refusal: /^400 .*not stored, or no longer/,
+    refusal: /^400 .*not stored, or not any more/,
   },
 }

@@ -67,7 +67,7 @@ campaign(
         keptChars += chars
       } else {
         expect(again.status, where).toBe(400)
-        expect(await again.text(), where).toContain('not stored, or no longer')
+        expect(await again.text(), where).toContain('not stored, or not any more')
         isLost = true
       }
     }

@@ -33,17 +33,17 @@ describe.skipIf(!isThere)(`URL elicitations on three nodes over Redis${left}`, (
         if (client === undefined) throw new Error('No client')
         const id = String(await client.elicit('payByUrl'))
         client.due.push(id)
-        await random.pick(nodes).order({ visited: id })
+        await random.pick(nodes).order({ completed: id })
         await until(() => client.stream.messages().length >= client.due.length, watchdogMs)
-        await random.pick(nodes).order({ visited: id })
-        await random.pick(nodes).order({ visited: `${id} of nobody` })
+        await random.pick(nodes).order({ completed: id })
+        await random.pick(nodes).order({ completed: `${id} of nobody` })
       }
       // The last message of each node comes after all of its earlier ones.
       for (const node of nodes) {
         for (const one of clients) {
           const id = String(await one.elicit('payByUrl'))
           one.due.push(id)
-          await node.order({ visited: id })
+          await node.order({ completed: id })
           await until(() => one.stream.messages().length >= one.due.length, watchdogMs)
         }
       }

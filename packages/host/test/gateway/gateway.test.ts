@@ -186,7 +186,7 @@ describe('clients of one user', () => {
   )
 
   it("do not see each other's roots through a server with sessions", async () => {
-    const { server } = await gateway({ servers: { surface: session().config } })
+    const { server } = await gateway({ servers: { near: session().config } })
     const client = await ours(server, { onRoots: [{ uri: 'file:///client' }] })
     expect(text(await client.call('near__roots'))).not.toContain('file:///client')
   })

@@ -8,10 +8,11 @@ import {
 } from 'oauth4webapi'
 import { invalid } from '../../jsonrpc/error.ts'
 import { basicAuthorization } from '../../request/encoding.ts'
-import type { CredentialStore, StoredTokens } from './credential-store.ts'
+import type { CredentialStore } from './credential-store.ts'
 import type { AuthTarget } from './discovery.ts'
 import type { Network } from './network.ts'
 import type { ProofKey } from './proof-key.ts'
+import type { StoredTokens } from './session.ts'
 import type { Tokens } from './token-endpoint.ts'
 
 /** How a client authenticates at the token endpoint (RFC 8414, `token_endpoint_auth_methods_supported`). */

@@ -1,6 +1,5 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { invalid } from '../../jsonrpc/error.ts'
-import type { StoredTokens } from './credential-store.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import {
   type ConfiguredClient,
@@ -18,6 +17,7 @@ import {
   type Registration,
   register,
 } from './registration.ts'
+import type { StoredTokens } from './session.ts'
 import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 

@@ -8,12 +8,12 @@ import {
 } from 'oauth4webapi'
 import { excerpt, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
-import type { StoredTokens } from './credential-store.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import { clientAuth, type Identity } from './identity.ts'
 import { authError, type Network } from './network.ts'
 import type { ProofKey } from './proof-key.ts'
 import type { Registration } from './registration.ts'
+import type { StoredTokens } from './session.ts'
 
 /** Where and how to send a request of a client to its authorization server. */
 interface TokenRequestContext {
