@@ -134,14 +134,14 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
-/** Where a program writes why a tool failed, and the end of it if it is known here. */
+/** Notes the end of the stderr of a program whose tool failed, or how to see it. */
 function noteReason(content: string, stderr: string, output: Output): void {
   if (!/the server's own log|The fault is the server's/.test(content)) return
   const lines = plain(stderr)
     .split('\n')
     .filter((line) => line.trim() !== '' && !/^\s+at .*(?:node_modules[\\/]|node:)/.test(line))
   const isFrame = (line = ''): boolean => /^\s+at \S/.test(line)
-  // Of a stack, the first line says where; the rest is how the program came there.
+  // Of a stack trace, only the first frame is shown.
   const own = lines.filter((line, at) => !isFrame(line) || !isFrame(lines[at - 1]))
   output.note(
     own.length === 0

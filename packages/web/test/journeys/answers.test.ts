@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)(
       await show(served, tab)
       const password = page.getByLabel('Password', { exact: true })
       await page.getByLabel('Name').fill('Ada')
-      // What cannot be sent yet is kept, too.
+      // Values that cannot be sent yet are restored, too.
       await page.getByLabel('Mail').fill('ada@')
       await page.getByLabel('Day').fill('2026-07-28')
       await page.getByLabel('Seats').fill('three')

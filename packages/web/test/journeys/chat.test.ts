@@ -232,7 +232,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await tab.page.click('[data-act=allow]')
       await tab.page.goBack()
-      // The result is in the conversation before the model is told.
+      // The result is in the conversation before the model receives it.
       await tab.page.getByRole('log').locator('summary').last().click()
       await tab.page.getByRole('log').getByText('Oslo').first().waitFor()
       expect(given).toHaveLength(2)

@@ -63,7 +63,7 @@ export function layoutFaults({
       continue
     if (words.has(text) || (english.length > 0 && element.closest('[lang=en]') !== null))
       faults.add(`not translated: ${text}`)
-    // A text that is cut off says so by an ellipsis, or scrolls.
+    // A truncated text ends with an ellipsis, or scrolls.
     const { overflowX, textOverflow } = getComputedStyle(element)
     // Texts for assistive technology alone are a box of one pixel.
     const isHidden = element.clientWidth <= 1
@@ -182,7 +182,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Tab
   }, 60_000)
   context.on('weberror', (error) => faults.push(`page error: ${error.error().message}`))
   context.on('console', (message) => {
-    // What an app does in its frame and what stops it there is no fault of the page.
+    // Errors of an app in its frame are not errors of the page.
     const isApp = URL.parse(message.location().url)?.hostname.endsWith('.localhost') === true
     if (message.type() === 'error' && !isApp && !/WebSocket connection/.test(message.text()))
       faults.push(`console: ${message.text()}`)

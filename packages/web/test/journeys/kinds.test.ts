@@ -350,7 +350,7 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
   return { served, cases }
 }
 
-/** What a tool that asked says it was answered: the answer, or the error. */
+/** What a tool returned after its question: the answer that it received, or the error. */
 function repliedIn(result: unknown): unknown {
   const [, text = '{}'] = /"text":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(result)) ?? []
   const { answer, error }: { answer?: unknown; error?: unknown } = JSON.parse(JSON.parse(text))

@@ -37,7 +37,7 @@ export function Composer({
   onDialog,
 }: {
   id: string
-  /** Whether nothing was said yet: the person came here to write. */
+  /** Whether the conversation is empty, so that the user is about to write. */
   isNew: boolean
   isBusy: boolean
   queued: readonly QueuedRow[]
