@@ -321,10 +321,10 @@ describe.skipIf(missing !== undefined)(
         expect.arrayContaining(names.map((name) => `${name}://page/5`)),
       )
       expect(automatic.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(8_000)
-      const reasons = await page.locator('[data-section=attach] li').allInnerTexts()
-      expect(reasons.filter((text) => /automatic: .*marks it for a model, priority/.test(text))).toHaveLength(
-        automatic.length,
-      )
+      const reasons = page
+        .locator('[data-section=attach] li')
+        .filter({ hasText: /automatic: .*marks it for a model, priority/ })
+      await expect.poll(() => reasons.count()).toBe(automatic.length)
       // The budget excludes some, and the annotation others; each says so.
       await page.getByText(/left out/).click()
       const left = await page
@@ -407,9 +407,11 @@ describe.skipIf(missing !== undefined)(
       await page.getByLabel('Find a conversation').fill('oslo')
       await expect.poll(() => list.getByRole('link').count()).toBe(1)
       await tab.check()
+      const original = page.url()
       await list.getByRole('button', { name: 'More for this conversation' }).click()
       await page.getByRole('menuitem', { name: 'Continue in a copy' }).press('Enter')
       await list.getByText('· copy').waitFor()
+      await page.waitForURL((url) => url.href !== original)
       await list.getByRole('button', { name: 'More for this conversation' }).first().click()
       await page.getByRole('menuitem', { name: 'Delete the conversation' }).press('Enter')
       await page.getByText('Delete this conversation for good?').waitFor()

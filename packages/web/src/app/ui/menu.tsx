@@ -67,6 +67,8 @@ export function Menu({
         onToggle={({ newState }) => {
           if (newState !== 'open') return
           place()
+          // The event comes after the menu has opened: keys pressed until then have chosen a line already.
+          if (list.current?.contains(document.activeElement) === true) return
           const all = lines()
           const on = all.find((line) => line.getAttribute('aria-checked') === 'true')
           ;(on ?? all[0])?.focus()
