@@ -15,15 +15,34 @@ interface Step {
   again?: () => string[] | undefined
 }
 
+/** What the JSON reporter of Vitest writes, as far as it is read. */
+interface Report {
+  testResults: {
+    name: string
+    status: string
+    assertionResults: { status: string; ancestorTitles: string[]; title: string }[]
+  }[]
+}
+
 /** Checkers of tsc, which each check what they share: its default of 4 costs a fifth more CPU where there are two cores. */
 const checkers = String(Math.min(4, availableParallelism()))
 
 /** Up to this number of failed test files, a second run distinguishes a race on a busy machine from a fault. */
 const failedFilesRunAgain = 3
 
-const { values } = parseArgs({
-  options: { from: { type: 'string' }, all: { type: 'boolean', default: false } },
-})
+const usage = `Usage: npm test [-- --from <step>] [--all]
+
+  --from <step>   begins with the step whose title starts with <step>
+  --all           also the tests with browsers, stores and peers, the packages and the conformance suites (npm run test:all)
+  --help          prints this
+
+One file: npx vitest run <path>. One test: npx vitest run <path> -t "<title>".`
+
+const values = readOptions()
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
 
 /** The test projects of vitest.config.ts that `npm test` runs. */
 const projects = values.all ? [] : ['--project=alone', '--project=together']
@@ -61,10 +80,15 @@ const steps: Step[] = [
     limit: 2400,
     fact: (output) => /Tests\s+(.*)/.exec(plain(output))?.[1],
     again: () => {
-      const files = failedFiles()
-      return files.length === 0 || files.length > failedFilesRunAgain
-        ? undefined
-        : ['vitest', 'run', '--reporter=dot', ...files]
+      const failed = failedFiles()
+      if (failed.length === 0 || failed.length > failedFilesRunAgain) return undefined
+      const command = ['vitest', 'run', '--reporter=dot', ...failed.map(({ file }) => file)]
+      // A file may fail outside its tests: then all of them run again.
+      if (failed.some(({ tests }) => tests.length === 0)) return command
+      const names = failed
+        .flatMap(({ tests }) => tests)
+        .map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+      return [...command, '-t', `^(${names.join('|')})$`]
     },
   },
 ]
@@ -116,15 +140,15 @@ for (const { title, command, limit, fact, again } of steps.slice(first)) {
   console.log(`✗ ${title.padEnd(28)} ${elapsed}\n`)
   console.log(output.trimEnd())
   const why = timedOut ? `did not finish within ${limit} s and was ended` : `failed with exit code ${code}`
-  console.log(`\n"${title}" ${why}. Run it alone: npx ${command.join(' ')}`)
+  console.log(`\n"${title}" ${why}. Run it alone: npx ${shellLine(command)}`)
   const second = timedOut ? undefined : again?.()
   if (second === undefined) process.exit(1)
   const failed = failedFiles()
-  console.log(`\nRunning what failed once more: npx ${second.join(' ')}`)
+  console.log(`\nRunning what failed once more: npx ${shellLine(second)}`)
   const repeated = await run(second, { limitMs: limit * 1000 })
   console.log(repeated.output.trimEnd())
   if (repeated.code !== 0 || repeated.timedOut) process.exit(1)
-  flaky.push(...failed)
+  flaky.push(...failed.map(({ file }) => file))
 }
 console.log(`\nAll passed in ${seconds(performance.now() - started).trim()}.`)
 if (flaky.length > 0)
@@ -132,16 +156,41 @@ if (flaky.length > 0)
     `These failed first and passed when run by themselves; each is a race to find: ${flaky.join(', ')}`,
   )
 
-/** The test files that failed according to the report of the last run. */
-function failedFiles(): string[] {
+function readOptions(): { from?: string; all: boolean; help: boolean } {
   try {
-    const { testResults }: { testResults: { name: string; status: string }[] } = JSON.parse(
-      readFileSync(report, 'utf8'),
-    )
-    return testResults.filter(({ status }) => status === 'failed').map(({ name }) => relative(root, name))
+    return parseArgs({
+      options: {
+        from: { type: 'string' },
+        all: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
+/** The test files that failed according to the report of the last run, with the full titles of their failed tests. */
+function failedFiles(): { file: string; tests: string[] }[] {
+  try {
+    const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'))
+    return testResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ name, assertionResults }) => ({
+        file: relative(root, name),
+        tests: assertionResults
+          .filter(({ status }) => status === 'failed')
+          .map(({ ancestorTitles, title }) => [...ancestorTitles, title].join(' > ')),
+      }))
   } catch {
     return []
   }
+}
+
+/** The arguments as one line for a POSIX shell. */
+function shellLine(args: readonly string[]): string {
+  return args.map((arg) => (/^[\w./=:-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`)).join(' ')
 }
 
 function seconds(ms: number): string {

@@ -180,7 +180,7 @@ describe.skipIf(missing !== undefined)(
       const all = (await host.trace.ids()).length
       expect(all).toBeGreaterThan(seedCount)
       await page.getByText(`${all.toLocaleString('en')} of`).waitFor()
-      expect(await page.locator(grid).getAttribute('aria-rowcount')).toBe(String(all))
+      await expect.poll(() => page.locator(grid).getAttribute('aria-rowcount')).toBe(String(all))
       expect(asked.next()).toBeLessThanOrEqual(400)
 
       for (const share of [0, 0.5, 0.123, 0.9, 1]) {
@@ -237,7 +237,7 @@ describe.skipIf(missing !== undefined)(
       await page.goto(link)
       await page.locator(`${grid} [aria-selected=true]`).waitFor()
       await loaded(tab)
-      expect(await page.locator(`${grid} [aria-selected=true]`).innerText()).toBe(row)
+      await expect.poll(() => page.locator(`${grid} [aria-selected=true]`).innerText()).toBe(row)
       // By keys alone: the next row, and back.
       await page.locator(grid).focus()
       await page.keyboard.press('ArrowDown')
@@ -267,14 +267,14 @@ describe.skipIf(missing !== undefined)(
       const changed = tab.page.locator('[data-replay]')
       await changed.getByText('1 place of the result is different').waitFor()
       await changed.getByText('/content/0/text').waitFor()
-      expect(await changed.locator('del').first().innerText()).toContain('Oslo')
-      expect(await changed.locator('ins').first().innerText()).toContain('Bergen')
+      await expect.poll(() => changed.locator('del').first().innerText()).toContain('Oslo')
+      await expect.poll(() => changed.locator('ins').first().innerText()).toContain('Bergen')
       await tab.check()
       await tab.click('[data-place="1"]')
       await tab.click('[data-act=again]')
       await tab.page.getByText('It was denied').waitFor()
       expect(calls()).toEqual(['ok', 'denied', 'ok', 'ok', 'denied'])
-      expect(await tab.page.getByText('never').first().isVisible()).toBe(true)
+      await expect.poll(() => tab.page.getByText('never').first().isVisible()).toBe(true)
       await tab.check()
 
       // A field whose text is no value bars sending, and is named.

@@ -176,7 +176,7 @@ describe.skipIf(missing !== undefined)(
       await page.reload()
       await page.getByLabel('Name').waitFor()
       expect(await typed()).toEqual(before)
-      expect(await password.inputValue()).toBe('')
+      await expect.poll(() => password.inputValue()).toBe('')
       expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
         'hunter2',
       )
@@ -212,7 +212,7 @@ describe.skipIf(missing !== undefined)(
       await most.fill('77')
       await page.reload()
       await expect.poll(() => editor.inputValue()).toBe('Hello there')
-      expect(await most.inputValue()).toBe('77')
+      await expect.poll(() => most.inputValue()).toBe('77')
       expect([served.service.host.inbox.list()[0]?.state, answers]).toEqual(['open', []])
       await tab.check()
     })
@@ -274,7 +274,7 @@ describe.skipIf(missing !== undefined)(
         await tab.go(`/inbox/${visit()?.id}`)
         const link = tab.page.getByRole('link', { name: 'Open the page' })
         await link.waitFor()
-        expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
+        await expect.poll(() => link.getAttribute('rel')).toBe('noopener noreferrer')
         expect([url, requested]).toEqual([url, []])
         await context.route(
           (address) => address.origin !== served.url,

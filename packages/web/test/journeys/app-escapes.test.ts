@@ -318,7 +318,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByRole('button', { name: 'Ask me again' }).click()
       await tab.click(armed)
       const app = await frameOf(tab)
-      expect(await app.locator('p').innerText()).toBe('second')
+      await expect.poll(() => app.locator('p').innerText()).toBe('second')
       expect(served.service.host.apps.consents()).toMatchObject([
         { server: 'trap', uri: 'ui://trap/page', verdict: 'allow', anyContents: false },
       ])

@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)(
       const { served, tab, app } = await board([{ say: 'Saturday suits it.' }])
       expect(tab.acts).toBe(1)
       const days = (): Promise<string> => app.locator('ol').innerText()
-      expect(await app.locator('li').count()).toBe(7)
+      await expect.poll(() => app.locator('li').count()).toBe(7)
       const before = await days()
       await app.getByRole('button', { name: 'Refresh' }).click()
       await app.getByText('Done.').waitFor()
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)(
       await tab.click(armed)
       await tab.page.getByText('Saturday suits it.').waitFor()
       const log = tab.page.getByRole('log')
-      expect(await log.innerText()).toContain('Which day of the weekend suits a walk in Oslo?')
+      await expect.poll(() => log.innerText()).toContain('Which day of the weekend suits a walk in Oslo?')
 
       await app.getByRole('button', { name: 'Save as CSV' }).click()
       await tab.page.getByText('forecast.csv').waitFor()
@@ -122,7 +122,7 @@ describe.skipIf(missing !== undefined)(
       if ((await offer.count()) > 0) await offer.click()
       const app = await frameOf(tab)
       await app.getByText('Oslo').waitFor()
-      expect(await app.locator('li').count()).toBe(7)
+      await expect.poll(() => app.locator('li').count()).toBe(7)
     })
 
     test('an app fits a narrow window and follows the theme', async () => {
@@ -193,7 +193,7 @@ describe.skipIf(missing !== undefined)(
       await tab.click(armed)
       expect(await message).toEqual({})
       await tab.page.getByText('Thanks.').waitFor()
-      expect(await tab.page.getByRole('log').innerText()).toContain('It shows 10 degrees')
+      await expect.poll(() => tab.page.getByRole('log').innerText()).toContain('It shows 10 degrees')
       // After a click, as the one on the card, an app may fill the window.
       for (const mode of ['fullscreen', 'inline'])
         expect(await app.evaluate(`app.requestDisplayMode({ mode: '${mode}' })`)).toEqual({ mode })

@@ -312,7 +312,7 @@ describe.skipIf(missing !== undefined)(
         new Set(names.flatMap((name) => [1, 2, 3, 4].map((n) => `${name} ${name}://page/${n}`))),
       )
 
-      expect(await page.getByLabel('Automatic, up to').inputValue()).toBe('8000')
+      await expect.poll(() => page.getByLabel('Automatic, up to').inputValue()).toBe('8000')
       await tab.click('[data-act=include]')
       expect(tab.acts).toBe(4)
       await page.getByText(/\d resources? included/).waitFor()
@@ -349,16 +349,16 @@ describe.skipIf(missing !== undefined)(
 
       // In the conversation they are attachments, with who attached them and why, and open to their content.
       const log = page.getByRole('log')
-      expect(await log.locator('[data-attached][data-by=person]').count()).toBe(12)
+      await expect.poll(() => log.locator('[data-attached][data-by=person]').count()).toBe(12)
       const included = log.locator('[data-attached][data-by=host]')
-      expect(await included.count()).toBe(automatic.length)
+      await expect.poll(() => included.count()).toBe(automatic.length)
       const [first] = await included.all()
       const row = (await first?.innerText()) ?? ''
       expect(row).toMatch(/(?:one|two|three) page 5/)
       expect(row).toContain('included automatically: its server marks it for a model, priority 1')
       expect(row).toMatch(/about [\d.]+K? tokens/)
       const chosen = log.locator('[data-attached]', { hasText: 'one page 3' })
-      expect(await chosen.innerText()).toContain('attached by you')
+      await expect.poll(() => chosen.innerText()).toContain('attached by you')
       await chosen.locator('summary').click()
       await chosen.getByText('one 3 one 3').waitFor()
       await chosen.getByRole('link', { name: 'one://page/3' }).waitFor()

@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)(
       await page.getByText('0 of 6 calls').waitFor()
       await page.getByLabel('Value').fill('hello 4')
       await page.getByText('1 of 6 calls').waitFor()
-      expect(await page.getByRole('row').count()).toBe(2)
+      await expect.poll(() => page.getByRole('row').count()).toBe(2)
       await page.locator('[data-act=review]').click()
       const review = page.getByRole('region', { name: 'Review the change' })
       await review.getByText('"tool": "echo"').waitFor()
@@ -144,7 +144,9 @@ describe.skipIf(missing !== undefined)(
       await tab.click('main >> text=io.github.ann/weather')
       const argv = page.getByRole('list', { name: 'What runs' }).getByRole('listitem')
       await argv.first().waitFor()
-      expect(await argv.allInnerTexts()).toEqual(['npx', '-y', '@ann/weather@1.4.0', '--units', 'metric'])
+      await expect
+        .poll(() => argv.allInnerTexts())
+        .toEqual(['npx', '-y', '@ann/weather@1.4.0', '--units', 'metric'])
       await page.getByLabel('REGION').selectOption('eu')
       await page.getByLabel('WEATHER_TOKEN').fill(secret)
       await page.getByText('+').first().waitFor()
@@ -208,7 +210,7 @@ describe.skipIf(missing !== undefined)(
 
       await page.getByRole('button', { name: 'Details' }).click()
       const entry = page.getByLabel('Entry')
-      expect(await entry.inputValue()).toContain('"DEMO_TOKEN": "[DEMO_TOKEN]"')
+      await expect.poll(() => entry.inputValue()).toContain('"DEMO_TOKEN": "[DEMO_TOKEN]"')
       await entry.fill((await entry.inputValue()).replace('"env"', '"callTimeoutMs": 5000,\n  "env"'))
       await tab.click('[data-act=review]')
       await page.getByRole('region', { name: 'Review the change' }).getByText('5000').waitFor()

@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)(
       expect(existsSync(marker)).toBe(false)
       const card = page.locator('[data-card]')
       const command = await card.locator('[class*=argv]').first().innerText()
-      expect(await card.innerText()).toContain('.mcp.json')
+      await expect.poll(() => card.innerText()).toContain('.mcp.json')
       // What changes the direction of text is shown as what it is.
       expect(command).not.toContain('\u202e')
       expect(command).toContain('U+202E')

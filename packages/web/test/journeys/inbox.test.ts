@@ -85,11 +85,11 @@ describe.skipIf(missing !== undefined)(
       const run = start(served, 'ask', { ...page, url: 'https://xn--pypal-4ve.example/pay' })
       await look(served, tab)
       // A name that imitates another is shown as it is resolved.
-      expect(await tab.page.locator('[data-card]').innerText()).toContain('xn--pypal-4ve.example')
+      await expect.poll(() => tab.page.locator('[data-card]').innerText()).toContain('xn--pypal-4ve.example')
       await press(tab, 'accept')
       const link = tab.page.getByRole('link', { name: 'Open the page' })
       await link.waitFor()
-      expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
+      await expect.poll(() => link.getAttribute('rel')).toBe('noopener noreferrer')
       await tab.check()
       const context = tab.page.context()
       let fetched = 0
@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)(
       await look(served, tab)
       const boxes = tab.page.locator('[data-card] input[type=checkbox]')
       const uris = await tab.page.locator('[data-card] label bdi').allInnerTexts()
-      expect(await boxes.count()).toBe(3)
+      await expect.poll(() => boxes.count()).toBe(3)
       for (const n of [1, 2]) await boxes.nth(n).uncheck()
       await press(tab, 'allow')
       const { result } = await served.service.runs.wait(run, new AbortController().signal)
@@ -215,7 +215,7 @@ describe.skipIf(missing !== undefined)(
         typed += key.length === 1 ? key : key === 'Space' ? ' ' : ''
       }
       await tab.page.waitForFunction(() => document.title.startsWith('(20)'))
-      expect(await field.inputValue()).toBe(typed)
+      await expect.poll(() => field.inputValue()).toBe(typed)
       expect(await field.evaluate((element) => element === document.activeElement)).toBe(true)
       expect(await tab.page.evaluate('focused')).toEqual([])
       expect(open(served)).toHaveLength(20)

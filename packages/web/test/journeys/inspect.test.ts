@@ -160,7 +160,7 @@ describe.skipIf(missing !== undefined)(
       const address = `/inspect/server3/tools/tool_3_9?args=${encodeURIComponent('{"text":"50% of /a&b#c"}')}`
       await tab.page.goto(`${host.url}${address}`)
       await tab.page.getByRole('heading', { name: 'tool_3_9' }).waitFor()
-      expect(await tab.page.getByLabel('text').inputValue()).toBe('50% of /a&b#c')
+      await expect.poll(() => tab.page.getByLabel('text').inputValue()).toBe('50% of /a&b#c')
       expect(calls()).toBe(1)
       await tab.check()
     })
@@ -228,7 +228,7 @@ describe.skipIf(missing !== undefined)(
         (count) => document.querySelectorAll('main ol details').length >= count,
         expected.length,
       )
-      expect(await rows.count()).toBe(expected.length)
+      await expect.poll(() => rows.count()).toBe(expected.length)
       for (const [n, text] of expected.entries()) {
         const row = rows.nth(n)
         await row.locator('summary').click()
@@ -236,9 +236,9 @@ describe.skipIf(missing !== undefined)(
         // The same members in the same order, and as many bytes.
         const shown: unknown = JSON.parse(await row.locator('pre').innerText())
         expect(JSON.stringify(shown)).toBe(text)
-        expect(await row.locator('summary').innerText()).toContain(
-          `${Buffer.byteLength(text).toLocaleString('en')} B`,
-        )
+        await expect
+          .poll(() => row.locator('summary').innerText())
+          .toContain(`${Buffer.byteLength(text).toLocaleString('en')} B`)
         await row.locator('summary').click()
       }
       await tab.page.getByRole('button', { name: /^HTTP/ }).click()
@@ -422,7 +422,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByRole('listbox').getByRole('option').first().waitFor()
       await tab.press('ArrowDown')
       await tab.press('Enter')
-      expect(await tab.page.getByLabel('department').inputValue()).toMatch(/^E\w+/)
+      await expect.poll(() => tab.page.getByLabel('department').inputValue()).toMatch(/^E\w+/)
       await tab.page.getByLabel('name').fill('Ada')
       await tab.press('Control+Enter')
       await settled(tab)

@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)(
       const typed = 'y d Allow once '
       await tab.page.keyboard.type(typed)
       for (const key of ['Enter', 'Space', 'Enter', 'Escape']) await tab.page.keyboard.press(key)
-      expect(await tab.page.getByLabel('Filter').inputValue()).toBe(`${typed} `)
+      await expect.poll(() => tab.page.getByLabel('Filter').inputValue()).toBe(`${typed} `)
       expect(open(served)).toHaveLength(1)
       // Nor do they on the card itself, as long as no button has the focus.
       await tab.page.goto(`${served.url}/inbox`)
@@ -176,7 +176,7 @@ describe.skipIf(missing !== undefined)(
       await editor.fill('{"text": "after"}')
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
       await tab.page.getByRole('button', { name: 'Your changes (1)' }).click()
-      expect(await tab.page.locator('[data-card] ins').count()).toBe(1)
+      await expect.poll(() => tab.page.locator('[data-card] ins').count()).toBe(1)
       await tab.check()
       await tab.click('[data-act=allow]')
       expect(textOf(await call)).toContain('after')
@@ -190,9 +190,9 @@ describe.skipIf(missing !== undefined)(
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
-      expect(await tab.page.locator('[data-act=allow]').innerText()).toContain(
-        'Allow without reading the rest',
-      )
+      await expect
+        .poll(() => tab.page.locator('[data-act=allow]').innerText())
+        .toContain('Allow without reading the rest')
       await tab.page.getByRole('button', { name: /characters more/ }).click()
       const shown = await tab.page.locator('[data-card] td bdi').evaluate((element) => element.textContent)
       const digest = (value: string): string => createHash('sha256').update(value).digest('hex')
@@ -277,7 +277,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByLabel('Name').fill('Ada')
       await tab.page.getByLabel('Seats').fill('x')
       await tab.page.reload()
-      expect(await tab.page.getByLabel('Name').inputValue()).toBe('Ada')
+      await expect.poll(() => tab.page.getByLabel('Name').inputValue()).toBe('Ada')
       await tab.page.locator('[data-act=review]').click()
       await tab.page.getByText('This is required').waitFor()
       await tab.page.getByLabel('Seats').fill('3')

@@ -50,7 +50,7 @@ test.skipIf(missing !== undefined)(
         await review.click()
       } else await decide.last().click()
     }
-    expect(await page.getByText(/reference JF-[A-Z0-9]{8}/).count()).toBe(1)
-    expect(await page.getByText(/Saved .*\.md .* in the root "sample"/).count()).toBe(1)
+    await expect.poll(() => page.getByText(/reference JF-[A-Z0-9]{8}/).count()).toBe(1)
+    await expect.poll(() => page.getByText(/Saved .*\.md .* in the root "sample"/).count()).toBe(1)
   },
 )
