@@ -93,6 +93,8 @@ export default defineConfig({
     setupFiles: ['wire', 'task-engines', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // The default of one second is short for a browser on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     // Most files wait for processes and sockets, so two cores have work for eight workers.
     maxWorkers: 8,
     projects: [
