@@ -7,13 +7,13 @@ import { McpError } from '../jsonrpc/error.ts'
  * @throws McpError 'CONNECT_FAILED' where the runtime has no SQLite
  */
 export function openSqlite(what: string, path: string): DatabaseSync {
-  const found =
+  const sqlite =
     typeof process.getBuiltinModule === 'function' ? process.getBuiltinModule('node:sqlite') : undefined
-  if (found !== undefined) {
+  if (sqlite !== undefined) {
     // Looked up as well: the build puts this file in a chunk that browsers load.
     const { closeSync, openSync } = process.getBuiltinModule('node:fs')
     closeSync(openSync(path, 'a', 0o600))
-    const db = new found.DatabaseSync(path)
+    const db = new sqlite.DatabaseSync(path)
     db.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     return db
   }

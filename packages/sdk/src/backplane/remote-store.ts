@@ -157,14 +157,14 @@ export function subscribeUntilDone(
   isClosed: () => boolean,
 ): () => void {
   let isOver = false
-  let leave = (): void => {}
+  let unsubscribe = (): void => {}
   const work = async (): Promise<void> => {
     while (!isOver && !isClosed()) {
       try {
-        leave = await subscribe((message) => {
+        unsubscribe = await subscribe((message) => {
           if (!isOver) receive(message)
         })
-        if (isOver) leave()
+        if (isOver) unsubscribe()
         else missed()
         return
       } catch {
@@ -175,6 +175,6 @@ export function subscribeUntilDone(
   work()
   return () => {
     isOver = true
-    leave()
+    unsubscribe()
   }
 }

@@ -90,7 +90,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
     const share = owner === undefined ? undefined : exceededLimit(`of ${owner}`, chars, ownerFraction)
     return share && `"${excerpt(owner ?? '')}" has used its share of the backplane file (a fifth of ${share})`
   }
-  const put = (key: string, value: string, now: number, ttlMs: number, owner: string | undefined): void => {
+  const write = (key: string, value: string, now: number, ttlMs: number, owner: string | undefined): void => {
     remove.run(key)
     if (exceeded(value.length, owner) !== undefined) expire.run(now)
     const why = exceeded(value.length, owner)
@@ -102,22 +102,22 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
 
   return {
     get: async (key) => {
-      const found = select.get(key, Date.now())
-      return found && String(found['value'])
+      const row = select.get(key, Date.now())
+      return row && String(row['value'])
     },
-    set: async (key, value, ttlMs, owner) => change((now) => put(key, value, now, ttlMs, owner)),
+    set: async (key, value, ttlMs, owner) => change((now) => write(key, value, now, ttlMs, owner)),
     add: async (key, value, ttlMs, owner) =>
       change((now) => {
         if (select.get(key, now) !== undefined) return false
-        put(key, value, now, ttlMs, owner)
+        write(key, value, now, ttlMs, owner)
         return true
       }),
     swap: async (key, expected, value, ttlMs) =>
       change((now) => {
-        const found = select.get(key, now)
-        if (found?.['value'] !== expected) return false
-        const { owner } = found
-        put(key, value, now, ttlMs, typeof owner === 'string' ? owner : undefined)
+        const row = select.get(key, now)
+        if (row?.['value'] !== expected) return false
+        const { owner } = row
+        write(key, value, now, ttlMs, typeof owner === 'string' ? owner : undefined)
         return true
       }),
     delete: async (key) => {

@@ -241,8 +241,8 @@ export class ClientConnection {
     const id = metaOf(message.params)[MetaKey.subscriptionId]
     const stopped = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
     for (const key of [id, stopped]) {
-      const found = typeof key === 'string' || typeof key === 'number' ? this.#requests.get(key) : undefined
-      if (found?.onNotification !== undefined) return found.onNotification
+      const target = typeof key === 'string' || typeof key === 'number' ? this.#requests.get(key) : undefined
+      if (target?.onNotification !== undefined) return target.onNotification
     }
     return request?.onNotification
   }

@@ -226,10 +226,10 @@ function capabilitiesOf(options: ConnectOptions): ClientCapabilities {
   return all
 }
 
-function requireHandler<T>(found: T | undefined, kind: string): T {
-  if (found === undefined)
+function requireHandler<T>(handler: T | undefined, kind: string): T {
+  if (handler === undefined)
     throw new RpcError(ErrorCode.MethodNotFound, `This client does not support ${kind}`)
-  return found
+  return handler
 }
 
 function checkSample(

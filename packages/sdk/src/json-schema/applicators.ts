@@ -42,11 +42,11 @@ export const applicators: Readonly<Record<string, Builder>> = {
       if (!isObject(value)) return true
       return run.every(run.namesOf(value), (name) =>
         run.every(children, ({ pattern, child }) => {
-          const found = pattern.test(name, run.spend)
-          if (found === false) return true
+          const result = pattern.test(name, run.spend)
+          if (result === false) return true
           run.markEvaluated(name)
-          if (found === true) return run.checkChild(child, value[name], name)
-          return run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
+          if (result === true) return run.checkChild(child, value[name], name)
+          return run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${result}`)
         }),
       )
     }
@@ -238,14 +238,14 @@ function contains(keyword: Applicator, least: number, most: number): Check {
   const child = keyword.node(keyword.value)
   return (value, run) => {
     if (!Array.isArray(value)) return true
-    let found = 0
+    let count = 0
     for (const [index, item] of value.entries()) {
       if (!acceptsElement(child, item, run)) continue
-      found++
+      count++
       run.markEvaluated(index)
     }
-    if (found < least) return run.fail(`must have at least ${plural(least, 'item')} that ${matches(least)}`)
-    return found <= most || run.fail(`must have at most ${plural(most, 'item')} that ${matches(most)}`)
+    if (count < least) return run.fail(`must have at least ${plural(least, 'item')} that ${matches(least)}`)
+    return count <= most || run.fail(`must have at most ${plural(most, 'item')} that ${matches(most)}`)
   }
 }
 
@@ -310,10 +310,11 @@ function closest(children: Node[], value: unknown, run: Run): string {
   let best: Issue[] | undefined
   let bestRank = Number.NEGATIVE_INFINITY
   for (const child of children) {
-    const found = run.issuesOf(child, value)
-    const rank = Math.max(0, ...found.map((issue) => issue.path.split('/').length)) * 100 - found.length
-    if (found.length > 0 && rank > bestRank) {
-      best = found
+    const childIssues = run.issuesOf(child, value)
+    const rank =
+      Math.max(0, ...childIssues.map((issue) => issue.path.split('/').length)) * 100 - childIssues.length
+    if (childIssues.length > 0 && rank > bestRank) {
+      best = childIssues
       bestRank = rank
     }
   }

@@ -95,12 +95,12 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
     const pattern = patternOf(keyword, source)
     return (value, run) => {
       if (typeof value !== 'string') return true
-      const found = pattern.test(value, run.spend)
-      if (found === true) return true
+      const result = pattern.test(value, run.spend)
+      if (result === true) return true
       return run.fail(
-        found === false
+        result === false
           ? `must match the pattern ${source}`
-          : `cannot be checked against the pattern ${source}: ${found}`,
+          : `cannot be checked against the pattern ${source}: ${result}`,
       )
     }
   },

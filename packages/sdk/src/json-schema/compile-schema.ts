@@ -21,11 +21,11 @@ function linearPatterns(): Patterns {
     }
   }
   return patternsWith((source) => {
-    let made: LinearRegex | string | undefined
+    let regex: LinearRegex | string | undefined
     return (text, spend) => {
-      made ??= compiled(source)
+      regex ??= compiled(source)
       spend(1)
-      return typeof made === 'string' ? made : made.test(text, spend)
+      return typeof regex === 'string' ? regex : regex.test(text, spend)
     }
   })
 }

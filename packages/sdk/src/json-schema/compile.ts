@@ -92,8 +92,8 @@ class Compiler {
       },
       node: (child) => this.#node(child, location, name),
       reference: (to) => {
-        const found = this.#index.resolve(to, location, name)
-        const node = this.#node(found.schema, found.location, name)
+        const target = this.#index.resolve(to, location, name)
+        const node = this.#node(target.schema, target.location, name)
         return () => node
       },
       dynamicReference: (to) => this.#dynamic(to, location, name),
@@ -101,12 +101,12 @@ class Compiler {
   }
 
   #dynamic(to: string, location: SchemaLocation, keyword: string): (run: Run) => Node {
-    const found = this.#index.resolve(to, location, keyword)
-    const initial = this.#node(found.schema, found.location, keyword)
+    const target = this.#index.resolve(to, location, keyword)
+    const initial = this.#node(target.schema, target.location, keyword)
     const anchor = to.slice(to.indexOf('#') + 1)
     if (
-      !found.location.resource.dynamicAnchors.has(anchor) ||
-      found.schema !== found.location.resource.dynamicAnchors.get(anchor)
+      !target.location.resource.dynamicAnchors.has(anchor) ||
+      target.schema !== target.location.resource.dynamicAnchors.get(anchor)
     ) {
       return () => initial
     }
@@ -166,8 +166,8 @@ export function validatorOf(schema: unknown, patterns: Patterns, budget: number)
   return {
     issues,
     check: (value) => {
-      const found = issues(value)
-      return found.length === 0 ? undefined : found.map(issueText).join('; ')
+      const problems = issues(value)
+      return problems.length === 0 ? undefined : problems.map(issueText).join('; ')
     },
   }
 }

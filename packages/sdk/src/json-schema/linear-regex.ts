@@ -274,27 +274,27 @@ function search(
 ): [number, number] | undefined {
   let current = new States(program, spend)
   let next = new States(program, spend)
-  let found: [number, number] | undefined
+  let match: [number, number] | undefined
   let at = from
   spend(8 + (program.length >> 5))
   current.enter(0, text, at, at)
   for (;;) {
     const start = current.matchStart
-    if (start !== undefined && (found === undefined || start <= found[0])) found = [start, at]
-    if (found !== undefined && mode !== 'longest') return found
+    if (start !== undefined && (match === undefined || start <= match[0])) match = [start, at]
+    if (match !== undefined && mode !== 'longest') return match
     const codePoint = text.codePointAt(at)
-    if (codePoint === undefined || (current.list.length === 0 && mode === 'here')) return found
+    if (codePoint === undefined || (current.list.length === 0 && mode === 'here')) return match
     const after = at + (codePoint > 0xffff ? 2 : 1)
     spend(1 + (program.length >> 6) + (current.list.length >> 1))
     for (let index = 0; index < current.list.length; index++) {
       const state = current.list[index] ?? 0
       const began = current.starts[index] ?? at
-      if (found !== undefined && began > found[0]) break
+      if (match !== undefined && began > match[0]) break
       const instruction = program[state]
       if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after, began)
     }
-    if (found === undefined && mode !== 'here') next.enter(0, text, after, after)
-    else if (next.list.length === 0 && next.matchStart === undefined) return found
+    if (match === undefined && mode !== 'here') next.enter(0, text, after, after)
+    else if (next.list.length === 0 && next.matchStart === undefined) return match
     const spent = current
     current = next
     next = spent

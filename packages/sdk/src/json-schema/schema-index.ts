@@ -88,13 +88,13 @@ export class SchemaIndex {
     }
     const location = this.#locations.get(resource.schema) ?? from
     if (fragment === '') return { schema: resource.schema, location }
-    const found = fragment.startsWith('/')
+    const target = fragment.startsWith('/')
       ? this.#walk(fragment, resource.schema, location)
       : { schema: resource.anchors.get(decoded(fragment)), location }
-    if (found.schema === undefined) {
+    if (target.schema === undefined) {
       throw invalid(from.pointer, keyword, `refers to ${JSON.stringify(to)}, which does not exist`)
     }
-    return found
+    return target
   }
 
   #walk(

@@ -204,15 +204,15 @@ export class Run {
   /** The issues of a subschema, separate from those of the run. */
   issuesOf(node: Node, value: unknown): Issue[] {
     const { issues, evaluated: seen, explains } = this
-    const found: Issue[] = []
-    this.issues = found
+    const subschemaIssues: Issue[] = []
+    this.issues = subschemaIssues
     this.explains = false
     if (seen !== undefined) this.evaluated = new Evaluated()
     this.check(node, value)
     this.issues = issues
     this.explains = explains
     this.evaluated = seen
-    return found
+    return subschemaIssues
   }
 }
 

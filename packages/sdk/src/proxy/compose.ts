@@ -191,10 +191,11 @@ class ComposedServer extends ForwardingServer implements Composition {
     const hasUri = method.startsWith('resources/') || reference?.['type'] === 'ref/resource'
     const named = hasUri ? undefined : reference === undefined ? name : reference['name']
     if (typeof named === 'string') {
-      const found = this.#resolve(named)
-      if (found === undefined) return []
-      const own = reference === undefined ? { name: found.name } : { ref: { ...reference, name: found.name } }
-      return found.member.server.scopesFor(method, { ...params, ...own }, uriChars)
+      const target = this.#resolve(named)
+      if (target === undefined) return []
+      const own =
+        reference === undefined ? { name: target.name } : { ref: { ...reference, name: target.name } }
+      return target.member.server.scopesFor(method, { ...params, ...own }, uriChars)
     }
     // Finding the owner of a URI would need requests, so the scopes of all members are required.
     return [...new Set(this.#all().flatMap(({ server }) => server.scopesFor(method, params, uriChars)))]
@@ -341,10 +342,10 @@ class ComposedServer extends ForwardingServer implements Composition {
   async #call(exchange: Exchange, kind: 'tool' | 'prompt'): Promise<Outcome> {
     const { name } = exchange.params
     if (typeof name !== 'string') throw invalidParams('"name" must be a string')
-    const found = this.#resolve(name)
-    if (found === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown ${kind}: ${clipped(name)}`)
-    const { member } = found
-    const own = member.exchange(exchange, { ...exchange.params, name: found.name }, name)
+    const target = this.#resolve(name)
+    if (target === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown ${kind}: ${clipped(name)}`)
+    const { member } = target
+    const own = member.exchange(exchange, { ...exchange.params, name: target.name }, name)
     const outcome = await member.server.handle(own)
     this.#extensionOwners.record(member, outcome)
     return outcome
@@ -354,10 +355,10 @@ class ComposedServer extends ForwardingServer implements Composition {
     const { ref } = exchange.params
     const { type, name, uri } = isObject(ref) ? ref : {}
     if (type === 'ref/prompt' && typeof name === 'string') {
-      const found = this.#resolve(name)
-      if (found === undefined) throw invalidParams(`unknown prompt "${clipped(name)}"`)
-      const { member } = found
-      const own = { ...exchange.params, ref: { type, name: found.name } }
+      const target = this.#resolve(name)
+      if (target === undefined) throw invalidParams(`unknown prompt "${clipped(name)}"`)
+      const { member } = target
+      const own = { ...exchange.params, ref: { type, name: target.name } }
       return member.server.handle(member.exchange(exchange, own))
     }
     if (type !== 'ref/resource' || typeof uri !== 'string') {

@@ -206,11 +206,11 @@ export class MergedChanges implements Changes {
     if (!signal.aborted) {
       this.#watchers.add(watcher)
       this.#refresh(watcher)
-      const leave = (): void => {
+      const stopWatching = (): void => {
         this.#watchers.delete(watcher)
         for (const stop of watcher.readers.values()) stop.abort()
       }
-      signal.addEventListener('abort', leave, { once: true })
+      signal.addEventListener('abort', stopWatching, { once: true })
     }
     return watcher.hub.watch(wants, signal)
   }

@@ -145,11 +145,11 @@ export class UpstreamConnection {
     for (;;) {
       const requests = [...this.#requests]
       const about = cause?.relay && requests.find(([{ relay }]) => relay === cause.relay)
-      const found = about ?? (this.#options.shared ? undefined : requests.at(-1))
-      if (found === undefined) {
+      const entry = about ?? (this.#options.shared ? undefined : requests.at(-1))
+      if (entry === undefined) {
         throw new RpcError(ErrorCode.InvalidRequest, 'The input request belongs to no request in flight')
       }
-      const [request, { signal: ended }] = found
+      const [request, { signal: ended }] = entry
       try {
         return await request.ask(question, AbortSignal.any([signal, ended]))
       } catch (error) {

@@ -207,10 +207,10 @@ class MemoryValues {
     if (before !== undefined) this.delete(key)
     const why = this.#exceeded(stored) === undefined ? undefined : this.#exceededAfterSweep(stored, now)
     if (why === undefined) {
-      this.#put(key, stored)
+      this.#write(key, stored)
       return
     }
-    if (before !== undefined) this.#put(key, before)
+    if (before !== undefined) this.#write(key, before)
     throw new McpError('LIMIT', `${why}. Try again when some of it has expired, or raise the limit.`)
   }
 
@@ -225,7 +225,7 @@ class MemoryValues {
     for (const [key, { expires }] of this.#values) if (expires <= now) this.delete(key)
   }
 
-  #put(key: string, stored: StoredValue): void {
+  #write(key: string, stored: StoredValue): void {
     this.#values.set(key, stored)
     this.#count(stored, 1)
   }
@@ -323,7 +323,7 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
     sweep(now)
     return values.get(key, now)
   }
-  const put = (key: string, value: string, ttlMs: number, owner: string | undefined): void => {
+  const write = (key: string, value: string, ttlMs: number, owner: string | undefined): void => {
     const now = performance.now()
     sweep(now)
     values.set(key, { value, expires: now + ttlMs, owner }, now)
@@ -336,15 +336,15 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
       return instance
     },
     get: async (key) => live(key),
-    set: async (key, value, ttlMs, owner) => put(key, value, ttlMs, owner),
+    set: async (key, value, ttlMs, owner) => write(key, value, ttlMs, owner),
     add: async (key, value, ttlMs, owner) => {
       if (live(key) !== undefined) return false
-      put(key, value, ttlMs, owner)
+      write(key, value, ttlMs, owner)
       return true
     },
     swap: async (key, expected, value, ttlMs) => {
       if (live(key) !== expected) return false
-      put(key, value, ttlMs, values.ownerOf(key))
+      write(key, value, ttlMs, values.ownerOf(key))
       return true
     },
     delete: async (key) => {

@@ -92,11 +92,11 @@ export class ExtensionMethods {
 
   /** Serves a request by its extension; undefined for an unknown method. */
   handle(exchange: Exchange): Promise<Outcome> | Outcome | undefined {
-    const found = this.#byName.get(exchange.method)
-    if (found === undefined || this.row(exchange.method, exchange.peer.revision.version) === undefined) {
+    const entry = this.#byName.get(exchange.method)
+    if (entry === undefined || this.row(exchange.method, exchange.peer.revision.version) === undefined) {
       return undefined
     }
-    if (found.method.open !== true) requireExtension(exchange.peer, found.extension.id)
-    return found.method.handle(exchange)
+    if (entry.method.open !== true) requireExtension(exchange.peer, entry.extension.id)
+    return entry.method.handle(exchange)
   }
 }

@@ -38,9 +38,9 @@ const formats = ['email', 'uri', 'date', 'date-time', 'password']
 export function formOf(schema: FormSchema, question: object = { schema }): Form {
   const unusable = schemaFault(schema, question)
   if (unusable !== undefined) return { ok: false, why: unusable }
-  const made = forms.get(schema) ?? makeForm(schema)
-  forms.set(schema, made)
-  return made
+  const form = forms.get(schema) ?? makeForm(schema)
+  forms.set(schema, form)
+  return form
 }
 
 /** Why a question has no usable schema; undefined if it has one. */
@@ -84,14 +84,14 @@ function fieldOf(field: unknown, root: Json): unknown {
     // Not a valid type, so that the check of the form rejects it.
     return { ...schema, type: schema['enum'] === undefined ? type : 'enum with values other than strings' }
   }
-  const kept: Record<string, unknown> = {
+  const supported: Record<string, unknown> = {
     type,
     ...pick(schema, [...commonKeywords, ...(keywordsOfType[type] ?? [])]),
   }
-  if (type === 'string' && !formats.includes(String(schema['format']))) delete kept['format']
+  if (type === 'string' && !formats.includes(String(schema['format']))) delete supported['format']
   if (type === 'integer') return { type, ...pick(schema, commonKeywords), ...wholeBounds(schema) }
-  if (type === 'array') return { ...kept, items: itemsOf(dereferenced(schema['items'], root) ?? {}) }
-  return kept
+  if (type === 'array') return { ...supported, items: itemsOf(dereferenced(schema['items'], root) ?? {}) }
+  return supported
 }
 
 /** A choice of strings, in any of its schema forms. */

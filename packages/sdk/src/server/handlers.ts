@@ -130,12 +130,12 @@ export function handlersOf(parts: ServerParts): Handler {
     ]),
   )
   return (exchange) => {
-    const found = methodRow(exchange.method, exchange.peer.revision.version) && handlers.get(exchange.method)
-    if (found === undefined) return serveAdded(added, exchange)
-    if (found.capability !== undefined && parts.capabilities[found.capability] === undefined) {
+    const entry = methodRow(exchange.method, exchange.peer.revision.version) && handlers.get(exchange.method)
+    if (entry === undefined) return serveAdded(added, exchange)
+    if (entry.capability !== undefined && parts.capabilities[entry.capability] === undefined) {
       throw methodNotFound(exchange.method)
     }
-    return found.handler(exchange)
+    return entry.handler(exchange)
   }
 }
 

@@ -141,12 +141,12 @@ export class Registry {
   /** Rejects two definitions with the same URI or template, of which one could never be read. */
   #refuseSameAddress(resources: readonly ResourceEntry[], templates: readonly TemplateEntry[]): void {
     const replaced = new Set([...resources, ...templates].map(({ name }) => name))
-    const kept = [...this.resources.values()].filter(({ name }) => !replaced.has(name))
-    const keptTemplates = [...this.templates.values()].filter(({ name }) => !replaced.has(name))
+    const otherResources = [...this.resources.values()].filter(({ name }) => !replaced.has(name))
+    const otherTemplates = [...this.templates.values()].filter(({ name }) => !replaced.has(name))
     const places = new Map<string, string>()
     const addresses = [
-      ...[...kept, ...resources].map(({ name, listed }) => [name, listed.uri] as const),
-      ...[...keptTemplates, ...templates].map(({ name, listed }) => [name, listed.uriTemplate] as const),
+      ...[...otherResources, ...resources].map(({ name, listed }) => [name, listed.uri] as const),
+      ...[...otherTemplates, ...templates].map(({ name, listed }) => [name, listed.uriTemplate] as const),
     ]
     for (const [name, address] of addresses) {
       const other = places.get(address)

@@ -88,7 +88,7 @@ function matchParts(parts: readonly Part[], uri: string): Variables | undefined 
   const widths = widthsOf(text)
   const reach = reachOf(tokens, text, widths)
   if (reach[0]?.[0] !== 1) return undefined
-  const found: (readonly [string, string | string[]])[] = []
+  const variables: (readonly [string, string | string[]])[] = []
   let at = 0
   for (const [index, token] of tokens.entries()) {
     if ('text' in token) {
@@ -98,10 +98,10 @@ function matchParts(parts: readonly Part[], uri: string): Variables | undefined 
     const end = farthest(token, text, widths, at, reach[index + 1])
     const values = readOrNothing(token, text.slice(at, end))
     if (values === undefined) return undefined
-    found.push(...values)
+    variables.push(...values)
     at = end
   }
-  return Object.fromEntries(found)
+  return Object.fromEntries(variables)
 }
 
 /** The URI with everything beyond ASCII escaped; undefined for text that is not well-formed. */
@@ -405,9 +405,9 @@ function expressionOf(text: string, body: string): Expression {
     .slice(sign.length)
     .split(',')
     .map((spec): Spec => {
-      const found = variable.exec(spec)
-      if (found === null) throw invalid(text, `has "{${body}}", which does not name a variable`)
-      const [, name = '', modifier] = found
+      const match = variable.exec(spec)
+      if (match === null) throw invalid(text, `has "{${body}}", which does not name a variable`)
+      const [, name = '', modifier] = match
       const explode = modifier === '*'
       return {
         name,

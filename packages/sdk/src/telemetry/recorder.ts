@@ -130,13 +130,13 @@ export function createRecorder(options: TelemetryOptions): Recorder {
     const known = durations.get(side)
     if (known !== undefined) return known
     const { meter = metrics.getMeter(scope) } = options
-    const made = meter.createHistogram(`mcp.${side}.operation.duration`, {
+    const histogram = meter.createHistogram(`mcp.${side}.operation.duration`, {
       unit: 's',
       description: 'The duration of a request, from its start to its response',
       advice: { explicitBucketBoundaries: buckets },
     })
-    durations.set(side, made)
-    return made
+    durations.set(side, histogram)
+    return histogram
   }
   return ({ side, method, params, parent, links = [], id, revision, transport, session }) => {
     const { name, common, target, single } = subjectOf(method, params)
@@ -217,8 +217,8 @@ export function extract(context: Context, meta: Readonly<JsonObject>): Context {
 
 /** The span context of a context, if valid. */
 export function spanIn(context: Context): SpanContext | undefined {
-  const found = trace.getSpanContext(context)
-  return found !== undefined && trace.isSpanContextValid(found) ? found : undefined
+  const spanContext = trace.getSpanContext(context)
+  return spanContext !== undefined && trace.isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
 /** The failure of a client request. */

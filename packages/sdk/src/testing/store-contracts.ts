@@ -90,9 +90,11 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
         if (!/^[\d-]{1,40}$/.test(position ?? '')) throw new Error(`The position ${position} is not allowed`)
       }
       const newest = await three[2].append('log', 'newest', 100, hour)
-      const kept = (await Promise.all(positions.map((one = '') => three[0].read('log', one)))).filter(Boolean)
-      const all = kept.toSorted((a, b) => Number(b?.length) - Number(a?.length))[0] ?? []
-      requireEqual([kept.length, all.length], [99, 100], 'entries kept')
+      const reads = (await Promise.all(positions.map((one = '') => three[0].read('log', one)))).filter(
+        Boolean,
+      )
+      const all = reads.toSorted((a, b) => Number(b?.length) - Number(a?.length))[0] ?? []
+      requireEqual([reads.length, all.length], [99, 100], 'entries kept')
       requireEqual(all.at(-1), { position: newest, entry: 'newest' }, 'the newest entry')
       for (const { position, entry } of all.slice(0, -1)) {
         requireEqual(entry, `entry ${positions.indexOf(position)}`, 'an entry')
@@ -127,10 +129,10 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
         }
         await b.subscribe('topic', (message) => received.first.push(message))
         await c.subscribe('topic', (message) => received.second.push(message))
-        const leave = await c.subscribe('topic', (message) => received.left.push(message))
+        const unsubscribe = await c.subscribe('topic', (message) => received.left.push(message))
         await c.subscribe('another', (message) => received.other.push(message))
-        leave()
-        leave()
+        unsubscribe()
+        unsubscribe()
         const messages = Array.from({ length: 200 }, (_, at) => `message ${at % 50} ü\u0000`)
         // A much longer message must arrive in its order too.
         messages[100] = 'long ü'.repeat(10_000)
@@ -179,8 +181,8 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       async (plane) => {
         for (let round = 0; round < 10; round++) {
           const received: string[] = []
-          const leave = await plane.subscribe('topic', (message) => received.push(`old ${message}`))
-          leave()
+          const unsubscribe = await plane.subscribe('topic', (message) => received.push(`old ${message}`))
+          unsubscribe()
           const again = await plane.subscribe('topic', (message) => received.push(message))
           await plane.publish('topic', 'hello')
           await eventually(() => requireEqual(received, ['hello'], 'received'))
@@ -192,13 +194,13 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
 }
 
 /** A task held by `one` for an hour. */
-function held(more: Partial<NewTask> = {}): NewTask {
+function heldTask(more: Partial<NewTask> = {}): NewTask {
   return { id: randomText(24), owner: 'ada', ttlMs: hour, holder: 'one', holdMs: hour, body: '{}', ...more }
 }
 
 /** A task that any process may claim. */
 function free(more: Partial<NewTask> = {}): NewTask {
-  return held({ holder: '', holdMs: 0, ...more })
+  return heldTask({ holder: '', holdMs: 0, ...more })
 }
 
 /**
@@ -228,7 +230,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
   return [
     rule('returns what was added, and nothing for other ids', async (store) => {
       const body = JSON.stringify({ text: 'ä\u0000\n😀', long: 'x'.repeat(100_000) })
-      const row = await add(store, held({ body }))
+      const row = await add(store, heldTask({ body }))
       requireEqual(await store.get(row.id), row, 'get')
       requireEqual(
         { ...row, id: '', createdAt: 0 },
@@ -250,12 +252,12 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       }
     }),
     rule('keeps the id that it was given as the end of the id', async (store) => {
-      const task = held()
+      const task = heldTask()
       const { id } = await add(store, task)
       requireEqual(id.endsWith(task.id) && id.length <= task.id.length + 32, true, id)
     }),
     rule('adds no id twice', async (store) => {
-      const task = held({ body: '"first"' })
+      const task = heldTask({ body: '"first"' })
       const { id } = await add(store, task)
       requireEqual(await store.add({ ...task, body: '"second"' }, capacity), undefined, 'the second one')
       requireEqual((await store.get(id))?.body, '"first"', 'the body')
@@ -264,7 +266,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       const few = { owner: 2, all: 3 }
       const added: boolean[] = []
       for (const owner of ['ada', 'ada', 'ada', 'bob', 'eve']) {
-        added.push((await store.add(held({ owner }), few)) !== undefined)
+        added.push((await store.add(heldTask({ owner }), few)) !== undefined)
       }
       requireEqual(added, [true, true, false, true, false], 'added')
     }),
@@ -273,14 +275,14 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       async (...stores) => {
         const few = { owner: 5, all: 100 }
         const added = await Promise.all(
-          Array.from({ length: 30 }, (_, at) => stores[at % stores.length]?.add(held(), few)),
+          Array.from({ length: 30 }, (_, at) => stores[at % stores.length]?.add(heldTask(), few)),
         )
         requireEqual(added.filter((row) => row !== undefined).length, 5, 'tasks added')
       },
       3,
     ),
     rule('replaces a version by the next one only', async (store) => {
-      const { id } = await add(store, held())
+      const { id } = await add(store, heldTask())
       const next = { id, running: true, holder: 'one' }
       requireEqual(await store.replace({ ...next, version: 2, body: 'second' }), true, 'the next one')
       requireEqual(await store.replace({ ...next, version: 2, body: 'late' }), false, 'the same one')
@@ -291,7 +293,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
     rule(
       'lets one of many replace a version',
       async (...stores) => {
-        const { id } = await add(requireDefined(stores[0], 'store'), held())
+        const { id } = await add(requireDefined(stores[0], 'store'), heldTask())
         for (let version = 2; version < 12; version++) {
           const replaced = await Promise.all(
             Array.from({ length: 9 }, (_, at) =>
@@ -311,7 +313,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       3,
     ),
     rule('keeps or changes the time of the hold with a replacement', async (store) => {
-      const { id, heldUntil, createdAt } = await add(store, held({ holdMs: 2 * hour }))
+      const { id, heldUntil, createdAt } = await add(store, heldTask({ holdMs: 2 * hour }))
       await store.replace({ id, version: 2, running: true, holder: 'one', body: '' })
       requireEqual((await store.get(id))?.heldUntil, heldUntil, 'heldUntil')
       await store.replace({ id, version: 3, running: true, holder: '', holdMs: 8 * hour, body: '' })
@@ -321,8 +323,8 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
     }),
     rule('lists the tasks of one owner by age, a page at a time', async (store) => {
       const rows: TaskRow[] = []
-      for (let count = 0; count < 5; count++) rows.push(await add(store, held()))
-      await add(store, held({ owner: 'bob' }))
+      for (let count = 0; count < 5; count++) rows.push(await add(store, heldTask()))
+      await add(store, heldTask({ owner: 'bob' }))
       const expected = rows
         .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
         .map(({ id }) => id)
@@ -342,8 +344,8 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       requireEqual(await store.list('eve', undefined, 3), [], 'another owner')
     }),
     rule('gives a task to another holder when its lease is over, and to one only', async (store) => {
-      const { id } = await add(store, held({ holdMs: 1 }))
-      await add(store, held())
+      const { id } = await add(store, heldTask({ holdMs: 1 }))
+      await add(store, heldTask())
       const [claimed] = await eventually(async () => {
         const all = await store.claim('two', hour, { limit: 10 })
         requireEqual(all.length, 1, 'claimed')
@@ -402,7 +404,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       requireEqual(claimed.toSorted(), rows.map(({ id }) => id).toSorted(), 'the tasks')
     }),
     rule('gives no task that does not run', async (store) => {
-      const { id } = await add(store, held({ holdMs: 0 }))
+      const { id } = await add(store, heldTask({ holdMs: 0 }))
       await store.replace({ id, version: 2, running: false, holder: 'one', holdMs: 0, body: '' })
       requireEqual(await store.claim('two', hour, { limit: 10 }), [], 'claimed')
       requireEqual(await store.claim('two', hour, { id }), [], 'claimed by id')
@@ -434,9 +436,9 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
     ),
     rule('renews the leases of the tasks that a holder still has', async (store) => {
       const [own, ended, other] = [
-        await add(store, held({ holdMs: 1 })),
-        await add(store, held({ holdMs: 1 })),
-        await add(store, held({ holdMs: 1, holder: 'two' })),
+        await add(store, heldTask({ holdMs: 1 })),
+        await add(store, heldTask({ holdMs: 1 })),
+        await add(store, heldTask({ holdMs: 1, holder: 'two' })),
       ]
       await store.replace({ id: ended.id, version: 2, running: false, holder: 'one', body: '' })
       const ids = [own.id, ended.id, other.id, 'x']
@@ -498,9 +500,11 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
         ]
         for (const all of received) {
           await eventually(() => {
-            const found = all.filter((change) => change.id === id).toSorted((a, b) => a.version - b.version)
+            const changes = all.filter((change) => change.id === id).toSorted((a, b) => a.version - b.version)
             requireEqual(
-              found.map(({ delayMs, ...change }) => (change.holder === '' ? { ...change, delayMs } : change)),
+              changes.map(({ delayMs, ...change }) =>
+                change.holder === '' ? { ...change, delayMs } : change,
+              ),
               expected,
               'the changes',
             )
@@ -517,8 +521,8 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
 }
 
 /** @throws Error naming both values, unless they are equal as JSON */
-function requireEqual(found: unknown, expected: unknown, what: string): void {
-  const [a, b] = [canonical(plain(found)), canonical(plain(expected))]
+function requireEqual(actual: unknown, expected: unknown, what: string): void {
+  const [a, b] = [canonical(plain(actual)), canonical(plain(expected))]
   if (a !== b) throw new Error(`${what}: expected ${b}, found ${a}`)
 }
 

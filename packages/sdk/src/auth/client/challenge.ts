@@ -18,7 +18,7 @@ const token68 = /[\t ]+[\w\-.~+/]+=*(?=[\t ]*(?:,|$))/y
 /** The challenges of a header, which may combine several header lines; parsing stops at invalid input. */
 export function parseChallenges(header: string | null): Challenge[] {
   const text = (header ?? '').slice(0, maxChallengeChars)
-  const found: { scheme: string; params: Map<string, string> }[] = []
+  const challenges: { scheme: string; params: Map<string, string> }[] = []
   let at = 0
   const accept = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at
@@ -28,7 +28,7 @@ export function parseChallenges(header: string | null): Challenge[] {
   }
   for (;;) {
     accept(separators)
-    const current = found.at(-1)
+    const current = challenges.at(-1)
     const param = current === undefined ? null : accept(parameter)
     if (param !== null) {
       const [, name = '', quoted, plain = ''] = param
@@ -39,8 +39,8 @@ export function parseChallenges(header: string | null): Challenge[] {
       continue
     }
     const next = accept(scheme)
-    if (next === null) return found
-    found.push({ scheme: (next[1] ?? '').toLowerCase(), params: new Map() })
+    if (next === null) return challenges
+    challenges.push({ scheme: (next[1] ?? '').toLowerCase(), params: new Map() })
     accept(token68)
   }
 }

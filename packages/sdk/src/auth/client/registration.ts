@@ -52,8 +52,8 @@ export async function loadRegistration(
   issuer: string,
   store: CredentialStore,
 ): Promise<Registration | undefined> {
-  const found = parseObject((await store.get(keyOf(issuer))) ?? '')
-  return isRegistration(found) && isUsable(found) ? found : undefined
+  const stored = parseObject((await store.get(keyOf(issuer))) ?? '')
+  return isRegistration(stored) && isUsable(stored) ? stored : undefined
 }
 
 /** Registers this client, or returns the stored registration for the same redirect URI. */

@@ -241,10 +241,12 @@ export class AuthSession implements Authorization {
     signal: AbortSignal,
   ): Promise<DiscoveredIssuer> {
     if (this.#issuer?.issuer === issuer) return this.#issuer
-    const found = unpublished ? presumed(issuer) : await discoverIssuer(issuer, this.#network(server), signal)
-    if (found === undefined) throw authError(`The issuer ${issuer} no longer publishes metadata`)
-    this.#issuer = found
-    return found
+    const discovered = unpublished
+      ? presumed(issuer)
+      : await discoverIssuer(issuer, this.#network(server), signal)
+    if (discovered === undefined) throw authError(`The issuer ${issuer} no longer publishes metadata`)
+    this.#issuer = discovered
+    return discovered
   }
 
   /** Renews a stored token; deletes it if the authorization server rejects it permanently. */

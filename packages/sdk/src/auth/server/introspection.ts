@@ -49,8 +49,8 @@ export function introspection(options: IntrospectionOptions): VerifyToken {
   return async (token) => {
     const key = await digest(token)
     const now = Date.now()
-    const found = cache.get(key)
-    if (found !== undefined && found.until > now) return found.claims
+    const cached = cache.get(key)
+    if (cached !== undefined && cached.until > now) return cached.claims
     const claims = introspect(options, token)
     cache.delete(key)
     cache.set(key, { claims, until: now + cacheMs })

@@ -72,9 +72,9 @@ export function skills(values: readonly SkillValue[], options: SkillsOptions = {
     }),
     'skills/get': method(scopes, async (exchange) => {
       const uri = requireUri(exchange)
-      const found = index.find(uri)
-      if (found === undefined) throw invalidParams(`Unknown skill: ${clipped(uri)}`)
-      return { type: 'complete', result: { skill: await index.entry(found), ...hints } }
+      const skill = index.find(uri)
+      if (skill === undefined) throw invalidParams(`Unknown skill: ${clipped(uri)}`)
+      return { type: 'complete', result: { skill: await index.entry(skill), ...hints } }
     }),
   }
   if (directoryRead) {

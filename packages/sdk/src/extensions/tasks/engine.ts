@@ -408,9 +408,9 @@ export class TaskEngine {
     const before = [...this.#runs]
     const ids = before.map(([id]) => id)
     if (ids.length > 0) {
-      const held = new Set(await store.renew(this.#holder, ids, leaseMs))
+      const renewed = new Set(await store.renew(this.#holder, ids, leaseMs))
       for (const [id, run] of before) {
-        if (!held.has(id)) run.stop(lost())
+        if (!renewed.has(id)) run.stop(lost())
       }
     }
     await this.#claimWaiting()

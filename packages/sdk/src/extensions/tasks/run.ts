@@ -160,7 +160,7 @@ export class TaskRun {
     },
     open: () => Promise.reject(new TypeError('A task has no requestState')),
     save: async (_exchange, journal) => {
-      const kept = await this.#parts.save((current) => {
+      const saved = await this.#parts.save((current) => {
         const next = { ...current, journal }
         if (this.#fits(next)) return next
         throw new RpcError(
@@ -168,7 +168,7 @@ export class TaskRun {
           'The steps of this task exceed the size this server stores',
         )
       })
-      if (kept === undefined) throw new McpError('CANCELLED', 'The task was cancelled or taken over')
+      if (saved === undefined) throw new McpError('CANCELLED', 'The task was cancelled or taken over')
     },
   }
 

@@ -43,8 +43,8 @@ export function sqliteTaskStore(path: string): TaskStore {
   const db = openSqlite('sqliteTaskStore', path)
   db.exec(schema)
   inTransaction(db, () => {
-    const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'task_counts'").get()
-    if (found === undefined) db.exec(counts)
+    const countTable = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'task_counts'").get()
+    if (countTable === undefined) db.exec(counts)
   })
   const count = db.prepare(
     `SELECT coalesce(sum(count) FILTER (WHERE owner = ''), 0) AS everyone, coalesce(sum(count) FILTER (WHERE owner <> ''), 0) AS owned

@@ -117,7 +117,7 @@ export function memoryTaskStore(): TaskStore {
   }
   const isFull = (owner: string, capacity: TaskCapacity): boolean =>
     rows.size >= capacity.all || (owned.get(owner) ?? 0) >= capacity.owner
-  const put = <T extends TaskRow>(row: T): T => {
+  const write = <T extends TaskRow>(row: T): T => {
     const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body } = row
     rows.set(id, { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body })
     return row
@@ -128,7 +128,7 @@ export function memoryTaskStore(): TaskStore {
   }
   const claimed = (row: TaskRow, holder: string, leaseMs: number): ClaimedTask => {
     const heldUntil = Date.now() + leaseMs
-    const next = put({
+    const next = write({
       ...row,
       holder,
       heldUntil,
@@ -146,7 +146,7 @@ export function memoryTaskStore(): TaskStore {
       if (rows.has(id) || isFull(owner, capacity)) return undefined
       const now = Date.now()
       const times = { createdAt: now, expiresAt: now + ttlMs, heldUntil: now + holdMs }
-      const row = put({ id, version: 1, owner, running: true, holder, body, ...times })
+      const row = write({ id, version: 1, owner, running: true, holder, body, ...times })
       owned.set(owner, (owned.get(owner) ?? 0) + 1)
       if (holder === '') notify(row)
       return row
@@ -156,7 +156,7 @@ export function memoryTaskStore(): TaskStore {
       const row = live(id)
       if (row?.version !== version - 1) return false
       const heldUntil = holdMs === undefined ? row.heldUntil : Date.now() + holdMs
-      notify(put({ ...row, version, running, holder, heldUntil, body }))
+      notify(write({ ...row, version, running, holder, heldUntil, body }))
       return true
     },
     list: async (owner, after, limit) =>
@@ -169,7 +169,7 @@ export function memoryTaskStore(): TaskStore {
       ids
         .flatMap((id) => live(id) ?? [])
         .filter((row) => row.running && row.holder === holder)
-        .map((row) => put({ ...row, heldUntil: Date.now() + leaseMs }).id),
+        .map((row) => write({ ...row, heldUntil: Date.now() + leaseMs }).id),
     claim: async (holder, leaseMs, scope) => {
       const overdueMs = 'id' in scope ? 0 : (scope.overdueMs ?? 0)
       return ('id' in scope ? [scope.id] : [...rows.keys()])

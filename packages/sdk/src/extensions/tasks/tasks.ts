@@ -439,11 +439,11 @@ function parseIds(value: unknown, max: number): string[] {
 async function filterOwn(engine: TaskEngine, { peer }: Exchange, ids: readonly string[]): Promise<string[]> {
   const own: string[] = []
   for (const id of ids) {
-    const found = await engine.find(peer, id).catch((error) => {
+    const task = await engine.find(peer, id).catch((error) => {
       if (error instanceof RpcError) return undefined
       throw error
     })
-    if (found !== undefined) own.push(id)
+    if (task !== undefined) own.push(id)
   }
   return own
 }

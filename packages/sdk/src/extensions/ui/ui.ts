@@ -58,9 +58,9 @@ function isDirective(name: string): name is keyof AppCsp {
 }
 
 function originProblem(text: unknown, name: keyof AppCsp): string | undefined {
-  const found = typeof text === 'string' ? origin.exec(text) : null
-  const [, scheme = '', wildcard, host = ''] = found ?? []
-  if (found === null || !URL.canParse(found[0].replace('*.', ''))) {
+  const match = typeof text === 'string' ? origin.exec(text) : null
+  const [, scheme = '', wildcard, host = ''] = match ?? []
+  if (match === null || !URL.canParse(match[0].replace('*.', ''))) {
     return 'it must be an origin such as https://api.example.com, in lower case and without a path'
   }
   const { sockets, subdomains } = rules[name]

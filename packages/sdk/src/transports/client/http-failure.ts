@@ -27,8 +27,9 @@ export async function readFailure(
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
   const text = await bodyStart(response, signal, url)
-  const found = classify(parsedOrUndefined(text))
-  const rpc = found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
+  const classified = classify(parsedOrUndefined(text))
+  const rpc =
+    classified.kind === 'response' && 'error' in classified.message ? classified.message.error : undefined
   const { status } = response
   const refused = status === 401 || status === 403
   if (rpc !== undefined && !refused) return rpc

@@ -124,25 +124,25 @@ class ProcessDescendants {
     // A descendant cannot join the session of this process, or one of another pid namespace (0).
     const foreign = new Set([0, 1, all.find(({ pid }) => pid === process.pid)?.session])
     const candidates = all.filter(({ session, startedAt }) => startedAt >= since && !foreign.has(session))
-    const found = new Map<number, ProcessEntry>()
+    const descendants = new Map<number, ProcessEntry>()
     const sessions = new Set(this.#leaderEnded ? [] : [this.#leader])
     const add = (entry: ProcessEntry): void => {
-      found.set(entry.pid, entry)
+      descendants.set(entry.pid, entry)
       sessions.add(entry.session)
     }
     for (const entry of candidates) {
       if (this.#known.get(entry.pid) === entry.startedAt || hasVariable(entry.pid, this.#variable)) add(entry)
     }
     // Repeated, as a child may be listed before its parent.
-    for (let before = -1; before < found.size; ) {
-      before = found.size
+    for (let before = -1; before < descendants.size; ) {
+      before = descendants.size
       for (const entry of candidates) {
-        if (found.has(entry.pid)) continue
-        if (found.has(entry.parent) || sessions.has(entry.session)) add(entry)
+        if (descendants.has(entry.pid)) continue
+        if (descendants.has(entry.parent) || sessions.has(entry.session)) add(entry)
       }
     }
-    this.#known = new Map([...found.values()].map(({ pid, startedAt }) => [pid, startedAt]))
-    return [...found.values()].filter(({ ended }) => !ended)
+    this.#known = new Map([...descendants.values()].map(({ pid, startedAt }) => [pid, startedAt]))
+    return [...descendants.values()].filter(({ ended }) => !ended)
   }
 }
 

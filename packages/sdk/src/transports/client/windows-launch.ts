@@ -26,19 +26,19 @@ export function windowsLaunch(
   cwd: string,
   exists: (path: string) => boolean = existsSync,
 ): Launch {
-  const found = findProgram(command, env, cwd, exists)
-  if (found === undefined) throw noSuchProgram(command)
-  if (!/^\.(?:cmd|bat)$/i.test(win32.extname(found))) {
-    return { command: found, args: [...args], verbatim: false }
+  const program = findProgram(command, env, cwd, exists)
+  if (program === undefined) throw noSuchProgram(command)
+  if (!/^\.(?:cmd|bat)$/i.test(win32.extname(program))) {
+    return { command: program, args: [...args], verbatim: false }
   }
-  for (const text of [found, ...args]) {
+  for (const text of [program, ...args]) {
     if (unsafe.test(text)) {
       throw invalid(
         `"${command}" is a command script, and the argument ${JSON.stringify(text)} contains a character that cmd.exe would interpret. Start the program itself, such as node.exe with the script's path.`,
       )
     }
   }
-  const line = [found, ...args].map((text) => `"${text.replace(/\\+$/, '$&$&')}"`).join(' ')
+  const line = [program, ...args].map((text) => `"${text.replace(/\\+$/, '$&$&')}"`).join(' ')
   return {
     command: variable(env, 'COMSPEC') ?? systemProgram('cmd.exe', env),
     args: ['/d', '/s', '/c', `"${line}"`],

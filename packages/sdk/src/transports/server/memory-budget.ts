@@ -60,8 +60,8 @@ export class MemoryBudget {
     this.#held += bytes
     if (connection !== undefined) connection.held += bytes
     if (principal === undefined) return
-    const held = (this.#byPrincipal.get(principal) ?? 0) + bytes
-    if (held > 0) this.#byPrincipal.set(principal, held)
+    const total = (this.#byPrincipal.get(principal) ?? 0) + bytes
+    if (total > 0) this.#byPrincipal.set(principal, total)
     else this.#byPrincipal.delete(principal)
   }
 }
@@ -155,16 +155,16 @@ export class PrincipalQuota {
   /** Counts one more for a principal; false if it has reached its limit. */
   reserve(principal: string | null): boolean {
     if (principal === null) return true
-    const held = this.#held.get(principal) ?? 0
-    if (held >= this.#max) return false
-    this.#held.set(principal, held + 1)
+    const count = this.#held.get(principal) ?? 0
+    if (count >= this.#max) return false
+    this.#held.set(principal, count + 1)
     return true
   }
 
   release(principal: string | null): void {
     if (principal === null) return
-    const held = this.#held.get(principal) ?? 0
-    if (held > 1) this.#held.set(principal, held - 1)
+    const count = this.#held.get(principal) ?? 0
+    if (count > 1) this.#held.set(principal, count - 1)
     else this.#held.delete(principal)
   }
 }

@@ -356,14 +356,14 @@ export class Session {
     this.#reserve(subscriptionBytes(uri))
     this.#subscribed.set(uri, mark)
     try {
-      const held = await this.#server.changes.subscribe?.(
+      const subscription = await this.#server.changes.subscribe?.(
         { resourceSubscriptions: [uri] },
         this.#subscriber(peer),
       )
-      if (held === undefined) return
-      if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
-      else held.release()
-      if (held.acknowledged.resourceSubscriptions?.includes(uri) === true) return
+      if (subscription === undefined) return
+      if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => subscription.release())
+      else subscription.release()
+      if (subscription.acknowledged.resourceSubscriptions?.includes(uri) === true) return
       throw invalidParams('this resource cannot be subscribed to')
     } catch (error) {
       this.#unsubscribe(uri)
@@ -392,13 +392,13 @@ export class Session {
     const { changes } = this.#server
     const listener = this.#subscriber(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
-    const held = await changes.subscribe?.(everyList, listener)
+    const subscription = await changes.subscribe?.(everyList, listener)
     try {
       for await (const change of watching) {
         await this.#notifyOf(change, peer)
       }
     } finally {
-      held?.release()
+      subscription?.release()
     }
   }
 

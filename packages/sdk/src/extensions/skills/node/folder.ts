@@ -29,11 +29,11 @@ export async function skillsIn(folder: string, options: FolderOptions = {}): Pro
     left -= bytes
     if (left < 0) throw invalid(what, 'the skills exceed the byte limit; raise "maxBytes"')
   }
-  const found: SkillValue[] = []
+  const skills: SkillValue[] = []
   for await (const path of skillFolders(root, [])) {
-    found.push(await readSkill(root, path, under, spend))
+    skills.push(await readSkill(root, path, under, spend))
   }
-  return found
+  return skills
 }
 
 /** Counts the bytes of a file, and throws above the limit. */

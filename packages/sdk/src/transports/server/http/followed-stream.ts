@@ -84,7 +84,7 @@ export class FollowedStream {
    */
   async run(entries: readonly LogEntry[], parts: readonly StreamPart[], at: number): Promise<void> {
     const known = [...parts]
-    let [part, found, last] = [known[at], entries, '']
+    let [part, remaining, last] = [known[at], entries, '']
     this.#node = part?.node
     /** Continues with the next part; false if the store lost its beginning. */
     const next = async (): Promise<boolean> => {
@@ -94,13 +94,13 @@ export class FollowedStream {
       this.#newest = undefined
       this.#isWoken = true
       const read = part && (await this.#read(part, last))
-      found = read ?? []
+      remaining = read ?? []
       return read !== undefined
     }
     while (this.#connection !== undefined && part !== undefined) {
-      found = upTo(found, part.until)
-      const isOver = await this.#send(found, at)
-      last = found.at(-1)?.position ?? last
+      remaining = upTo(remaining, part.until)
+      const isOver = await this.#send(remaining, at)
+      last = remaining.at(-1)?.position ?? last
       if (isOver) break
       try {
         if (at + 1 < known.length) {
@@ -111,8 +111,8 @@ export class FollowedStream {
         const read = await this.#read(part, last, this.#newest)
         // The store lost events, so later ones must not be sent.
         if (read === undefined) break
-        found = read
-        if (found.length > 1) {
+        remaining = read
+        if (remaining.length > 1) {
           if (!isWoken) this.#otherNodes.observer?.event({ type: 'wakeMissed' })
           continue
         }
@@ -125,16 +125,16 @@ export class FollowedStream {
           if (await next()) continue
           break
         }
-        found = (await this.#read(part, last)) ?? []
-        if (found.length > 1) continue
+        remaining = (await this.#read(part, last)) ?? []
+        if (remaining.length > 1) continue
         this.#otherNodes.observer?.event({ type: 'takeover', outcome: 'interrupted' })
         if (after.interrupted !== undefined)
           this.#connection?.send(encodeEvent({ event: 'message', data: after.interrupted }), false)
         break
       } catch (error) {
         // Read again when the store is available.
-        if (found.length > 0) this.#otherNodes.report(error)
-        found = []
+        if (remaining.length > 0) this.#otherNodes.report(error)
+        remaining = []
       }
     }
     this.end()

@@ -195,10 +195,10 @@ export class NodeRequest implements HttpRequest {
     return new Promise((resolve) => {
       let whole: Uint8Array | undefined
       let parts: ByteCollector | undefined
-      let held = 0
+      let reserved = 0
       const release = (): void => {
-        memory.release(held)
-        held = 0
+        memory.release(reserved)
+        reserved = 0
         parts?.clear()
       }
       const stop = (why: Body): void => {
@@ -224,13 +224,13 @@ export class NodeRequest implements HttpRequest {
           stop({ type: 'no room', full })
           return
         }
-        if (held === 0) request.once('close', release)
-        held += collectedBytes(chunk.length)
+        if (reserved === 0) request.once('close', release)
+        reserved += collectedBytes(chunk.length)
         parts.add(chunk)
       }
       const onEnd = (): void => {
         const bytes = whole ?? parts?.drain() ?? new Uint8Array()
-        if (held > 0) release()
+        if (reserved > 0) release()
         const body: Body = { type: 'bytes', bytes }
         if (bytes.length > freeBytes) resolve(body)
         else if (arrived.push({ body, serve: resolve }) === 1) setImmediate(serveArrived)

@@ -372,8 +372,8 @@ export class EventLog {
   async verify(): Promise<void> {
     const newest = this.#newest
     if (newest === undefined || this.lacksEvents) return
-    const found = await this.#backplane.read(this.#key, newest)
-    if (found === undefined && this.#newest === newest) this.#newest = noPosition
+    const entries = await this.#backplane.read(this.#key, newest)
+    if (entries === undefined && this.#newest === newest) this.#newest = noPosition
   }
 
   /** Whether the newest event could not be stored, or was lost. */

@@ -112,8 +112,8 @@ export class SessionRequests {
       if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
       return
     }
-    const found = this.#find(exchange, message.id)
-    const owner = found instanceof Promise ? await found : found
+    const lookup = this.#find(exchange, message.id)
+    const owner = lookup instanceof Promise ? await lookup : lookup
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
     const post = new SessionPostResponse(owner, reply, exchange.request, [message.id], {

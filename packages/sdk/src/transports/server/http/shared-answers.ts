@@ -204,13 +204,13 @@ export class SharedAnswers {
 
   /** Passes the response to a question of this node to its handler: the stored one, or `given` if the store lost the question. */
   deliver(sessionId: string, id: string, given?: unknown): void {
-    const take = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       const text = await this.#state.backplane.get(questionKey(sessionId, id))
       const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
       const response = classify(text === undefined ? given : stored)
       if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
     }
-    if (this.#questions.get(id) === sessionId) take().catch(this.#report)
+    if (this.#questions.get(id) === sessionId) respond().catch(this.#report)
   }
 
   close(): void {

@@ -253,11 +253,11 @@ export class SharedCall implements RunMemory, StepMemory {
     await this.#writing
     const key = this.#key
     if (key === undefined || this.#isOver || this.#stored === undefined) return
-    const found = await this.#store.backplane.get(key)
-    if (this.#isOver || found === this.#stored) return
-    if (found !== undefined && !this.#isOwn(found)) this.#endTakenOver()
+    const current = await this.#store.backplane.get(key)
+    if (this.#isOver || current === this.#stored) return
+    if (current !== undefined && !this.#isOwn(current)) this.#endTakenOver()
     else {
-      this.#stored = found
+      this.#stored = current
       await this.#update()
     }
   }
@@ -373,11 +373,11 @@ export class SharedCall implements RunMemory, StepMemory {
       const record = await this.#text()
       if (record === this.#stored) return
       if (this.#stored !== undefined && !(await backplane.swap(key, this.#stored, record, ttlMs))) {
-        const found = await backplane.get(key)
-        if (found !== undefined) {
-          if (!this.#isOwn(found)) this.#endTakenOver()
+        const current = await backplane.get(key)
+        if (current !== undefined) {
+          if (!this.#isOwn(current)) this.#endTakenOver()
           // A write that seemed to fail was made.
-          this.#stored = found
+          this.#stored = current
           continue
         }
         // The store lost it.

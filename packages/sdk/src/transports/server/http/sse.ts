@@ -75,8 +75,8 @@ export class SseSessions {
   async message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
     const { request, reply, caller } = exchange
     const id = sessionIdIn(request) ?? ''
-    const found = this.#byId.get(id)
-    const session = found?.principal === caller.principal ? found : undefined
+    const candidate = this.#byId.get(id)
+    const session = candidate?.principal === caller.principal ? candidate : undefined
     if (session === undefined && !this.#state.sharesSessions) {
       sendError(reply, 404, noSession)
     } else if (!this.#state.refusesScopes(reply, caller, value)) {

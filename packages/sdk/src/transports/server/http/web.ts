@@ -74,7 +74,7 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
   const read = new ByteCollector()
   if (request.body === null) return { type: 'bytes', bytes: read.drain() }
   const reader = request.body.getReader()
-  let held = 0
+  let reserved = 0
   try {
     for (;;) {
       const { done, value } = await reader.read()
@@ -88,11 +88,11 @@ async function readAll(request: Request, maxBytes: number, memory: MemoryAccount
         await reader.cancel()
         return { type: 'no room', full }
       }
-      held += collectedBytes(value.length)
+      reserved += collectedBytes(value.length)
       read.add(value)
     }
   } finally {
-    memory.release(held)
+    memory.release(reserved)
   }
 }
 
