@@ -107,11 +107,11 @@ async function filledIn(
   for (const { name, required } of asked) {
     const typed = await surface.readLine(`  ${oneLine(name, 40)}${required ? '' : ' (or nothing)'} › `, {
       complete: async (value) => {
-        const found = await client.call('library.complete', {
+        const completion = await client.call('library.complete', {
           ...{ server, of: { template: uriTemplate }, argument: name },
           ...{ value, chosen: values },
         })
-        return [(found?.values ?? []).filter((one) => plain(one) === one), value]
+        return [(completion?.values ?? []).filter((one) => plain(one) === one), value]
       },
     })
     if (typed === undefined || (required && typed.trim() === ''))

@@ -73,10 +73,14 @@ export async function typeahead(
     case 'mention':
       return first(from, await mentions(end.text, client, servers))
     case 'value': {
-      const found = await client.call('library.complete', end.field, signal === undefined ? {} : { signal })
-      if (found === null) return undefined
-      const quoted = found.values.map((value) => ({ text: quote(value), about: '' }))
-      return { ...first(from, quoted), more: found.more || found.values.length > shown }
+      const completion = await client.call(
+        'library.complete',
+        end.field,
+        signal === undefined ? {} : { signal },
+      )
+      if (completion === null) return undefined
+      const quoted = completion.values.map((value) => ({ text: quote(value), about: '' }))
+      return { ...first(from, quoted), more: completion.more || completion.values.length > shown }
     }
   }
 }
@@ -142,14 +146,14 @@ async function mentions(
 
 /** The resources mentioned in a text as `@server:uri`, without duplicates. Punctuation after a URI is not part of it. */
 export function mentionsIn(text: string, servers: readonly string[]): ResourceRef[] {
-  const found = new Map<string, ResourceRef>()
+  const mentioned = new Map<string, ResourceRef>()
   for (const [, word = ''] of text.matchAll(/(?:^|\s)@(\S+)/g)) {
     const server = servers.find((name) => word.startsWith(`${name}:`))
     if (server === undefined) continue
     const uri = word.slice(server.length + 1).replace(/[.,;:!?)\]}'"»]+$/, '')
-    if (/^[a-z][a-z0-9+.-]*:./i.test(uri)) found.set(`${server}:${uri}`, { server, uri })
+    if (/^[a-z][a-z0-9+.-]*:./i.test(uri)) mentioned.set(`${server}:${uri}`, { server, uri })
   }
-  return [...found.values()]
+  return [...mentioned.values()]
 }
 
 function assignment(word: string): [[string, string]] | undefined {

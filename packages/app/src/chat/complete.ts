@@ -134,8 +134,8 @@ async function assignments(
   }
   const [argument, value] = [part.slice(0, at), part.slice(at + 1)]
   const of = { template: template.uriTemplate }
-  const found = await client.call('library.complete', { server, of, argument, value, chosen })
-  return (found?.values ?? []).filter((one) => !/\s/.test(one)).map((one) => `${argument}=${one}`)
+  const completion = await client.call('library.complete', { server, of, argument, value, chosen })
+  return (completion?.values ?? []).filter((one) => !/\s/.test(one)).map((one) => `${argument}=${one}`)
 }
 
 /** URIs of a template that start with the text, with the server's completions for the last variable. */
@@ -148,14 +148,14 @@ async function uriCompletions(
   if (end === undefined) return []
   if ('literal' in end) return [end.literal]
   const { name: argument, value, chosen, from, after } = end
-  const found = await client.call('library.complete', {
+  const completion = await client.call('library.complete', {
     server,
     of: { template: template.uriTemplate },
     argument,
     value,
     chosen,
   })
-  return (found?.values ?? []).map((one) => `${typed.slice(0, from)}${encodeURIComponent(one)}${after}`)
+  return (completion?.values ?? []).map((one) => `${typed.slice(0, from)}${encodeURIComponent(one)}${after}`)
 }
 
 type TemplateEnd =

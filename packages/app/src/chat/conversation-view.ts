@@ -263,11 +263,11 @@ export class ConversationView {
   /** What the model was given of a result that is too large for a row. */
   #given(id: string): CallToolResult {
     const rows = [...this.#view.values()]
-    const found = rows.findLast(
+    const lastResult = rows.findLast(
       (row) => row.kind === 'entry' && row.entry.kind === 'result' && row.entry.result.toolUseId === id,
     )
-    if (found?.kind !== 'entry' || found.entry.kind !== 'result') return { content: [] }
-    const { content, isError } = found.entry.result
+    if (lastResult?.kind !== 'entry' || lastResult.entry.kind !== 'result') return { content: [] }
+    const { content, isError } = lastResult.entry.result
     return { content, ...(isError !== undefined && { isError }) }
   }
 

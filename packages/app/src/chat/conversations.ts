@@ -212,7 +212,7 @@ function recall(
   }
 }
 
-function rowOf(facts: ConversationFacts, held: string): string[] {
+function rowOf(facts: ConversationFacts, currentId: string): string[] {
   const { id, lastAt, turns, model, inputTokens, outputTokens } = facts
   const tokens = inputTokens + outputTokens
   return [
@@ -220,7 +220,7 @@ function rowOf(facts: ConversationFacts, held: string): string[] {
     ago(lastAt, Date.now()),
     String(turns),
     oneLine(model, 30),
-    `${id === held ? '▸ ' : ''}${facts.fork === undefined ? '' : '⑂ '}${oneLine(facts.title, 60)}${tokens === 0 ? '' : ` (${count(tokens)} tokens)`}`,
+    `${id === currentId ? '▸ ' : ''}${facts.fork === undefined ? '' : '⑂ '}${oneLine(facts.title, 60)}${tokens === 0 ? '' : ` (${count(tokens)} tokens)`}`,
   ]
 }
 

@@ -169,8 +169,8 @@ export class InputEditor {
     else if (typed !== undefined && !ctrl && !meta && name !== 'return' && name !== 'tab' && name !== 'enter')
       this.#search = { query: search.query + typed.replaceAll(/\s+/g, ' '), skip: 0 }
     else {
-      const found = this.#match()
-      if (found !== undefined) this.replace(found)
+      const match = this.#match()
+      if (match !== undefined) this.replace(match)
       this.#search = undefined
     }
     return undefined
@@ -178,7 +178,7 @@ export class InputEditor {
 
   /** The text shown during a search: the match, or the text as it was. */
   get shown(): Line {
-    const found = this.#match()
-    return found === undefined ? this.#line : { text: found, at: found.length }
+    const match = this.#match()
+    return match === undefined ? this.#line : { text: match, at: match.length }
   }
 }

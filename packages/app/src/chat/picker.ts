@@ -179,9 +179,9 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
       )
   }
 
-  #searched(found: readonly Attachable[]): void {
+  #searched(matches: readonly Attachable[]): void {
     this.#isSearching = false
-    this.#found = found
+    this.#found = matches
     const queuedKeys = this.#queued
     this.#queued = []
     for (const key of queuedKeys) {

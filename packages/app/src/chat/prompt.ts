@@ -69,8 +69,8 @@ async function askArguments(
       draft: draftOf(before[name]),
       complete: async (line) => {
         const field = { server: entry.server, of: { prompt: entry.prompt.name }, argument: name }
-        const found = await client.call('library.complete', { ...field, value: line, chosen: args })
-        return [(found?.values ?? []).filter((value) => plain(value) === value), line]
+        const completion = await client.call('library.complete', { ...field, value: line, chosen: args })
+        return [(completion?.values ?? []).filter((value) => plain(value) === value), line]
       },
     })
     if (typed === undefined) return undefined

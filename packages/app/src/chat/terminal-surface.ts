@@ -56,7 +56,7 @@ export function terminalChatSurface(
   const queue: string[] = []
   let history: string[] | undefined
   /** Text typed during a turn and not yet sent. */
-  let kept = ''
+  let unsent = ''
   let typing: Typing | undefined
   /** Whether Ctrl+C was pressed since the last read. */
   let interrupted = false
@@ -167,7 +167,7 @@ export function terminalChatSurface(
 
   lock.typing({
     get isTyping() {
-      return (typing?.editor.text ?? kept) !== '' || performance.now() - lastKey < typingMs
+      return (typing?.editor.text ?? unsent) !== '' || performance.now() - lastKey < typingMs
     },
     type(keys) {
       lastKey = performance.now()
@@ -176,7 +176,7 @@ export function terminalChatSurface(
         const text = cleaned(part).replaceAll('\n', '')
         if (part !== '\u007f' && text === '') continue
         if (typing !== undefined) typing.editor.press(text === '' ? { name: 'backspace' } : { typed: text })
-        else kept = text === '' ? kept.slice(0, -1) : kept + text
+        else unsent = text === '' ? unsent.slice(0, -1) : unsent + text
       }
     },
     aside() {
@@ -250,8 +250,8 @@ export function terminalChatSurface(
     return new Promise<string | undefined>((resolve) => {
       let asked = false
       interrupted = false
-      const editor = new InputEditor(isMessage ? kept || draft : draft, isMessage ? inputs : undefined)
-      if (isMessage) kept = ''
+      const editor = new InputEditor(isMessage ? unsent || draft : draft, isMessage ? inputs : undefined)
+      if (isMessage) unsent = ''
       // Only a message needs Ctrl+C twice; any other line is cancelled at once.
       const leaveLine = (): void => {
         done()
@@ -333,13 +333,13 @@ export function terminalChatSurface(
         interrupted = true
         stop.abort(new Error('The user stopped the turn'))
         // Queued messages were written for after the answer, so they can be edited now.
-        kept = [...queue.splice(0), ...(kept === '' ? [] : [kept]), ahead.editor.text].join('\n').trim()
+        unsent = [...queue.splice(0), ...(unsent === '' ? [] : [unsent]), ahead.editor.text].join('\n').trim()
         ahead.editor = new InputEditor('')
         // Pressing it again while the turn is ending leaves the chat.
         done()
       }
       const ahead: Typing = {
-        editor: new InputEditor(kept, inputs),
+        editor: new InputEditor(unsent, inputs),
         prompt: `${palette.green('you')} › `,
         ahead: true,
         submit(text) {
@@ -353,7 +353,7 @@ export function terminalChatSurface(
         interrupt,
         end: () => {},
       }
-      kept = ''
+      unsent = ''
       const end = io.onInterrupt(interrupt)
       const stopTyping = begin(ahead)
       const done = (back?: string): void => {
@@ -361,10 +361,10 @@ export function terminalChatSurface(
           isClosed = true
           liveLine = ''
           end()
-          if (kept === '') kept = ahead.editor.text
+          if (unsent === '') unsent = ahead.editor.text
           stopTyping()
         }
-        if (back !== undefined && back !== '') kept = kept === '' ? back : `${back}\n${kept}`
+        if (back !== undefined && back !== '') unsent = unsent === '' ? back : `${back}\n${unsent}`
       }
       return { signal: AbortSignal.any([stop.signal, io.signal]), done }
     },

@@ -52,8 +52,8 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
     async () => (await import('../commands/import.ts')).importServers,
   )
 
-  const ofSecrets = (made: Command, description: string, work: () => Promise<Work>): void => {
-    made
+  const ofSecrets = (command: Command, description: string, work: () => Promise<Work>): void => {
+    command
       .description(description)
       .addOption(jsonOption())
       .argument('[words...]')
@@ -64,9 +64,9 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
   }
   const secrets = () => import('../commands/secret.ts')
   const secret = program.command('secret').description('Manage secrets that configurations refer to by name')
-  const kept = secret.command('list', { isDefault: true }).usage('[options]')
-  refuseUnknownWords(secret, kept)
-  ofSecrets(kept, 'List names of secrets, never their values', async () => (await secrets()).listSecrets)
+  const list = secret.command('list', { isDefault: true }).usage('[options]')
+  refuseUnknownWords(secret, list)
+  ofSecrets(list, 'List names of secrets, never their values', async () => (await secrets()).listSecrets)
   ofSecrets(
     secret.command('set').usage('[options] <name>'),
     'Store a secret; the value is typed at a hidden prompt or read from stdin',

@@ -74,8 +74,8 @@ export function groupCommands(program: Command): void {
   const order = ({ commands }: Command): readonly Command[] =>
     commands.toSorted((a, b) => (rank.get(a.name()) ?? rank.size) - (rank.get(b.name()) ?? rank.size))
   program.configureHelp({
-    subcommandTerm: (made) => made.name(),
-    visibleCommands: (made) => [...order(made)],
+    subcommandTerm: (command) => command.name(),
+    visibleCommands: (command) => [...order(command)],
   })
 }
 
@@ -89,7 +89,8 @@ export function completeHelp(program: Command, shared: Command): void {
     if (command.options.some(described)) {
       command.configureHelp({
         ...command.configureHelp(),
-        visibleOptions: (made) => new Help().visibleOptions(made).filter((option) => !described(option)),
+        visibleOptions: (command) =>
+          new Help().visibleOptions(command).filter((option) => !described(option)),
       })
       command.addHelpText('after', '\nOptions shared by most commands: jackfield help options')
     }

@@ -41,9 +41,9 @@ export async function modelsToTalkTo(
   const models = modelsInUse(env, option, configured)
   const wanted = option ?? env.JACKFIELD_MODEL ?? configured[0]
   if (wanted !== undefined || models.some(({ isLanguageModel }) => isLanguageModel)) return models
-  const found = await findOllama(env)
-  if (found === undefined) return models
-  return modelsInUse({ ...env, OLLAMA_HOST: found.host, OLLAMA_MODEL: found.models[0] }, option, configured)
+  const ollama = await findOllama(env)
+  if (ollama === undefined) return models
+  return modelsInUse({ ...env, OLLAMA_HOST: ollama.host, OLLAMA_MODEL: ollama.models[0] }, option, configured)
 }
 
 /** The model with this id, if any. */

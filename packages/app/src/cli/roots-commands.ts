@@ -41,7 +41,7 @@ export function addRootsCommands(
       .description('List open folders and decisions about servers; starts nothing'),
   )
   for (const [name, usage, does] of verbs) {
-    const made = command.command(name).usage(`[options] ${usage}`).description(does)
-    run(name, name === 'add' ? made.option('--name <name>', 'name shown to servers') : made)
+    const subcommand = command.command(name).usage(`[options] ${usage}`).description(does)
+    run(name, name === 'add' ? subcommand.option('--name <name>', 'name shown to servers') : subcommand)
   }
 }

@@ -41,8 +41,8 @@ export function addSamplingCommands(
     .option('--cost <share>', 'how much a low price matters, 0 to 1', share)
     .option('--speed <share>', 'how much speed matters, 0 to 1', share)
     .option('--intelligence <share>', 'how much ability matters, 0 to 1', share)
-    .action(async (_options: unknown, made: Command) => {
-      const options = made.optsWithGlobals<RankOptions>()
+    .action(async (_options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<RankOptions>()
       const { output, end } = begin(options.json === true)
       end(await (await load()).rankModels(options, io, output))
     })

@@ -247,8 +247,8 @@ async function changedSince({ server }: Target, sinceMs: number, { cwd }: Io): P
   if ('url' in server) return undefined
   const folder = resolve(cwd, server.cwd ?? '.')
   for (const word of [server.command, ...(server.args ?? [])]) {
-    const found = /[./\\]/.test(word) ? await stat(resolve(folder, word)).catch(() => undefined) : undefined
-    if (found?.isFile() === true && found.mtimeMs > sinceMs) return word
+    const file = /[./\\]/.test(word) ? await stat(resolve(folder, word)).catch(() => undefined) : undefined
+    if (file?.isFile() === true && file.mtimeMs > sinceMs) return word
   }
   return undefined
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 export const version: string = (() => {
   const text = readFileSync(fileURLToPath(import.meta.resolve('jackfield/package.json')), 'utf8')
   const value: unknown = JSON.parse(text)
-  const found = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined
-  return typeof found === 'string' ? found : '0.0.0'
+  const version =
+    typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined
+  return typeof version === 'string' ? version : '0.0.0'
 })()

@@ -66,11 +66,11 @@ export async function completionWords(
 ): Promise<ExitCode> {
   const typed = shell === 'bash' ? bashWords(given[0] ?? '') : given
   const current = typed?.at(-1)
-  const found =
+  const completions =
     typed === undefined || current === undefined
       ? none
       : await completionsFor(lineOf(program, typed.slice(0, -1), current), io).catch(() => none)
-  const candidates = found.candidates
+  const candidates = completions.candidates
     .filter(({ value }) => value.startsWith(current ?? '') && plain(value) === value && !/[\n\t]/.test(value))
     .slice(0, maxCandidates)
   const lines = candidates.map(({ value, about = '' }) =>
@@ -78,7 +78,7 @@ export async function completionWords(
       ? bashQuoted(value.slice(breakBefore(current ?? '', given[1] ?? '')))
       : `${value}\t${oneLine(about, maxAbout)}`,
   )
-  io.stdout.write([found.kind, ...lines, ''].join('\n'))
+  io.stdout.write([completions.kind, ...lines, ''].join('\n'))
   return ExitCode.done
 }
 
@@ -175,8 +175,11 @@ async function argumentsFor(line: Line, io: Io): Promise<Completions> {
     case 'tool':
       return { kind: 'done', candidates: await toolsOf(server, line, io) }
     case 'uri': {
-      const found = await atHost(line, io, async (call) => await call('catalog.resources', { server }))
-      const candidates = (found ?? []).map(({ resource }) => ({ value: resource.uri, about: resource.name }))
+      const resources = await atHost(line, io, async (call) => await call('catalog.resources', { server }))
+      const candidates = (resources ?? []).map(({ resource }) => ({
+        value: resource.uri,
+        about: resource.name,
+      }))
       return { kind: 'done', candidates }
     }
     case 'key=value':
@@ -193,8 +196,8 @@ async function argumentsFor(line: Line, io: Io): Promise<Completions> {
 }
 
 async function toolArguments(server: string, tool: string, line: Line, io: Io): Promise<Completions> {
-  const found = await atHost(line, io, async (call) => await call('catalog.tools', { server }))
-  const properties = members(found?.find((one) => one.tool.name === tool)?.tool.inputSchema['properties'])
+  const tools = await atHost(line, io, async (call) => await call('catalog.tools', { server }))
+  const properties = members(tools?.find((one) => one.tool.name === tool)?.tool.inputSchema['properties'])
   const [, key] = /^([^=]+)=/.exec(line.current) ?? []
   if (key === undefined)
     return keysLeft(
@@ -230,8 +233,12 @@ async function promptArguments(
     argument: { name: key, value },
     context: { arguments: chosen },
   }
-  const found = await atHost(line, io, async (call) => await call('catalog.complete', { server, params }))
-  return { kind: 'done', candidates: named((found?.values ?? []).map((one) => `${key}=${one}`)) }
+  const completion = await atHost(
+    line,
+    io,
+    async (call) => await call('catalog.complete', { server, params }),
+  )
+  return { kind: 'done', candidates: named((completion?.values ?? []).map((one) => `${key}=${one}`)) }
 }
 
 function keysLeft(

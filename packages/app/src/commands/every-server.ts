@@ -38,11 +38,11 @@ export async function everyServer(context: CommandContext, shown: ServerLists): 
       trust: await open.client.call('trust.get', { server }),
     })),
   )
-  const found = servers.map(
+  const listings = servers.map(
     ({ server, catalog, trust }) => [server, shown.of(catalog, trust, output)] as const,
   )
-  output.result(Object.fromEntries(found.map(([server, { result }]) => [server, result])), () =>
-    found.map(([server, { text }]) => `${output.palette.bold(oneLine(server))}\n${text}`).join('\n\n'),
+  output.result(Object.fromEntries(listings.map(([server, { result }]) => [server, result])), () =>
+    listings.map(([server, { text }]) => `${output.palette.bold(oneLine(server))}\n${text}`).join('\n\n'),
   )
   for (const { server, catalog, trust } of servers) {
     try {

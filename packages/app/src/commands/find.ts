@@ -24,8 +24,8 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
   })
   const { client, ready } = open
   const limit = Math.min(options.limit, maxFound)
-  const found = await client.call('library.search', { query, limit, content: true })
-  const { matches, total, contentUnavailable } = found
+  const result = await client.call('library.search', { query, limit, content: true })
+  const { matches, total, contentUnavailable } = result
   if (contentUnavailable !== undefined)
     output.note(`Only names and descriptions were searched: ${contentUnavailable}.`)
   const lists = await Promise.all([
@@ -33,7 +33,7 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
     client.call('catalog.templates', {}),
     client.call('catalog.prompts', {}),
   ])
-  output.result(found, () => {
+  output.result(result, () => {
     if (matches.length === 0) {
       const all = lists.flat().length
       return `No match among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is searched once it has been read.`

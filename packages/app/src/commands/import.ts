@@ -26,11 +26,11 @@ export async function importServers(
   output: Output,
 ): Promise<ExitCode> {
   const home = io.env.HOME ?? homedir()
-  const found = await discoverServers({ env: io.env, home }, (problem) => output.note(oneLine(problem)))
-  if (words.length === 0) return show(found, output)
+  const discovered = await discoverServers({ env: io.env, home }, (problem) => output.note(oneLine(problem)))
+  if (words.length === 0) return show(discovered, output)
   const own = userConfigFile(io.env, home)
   const present = await ownServers(own)
-  const chosen = words.includes('all') ? found : words.map((name) => pick(name, found))
+  const chosen = words.includes('all') ? discovered : words.map((name) => pick(name, discovered))
   const imported: { name: string; from: string; secrets: string[] }[] = []
   const servers: Record<string, ServerConfig> = {}
   for (const { name, server, app } of chosen) {
@@ -49,33 +49,33 @@ export async function importServers(
     [
       `${imported.length} ${imported.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
       ...imported.map(({ name, from, secrets }) => {
-        const kept =
+        const stored =
           secrets.length === 0
             ? ''
             : `; stored as secrets: ${secrets.map((item) => oneLine(item)).join(', ')}`
-        return `  ${oneLine(name)} from ${from}${kept}`
+        return `  ${oneLine(name)} from ${from}${stored}`
       }),
     ].join('\n'),
   )
   return ExitCode.done
 }
 
-function show(found: readonly DiscoveredServer[], output: Output): ExitCode {
+function show(discovered: readonly DiscoveredServer[], output: Output): ExitCode {
   output.result(
-    found.map(({ app, file, name }) => ({ name, app, file })),
+    discovered.map(({ app, file, name }) => ({ name, app, file })),
     () => {
       const { palette } = output
-      const heading = palette.dim(`${found.length} in other applications`)
-      if (found.length === 0) return `${heading}\nNone of the known applications has servers here.`
-      const rows = found.map(({ app, name, file }) => [oneLine(name), app, file])
+      const heading = palette.dim(`${discovered.length} in other applications`)
+      if (discovered.length === 0) return `${heading}\nNone of the known applications has servers here.`
+      const rows = discovered.map(({ app, name, file }) => [oneLine(name), app, file])
       return `${heading}\n${table(['SERVER', 'APPLICATION', 'FILE'], rows, output)}\nCopy some with: jackfield config import NAME…, or all: jackfield config import all`
     },
   )
   return ExitCode.done
 }
 
-function pick(name: string, found: readonly DiscoveredServer[]): DiscoveredServer {
-  const fits = found.filter((item) => item.name === name)
+function pick(name: string, discovered: readonly DiscoveredServer[]): DiscoveredServer {
+  const fits = discovered.filter((item) => item.name === name)
   const [first, ...others] = fits
   if (first === undefined)
     throw usageError(

@@ -200,8 +200,8 @@ async function anywhere(word: string, { cwd }: Io): Promise<string> {
   const path = resolve(cwd, word)
   if (/^\.{1,2}(?:[\\/]|$)/.test(word)) return path
   if (word.startsWith('-') || !/[./\\]/.test(word)) return word
-  const found = await stat(path).catch(() => undefined)
-  return found === undefined ? word : path
+  const file = await stat(path).catch(() => undefined)
+  return file === undefined ? word : path
 }
 
 async function published(

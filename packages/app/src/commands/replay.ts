@@ -39,16 +39,16 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
     throw usageError(
       'Which request? Give the number of an event (jackfield log lists them), or a saved test.',
     )
-  const kept = await requestOf(what, options, io)
+  const recorded = await requestOf(what, options, io)
   const { session } = await connectTo(
-    { ...context, words: command === undefined ? [kept.server] : [] },
-    [lists[kept.method]],
+    { ...context, words: command === undefined ? [recorded.server] : [] },
+    [lists[recorded.method]],
     // Without a user, no question of the request may wait at another terminal.
     surfaceFor(io) === undefined ? { own: true } : {},
   )
   await using _ = session
   const { server } = session
-  const request = await changed({ ...kept, server }, given, session, context)
+  const request = await changed({ ...recorded, server }, given, session, context)
   const done = await finished(session, { kind: 'replay', request }, io.signal)
   if (options.save !== undefined && !done.denied) save(options.save, done, io)
   const { changes } = done

@@ -23,18 +23,18 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
   const limit = Math.min(options.limit, maxFound)
   const { matches, total } = await client.call('catalog.searchTools', { query, limit })
   const all = (await client.call('catalog.tools', {})).length
-  const found = matches.map(({ tool: { server, tool }, score }) => ({ server, tool, score }))
-  output.result({ total, matches: found }, () => {
+  const ranked = matches.map(({ tool: { server, tool }, score }) => ({ server, tool, score }))
+  output.result({ total, matches: ranked }, () => {
     const { palette } = output
-    if (found.length === 0) {
+    if (ranked.length === 0) {
       return `None of ${count(all, 'tool')} of ${count(ready.length, 'server')} matches. jackfield tools lists them.`
     }
-    const rows = found.map(({ server, tool }) => [
+    const rows = ranked.map(({ server, tool }) => [
       oneLine(tool.name),
       oneLine(server),
       oneLine([tool.title, tool.description].filter((part) => part !== undefined).join(': '), 300),
     ])
-    const shown = palette.dim(`${found.length} of ${total} matches, best first`)
+    const shown = palette.dim(`${ranked.length} of ${total} matches, best first`)
     return `${table(['TOOL', 'SERVER', 'DESCRIPTION'], rows, output)}\n${shown}`
   })
   return ExitCode.done

@@ -169,8 +169,8 @@ function known(service: TrustService, name: string): ServerTrust {
 }
 
 function itemsNamed(word: string, server: string, items: readonly TrustedItem[]): TrustItem[] {
-  const found = items.filter(({ what, name }) => name === word || `${what}:${name}` === word)
-  if (found.length > 0) return found.map(({ what, name }) => ({ what, name }))
+  const named = items.filter(({ what, name }) => name === word || `${what}:${name}` === word)
+  if (named.length > 0) return named.map(({ what, name }) => ({ what, name }))
   const waiting = items.filter(({ state }) => state !== 'pinned').map(titleOf)
   const there =
     waiting.length === 0 ? 'Everything of it is pinned.' : `Not pinned are: ${waiting.join(', ')}.`

@@ -41,8 +41,8 @@ function comparedValue(key: string, env: NodeJS.ProcessEnv): string | undefined 
 /** Where a program is found among what npm adds to the PATH; undefined if it is not found there first. */
 function placeOf(program: string, { PATH = '' }: NodeJS.ProcessEnv): string | undefined {
   const files = folders(PATH, () => true).map((folder) => join(folder, program))
-  const found = files.find((file) => statSync(file, { throwIfNoEntry: false })?.isFile() === true)
-  return found !== undefined && addedByNpm.test(found.slice(0, -program.length - 1)) ? found : undefined
+  const file = files.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+  return file !== undefined && addedByNpm.test(file.slice(0, -program.length - 1)) ? file : undefined
 }
 
 function folders(path: string, isWanted: (folder: string) => boolean): string[] {

@@ -106,8 +106,8 @@ function block(model: FormModel, n: number, room: number, height: number, palett
     return { lines, cursor }
   }
   const help = helpOf(field).flatMap((text) => flow(text, room - 4))
-  const kept = help.length <= maxHelp ? help : [...help.slice(0, maxHelp - 1), '…']
-  lines.push(...kept.map((line) => `    ${palette.dim(line)}`))
+  const shortened = help.length <= maxHelp ? help : [...help.slice(0, maxHelp - 1), '…']
+  lines.push(...shortened.map((line) => `    ${palette.dim(line)}`))
   return { lines, ...(cursor !== undefined && { cursor }) }
 }
 

@@ -15,9 +15,12 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 /** Inserts text at the cursor; `cut` if not all of it fit. */
 export function withTyped({ text, at }: Line, typed: string): { line: Line; cut: boolean } {
   const room = Math.max(0, maxTyped - text.length)
-  const kept = typed.length <= room ? typed : typed.slice(0, room)
-  const next = text.slice(0, at) + kept + text.slice(at)
-  return { line: { text: next, at: boundary(next, at + kept.length) }, cut: kept.length < typed.length }
+  const inserted = typed.length <= room ? typed : typed.slice(0, room)
+  const next = text.slice(0, at) + inserted + text.slice(at)
+  return {
+    line: { text: next, at: boundary(next, at + inserted.length) },
+    cut: inserted.length < typed.length,
+  }
 }
 
 /** Applies a key for moving or deleting; undefined for every other key. */
@@ -52,6 +55,6 @@ function after({ text, at }: Line): number {
 
 /** The end of the grapheme cluster at a position, since typed text can combine with the text after it. */
 function boundary(text: string, at: number): number {
-  const found = graphemes.segment(text).containing(at)
-  return found === undefined || found.index === at ? at : found.index + found.segment.length
+  const cluster = graphemes.segment(text).containing(at)
+  return cluster === undefined || cluster.index === at ? at : cluster.index + cluster.segment.length
 }

@@ -147,46 +147,46 @@ function flagValue({ flag, types, items }, texts) {
 /** Reads the words of a command line. */
 function read(words) {
   const shared = []
-  const found = { shared, flags: new Map(), places: [], help: false, version: false }
+  const parsed = { shared, flags: new Map(), places: [], help: false, version: false }
   const end = words.indexOf('--')
-  if (end !== -1) found.start = words.slice(end + 1)
+  if (end !== -1) parsed.start = words.slice(end + 1)
   const own = end === -1 ? words : words.slice(0, end)
-  const take = (at, name) => {
+  const valueAfter = (at, name) => {
     const next = own[at + 1]
     if (next !== undefined && !next.startsWith('--')) return next
     throw new UsageError('--' + name + ' needs a value. To pass one that begins with --, write --' + name + '=<value>.')
   }
   for (let at = 0; at < own.length; at += 1) {
     const word = own[at]
-    if (word === '-h' || word === '--help') found.help = true
+    if (word === '-h' || word === '--help') parsed.help = true
     else if (!word.startsWith('--')) {
-      if (found.command !== undefined) found.places.push(word)
-      else if (word === 'help') found.help = true
-      else found.command = commandNamed(word)
+      if (parsed.command !== undefined) parsed.places.push(word)
+      else if (word === 'help') parsed.help = true
+      else parsed.command = commandNamed(word)
     } else {
       const equals = word.indexOf('=')
       const name = word.slice(2, equals === -1 ? undefined : equals)
       const written = equals === -1 ? undefined : word.slice(equals + 1)
-      const value = () => written ?? take((at += 1) - 1, name)
-      if (name === 'version') found.version = true
-      else if (name === 'server') found.server = value()
-      else if (name === 'args') found.args = value()
+      const value = () => written ?? valueAfter((at += 1) - 1, name)
+      if (name === 'version') parsed.version = true
+      else if (name === 'server') parsed.server = value()
+      else if (name === 'args') parsed.args = value()
       else if (Object.hasOwn(passed, name)) shared.push('--' + name, ...(passed[name] ? [value()] : []))
       else {
-        const { flag, isNegated } = flagNamed(found.command, name)
+        const { flag, isNegated } = flagNamed(parsed.command, name)
         const onlyBoolean = flag.types.length === 1 && flag.types[0] === 'boolean'
         const next = own[at + 1]
         const text = isNegated ? 'false' : onlyBoolean && written === undefined && next !== 'true' && next !== 'false' ? 'true' : value()
-        found.flags.set(flag, [...(found.flags.get(flag) ?? []), text])
+        parsed.flags.set(flag, [...(parsed.flags.get(flag) ?? []), text])
       }
     }
   }
-  return found
+  return parsed
 }
 
 function commandNamed(word) {
-  const found = commands.find(({ command }) => command === word) ?? commands.find(({ tool }) => tool === word)
-  if (found !== undefined) return found
+  const match = commands.find(({ command }) => command === word) ?? commands.find(({ tool }) => tool === word)
+  if (match !== undefined) return match
   throw new UsageError('There is no command ' + JSON.stringify(word) + '. There are: ' + commands.map(({ command }) => command).join(', ') + '.')
 }
 
@@ -254,8 +254,8 @@ function jackfieldFolder() {
     }
     places.push(join(folder, 'node_modules', 'jackfield'))
   }
-  const found = places.find((place) => existsSync(join(place, 'bin', 'jackfield.js')) && existsSync(join(place, 'package.json')))
-  if (found !== undefined) return found
+  const match = places.find((place) => existsSync(join(place, 'bin', 'jackfield.js')) && existsSync(join(place, 'package.json')))
+  if (match !== undefined) return match
   throw new UsageError('jackfield is neither installed beside this file nor on the PATH. Install it with npm install jackfield, or npm install --global jackfield.')
 }
 

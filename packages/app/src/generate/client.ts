@@ -17,14 +17,14 @@ export function clientSource(definitions: Definitions, version: string): string 
   const prompts = promptParts(sorted(definitions.prompts, (prompt) => prompt.name))
   const templates = templateParts(sorted(definitions.templates, ({ template }) => template.uriTemplate))
   const parts = [
-    { member: 'tools', about: 'The tools.', made: tools },
-    { member: 'prompts', about: 'The prompts.', made: prompts },
+    { member: 'tools', about: 'The tools.', declarations: tools },
+    { member: 'prompts', about: 'The prompts.', declarations: prompts },
     {
       member: 'resources',
       about: 'Resources by their templates. `client.read(uri)` reads any other.',
-      made: templates,
+      declarations: templates,
     },
-  ].filter(({ made: declarations }) => declarations.members.length > 0)
+  ].filter(({ declarations }) => declarations.members.length > 0)
   const types = [...tools.types, ...prompts.types, ...templates.types]
   const isTyped = definitions.tools.some(({ outputSchema }) => outputSchema !== undefined)
   return [
@@ -37,8 +37,8 @@ export function clientSource(definitions: Definitions, version: string): string 
       '  /** The connection, for everything else. */',
       '  readonly client: Client',
       ...parts.map(
-        ({ member, about, made: code }) =>
-          `  /** ${about} */\n  readonly ${member}: {\n${code.signatures.join('\n')}\n  }`,
+        ({ member, about, declarations }) =>
+          `  /** ${about} */\n  readonly ${member}: {\n${declarations.signatures.join('\n')}\n  }`,
       ),
       '  close(): Promise<void>',
       '}',
@@ -49,7 +49,9 @@ export function clientSource(definitions: Definitions, version: string): string 
       `export function ${lowerName}Client(client: Client): ${name}Client {`,
       '  return {',
       '    client,',
-      ...parts.map(({ member, made }) => `    ${member}: {\n${made.members.join('\n')}\n    },`),
+      ...parts.map(
+        ({ member, declarations }) => `    ${member}: {\n${declarations.members.join('\n')}\n    },`,
+      ),
       '    close: () => client.close(),',
       '    [Symbol.asyncDispose]: () => client.close(),',
       '  }',

@@ -128,12 +128,12 @@ export function flowed(text: string, columns: number | undefined, indent = 0, ha
 /** The start of one line that fits, with `…` if text is omitted. */
 export function fitting(text: string, columns: number | undefined): string {
   if (columns === undefined || widthOf(text) <= columns) return text
-  let kept = ''
+  let start = ''
   let width = 0
   for (const { segment } of graphemes.segment(text)) {
     width += widthOf(segment)
     if (width > columns - 1) break
-    kept += segment
+    start += segment
   }
-  return `${kept}…`
+  return `${start}…`
 }

@@ -255,23 +255,23 @@ function wrapped(spans: readonly Span[], columns: number): string[] {
     width = 0
     gap = undefined
   }
-  const put = (piece: Span): void => {
+  const append = (piece: Span): void => {
     lines.at(-1)?.push(piece)
     width += widthOf(piece.text)
   }
   const word = (pieces: readonly Span[]): void => {
     const needed = pieces.reduce((sum, { text }) => sum + widthOf(text), 0)
     if (width > 0 && width + (gap === undefined ? 0 : widthOf(gap.text)) + needed > columns) breakLine()
-    else if (gap !== undefined && width > 0) put(gap)
+    else if (gap !== undefined && width > 0) append(gap)
     gap = undefined
     if (needed <= columns) {
-      for (const piece of pieces) put(piece)
+      for (const piece of pieces) append(piece)
       return
     }
     for (const { text, style } of pieces) {
       for (const { segment } of graphemes.segment(text)) {
         if (width + widthOf(segment) > columns) breakLine()
-        put({ text: segment, style })
+        append({ text: segment, style })
       }
     }
   }
