@@ -93,9 +93,9 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
   const write = (key: string, value: string, now: number, ttlMs: number, owner: string | undefined): void => {
     remove.run(key)
     if (exceeded(value.length, owner) !== undefined) expire.run(now)
-    const why = exceeded(value.length, owner)
-    if (why !== undefined) {
-      throw new McpError('LIMIT', `${why}. Try again when some of it has expired, or raise the limit.`)
+    const reason = exceeded(value.length, owner)
+    if (reason !== undefined) {
+      throw new McpError('LIMIT', `${reason}. Try again when some of it has expired, or raise the limit.`)
     }
     insert.run(key, value, Math.ceil(now + ttlMs), owner ?? null)
   }

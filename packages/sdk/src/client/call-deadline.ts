@@ -82,11 +82,11 @@ export class CallDeadline {
     const { idleMs, totalMs, label } = this.#options
     const left = this.leftMs
     if (left <= 0) {
-      const [timeoutMs, why] =
+      const [timeoutMs, message] =
         this.#spent() < totalMs
           ? [idleMs, `No response to ${label} for ${idleMs} ms`]
           : [totalMs, `${label} took longer than ${totalMs} ms in total`]
-      this.#end(new McpError('TIMEOUT', why, { details: { timeoutMs } }))
+      this.#end(new McpError('TIMEOUT', message, { details: { timeoutMs } }))
       return
     }
     this.#timer = setTimeout(() => this.#schedule(), Math.min(Math.ceil(left), maxTimerMs))

@@ -189,8 +189,8 @@ export class ClientConnection {
     } catch (error) {
       failed = error
       if (this.#mayHaveRun(error, wasOpen) && !isRepeatable(outgoing)) {
-        const why = `${error.message.replace(/\.$/, '')}. ${outgoing.method} may have run: check before calling it again.`
-        failed = new McpError('OUTCOME_UNKNOWN', why, { cause: error, details: error.details })
+        const reason = `${error.message.replace(/\.$/, '')}. ${outgoing.method} may have run: check before calling it again.`
+        failed = new McpError('OUTCOME_UNKNOWN', reason, { cause: error, details: error.details })
       }
       // The runtime's error does not name the member that JSON cannot represent.
       if (error instanceof TypeError)

@@ -101,16 +101,16 @@ export class IncomingRequests {
   cancel({ params }: JsonRpcNotification): void {
     const { requestId: id, reason } = params ?? {}
     if (typeof id !== 'string' && typeof id !== 'number') return
-    const why = typeof reason === 'string' ? `: ${reason}` : ''
-    this.#open.get(id)?.stop.abort(new McpError('CANCELLED', `The server cancelled its request${why}`))
+    const suffix = typeof reason === 'string' ? `: ${reason}` : ''
+    this.#open.get(id)?.stop.abort(new McpError('CANCELLED', `The server cancelled its request${suffix}`))
   }
 
   /** Cancels the server requests that only this request of the client can have caused. */
   requestEnded(cause: RequestId, error?: unknown): void {
     for (const [id, { stop, causes }] of this.#open.entries()) {
       if (!causes.delete(cause) || causes.size > 0) continue
-      const why = error instanceof McpError ? `: ${error.message}` : ''
-      stop.abort(new McpError('CANCELLED', `The request that caused it has ended${why}`, { cause: error }))
+      const suffix = error instanceof McpError ? `: ${error.message}` : ''
+      stop.abort(new McpError('CANCELLED', `The request that caused it has ended${suffix}`, { cause: error }))
       if (this.#connection.isOpen)
         this.#refuse(id, ErrorCode.InternalError, 'The request that caused it has ended')
     }

@@ -131,7 +131,7 @@ type ProbeResult =
   | {
       readonly kind: 'session'
       readonly version?: ProtocolVersion
-      readonly why: string
+      readonly reason: string
       readonly lost?: McpError
     }
   /** The connection closed. */
@@ -198,10 +198,10 @@ function requireStateless(probed: ProbeResult, statelessVersions: readonly Proto
     const hint = isEndpointMissing(probed.lost) ? ` ${olderRevisionsHint}` : ''
     throw new McpError(code, message + hint, { cause, details: { ...details } })
   }
-  const why = probed.kind === 'session' ? ` (${probed.why})` : ''
+  const reason = probed.kind === 'session' ? ` (${probed.reason})` : ''
   throw new McpError(
     'VERSION_MISMATCH',
-    `The server does not support ${statelessVersions.join(' or ')}${why}. ${olderRevisionsHint}`,
+    `The server does not support ${statelessVersions.join(' or ')}${reason}. ${olderRevisionsHint}`,
   )
 }
 
@@ -283,12 +283,12 @@ async function discover(
       if (ours !== undefined) {
         const newest = newestOf(ours)
         if (newest === undefined) throw mismatch(named ?? [], identity)
-        if (!isStateless(newest)) return { kind: 'session', version: newest, why: error.message }
+        if (!isStateless(newest)) return { kind: 'session', version: newest, reason: error.message }
         version = newest
       }
       if (attempt > 0) {
-        const why = `The server rejected server/discover twice: ${error.message} (${error.code})`
-        throw new McpError('CONNECT_FAILED', why, { cause: error })
+        const message = `The server rejected server/discover twice: ${error.message} (${error.code})`
+        throw new McpError('CONNECT_FAILED', message, { cause: error })
       }
     }
   }
@@ -330,11 +330,11 @@ function probeFailure(error: unknown, connection: ClientConnection): ProbeResult
   switch (error.code) {
     case 'CONNECTION_CLOSED':
       return connection.isOpen
-        ? { kind: 'session', why: error.message, lost: error }
+        ? { kind: 'session', reason: error.message, lost: error }
         : { kind: 'closed', error }
     case 'HTTP':
     case 'PROTOCOL':
-      return { kind: 'session', why: error.message, lost: error }
+      return { kind: 'session', reason: error.message, lost: error }
     default:
       throw error
   }
@@ -342,9 +342,9 @@ function probeFailure(error: unknown, connection: ClientConnection): ProbeResult
 
 /** Interprets a JSON-RPC error that does not name revisions. An internal error may have any cause. */
 function probeRpcError({ code, message }: RpcError): ProbeResult {
-  if (code !== ErrorCode.InternalError) return { kind: 'session', why: message }
-  const why = `server/discover failed on the server: ${message} (${code}). Check the server's log.`
-  return { kind: 'session', why: message, lost: new McpError('CONNECT_FAILED', why) }
+  if (code !== ErrorCode.InternalError) return { kind: 'session', reason: message }
+  const advice = `server/discover failed on the server: ${message} (${code}). Check the server's log.`
+  return { kind: 'session', reason: message, lost: new McpError('CONNECT_FAILED', advice) }
 }
 
 function readDiscoverResult(result: JsonObject, identity: ClientIdentity): ProbeResult {
@@ -355,11 +355,11 @@ function readDiscoverResult(result: JsonObject, identity: ClientIdentity): Probe
     !supportedVersions.every((name) => typeof name === 'string') ||
     !isCapabilitySet(capabilities)
   ) {
-    return { kind: 'session', why: 'its result of server/discover is invalid' }
+    return { kind: 'session', reason: 'its result of server/discover is invalid' }
   }
   const newest = newestOf(identity.versions.filter((version) => supportedVersions.includes(version)))
   if (newest === undefined) throw mismatch(supportedVersions, identity)
-  if (!isStateless(newest)) return { kind: 'session', version: newest, why: `it supports ${newest}` }
+  if (!isStateless(newest)) return { kind: 'session', version: newest, reason: `it supports ${newest}` }
   return {
     kind: 'stateless',
     facts: {

@@ -393,8 +393,8 @@ export class Requests {
 
   #assertAllowed(method: string): void {
     const { revision, capabilities } = this.#options.era.facts
-    const why = unsendableMethods.get(method)
-    if (why !== undefined) throw invalid(`${method} is not sent with request: ${why}`)
+    const reason = unsendableMethods.get(method)
+    if (reason !== undefined) throw invalid(`${method} is not sent with request: ${reason}`)
     const row = rowOf(method)
     if (row === undefined) return
     if (methodRow(method, revision) === undefined) {
@@ -464,6 +464,6 @@ function readInputRequest(value: unknown, key: string, handlers: ClientHandlers)
   return { method, params }
 }
 
-function protocolError(why: string): McpError {
-  return new McpError('PROTOCOL', why)
+function protocolError(reason: string): McpError {
+  return new McpError('PROTOCOL', reason)
 }

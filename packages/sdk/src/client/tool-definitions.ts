@@ -122,8 +122,8 @@ export class ToolDefinitions {
       const compiled = compileSchema(schema)
       return (value) => compiled.check(value)
     } catch (error) {
-      const why = messageOf(error)
-      this.#warn(`Results of the tool "${name}" are not checked: its output schema is invalid: ${why}`)
+      const reason = messageOf(error)
+      this.#warn(`Results of the tool "${name}" are not checked: its output schema is invalid: ${reason}`)
       return () => undefined
     }
   }

@@ -117,12 +117,12 @@ export class McpError extends Error {
   }
 }
 
-export function invalidParams(why: string, data?: unknown): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
+export function invalidParams(reason: string, data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`, data)
 }
 
-export function invalidRequest(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
+export function invalidRequest(reason: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${reason}`)
 }
 
 export function internalError(message = 'Internal error', data?: unknown): RpcError {

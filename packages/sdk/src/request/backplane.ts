@@ -205,13 +205,13 @@ class MemoryValues {
   set(key: string, stored: StoredValue, now: number): void {
     const before = this.#values.get(key)
     if (before !== undefined) this.delete(key)
-    const why = this.#exceeded(stored) === undefined ? undefined : this.#exceededAfterSweep(stored, now)
-    if (why === undefined) {
+    const reason = this.#exceeded(stored) === undefined ? undefined : this.#exceededAfterSweep(stored, now)
+    if (reason === undefined) {
       this.#write(key, stored)
       return
     }
     if (before !== undefined) this.#write(key, before)
-    throw new McpError('LIMIT', `${why}. Try again when some of it has expired, or raise the limit.`)
+    throw new McpError('LIMIT', `${reason}. Try again when some of it has expired, or raise the limit.`)
   }
 
   delete(key: string): void {

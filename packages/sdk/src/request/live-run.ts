@@ -39,9 +39,9 @@ export const noInput: InputStrategy = liveInput(() =>
 )
 
 /** Supports no input, whatever the client declared: the first question ends the request with this reason. */
-export function cannotAsk(why: string): InputStrategy {
-  const begin = (exchange: Exchange): HandlerRun => new UnaskableHandlerRun(exchange, why)
-  const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${why}`))
+export function cannotAsk(reason: string): InputStrategy {
+  const begin = (exchange: Exchange): HandlerRun => new UnaskableHandlerRun(exchange, reason)
+  const relay: LiveRequest = (method) => Promise.reject(new McpError('CANNOT_ASK', `${method}: ${reason}`))
   return { begin, resume: async (exchange) => begin(exchange), relay }
 }
 
@@ -223,23 +223,24 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
 }
 
 class UnaskableHandlerRun extends LiveHandlerRun {
-  readonly #why: string
+  readonly #reason: string
 
-  constructor(exchange: Exchange, why: string) {
-    super(exchange, () => Promise.reject(new McpError('CANNOT_ASK', why)))
-    this.#why = why
+  constructor(exchange: Exchange, reason: string) {
+    super(exchange, () => Promise.reject(new McpError('CANNOT_ASK', reason)))
+    this.#reason = reason
   }
 
   protected override refused(question: Question, reject: (error: RpcError) => void): boolean {
-    const error = internalError(`The server cannot send ${question.method}: ${this.#why}`)
+    const error = internalError(`The server cannot send ${question.method}: ${this.#reason}`)
     this.unanswered(question, error, reject)
     return true
   }
 }
 
 function failureOf(question: Question, error: unknown): RpcError {
-  const why = error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
-  const failure = internalError(`The client did not answer ${question.method}: ${why}`)
+  const reason =
+    error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
+  const failure = internalError(`The client did not answer ${question.method}: ${reason}`)
   failure.cause = error
   return failure
 }

@@ -73,9 +73,9 @@ export function createStateCodec(options: StateCodecOptions): StateCodec {
     } catch (error) {
       options.onFailed?.(error)
       const isFull = error instanceof McpError && error.code === 'LIMIT'
-      const why = isFull ? 'is full' : 'cannot be reached'
+      const reason = isFull ? 'is full' : 'cannot be reached'
       throw internalError(
-        `The store for the state of this request ${why}. Try again later; if the requestState is then refused, start the request over.`,
+        `The store for the state of this request ${reason}. Try again later; if the requestState is then refused, start the request over.`,
       )
     }
   }

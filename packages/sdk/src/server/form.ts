@@ -14,7 +14,7 @@ import { describedOf, jsonOf } from './schema.ts'
 /** A form, or why a schema cannot be shown as one. */
 type Form =
   | { readonly ok: true; readonly schema: ElicitSchema }
-  | { readonly ok: false; readonly why: string }
+  | { readonly ok: false; readonly reason: string }
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -37,7 +37,7 @@ const formats = ['email', 'uri', 'date', 'date-time', 'password']
  */
 export function formOf(schema: FormSchema, question: object = { schema }): Form {
   const unusable = schemaFault(schema, question)
-  if (unusable !== undefined) return { ok: false, why: unusable }
+  if (unusable !== undefined) return { ok: false, reason: unusable }
   const form = forms.get(schema) ?? makeForm(schema)
   forms.set(schema, form)
   return form
@@ -59,10 +59,10 @@ function makeForm(schema: FormSchema): Form {
     const described = describedOf(schema)
     const form = described === undefined ? schema : formSchemaOf(jsonOf(described, 'input'))
     if (isElicitSchema(form)) return { ok: true, schema: form }
-    return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
+    return { ok: false, reason: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
   } catch (error) {
-    const why = messageOf(error)
-    return { ok: false, why: `The schema cannot be shown as a form: ${why}` }
+    const reason = messageOf(error)
+    return { ok: false, reason: `The schema cannot be shown as a form: ${reason}` }
   }
 }
 
@@ -167,7 +167,7 @@ export const ask: {
 } = {
   elicit: (question) => {
     const form = formOf(question.schema, question)
-    if (!form.ok) throw new TypeError(form.why)
+    if (!form.ok) throw new TypeError(form.reason)
     const params = { mode: 'form' as const, message: question.message, requestedSchema: form.schema }
     return { method: 'elicitation/create', params }
   },

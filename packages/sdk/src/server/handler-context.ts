@@ -175,7 +175,7 @@ export class HandlerContext implements Context {
   async #elicit<S extends FormSchema>(question: ElicitForm<S>): Promise<Elicited<ElicitContent<S>>> {
     const { message, schema, key } = question
     const form = formOf(schema, question)
-    if (!form.ok) return this.#end(new TypeError(form.why))
+    if (!form.ok) return this.#end(new TypeError(form.reason))
     const params = { mode: 'form' as const, message, requestedSchema: form.schema }
     const { action, content = {} } = await this.#handlerRun
       .get()
@@ -184,7 +184,7 @@ export class HandlerContext implements Context {
     const described = describedOf(schema)
     const checked =
       described === undefined ? { ok: true as const, value: content } : await validate(described, content)
-    if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.why}`))
+    if (!checked.ok) return this.#end(new ToolError(`The answer cannot be used: ${checked.reason}`))
     // The content was validated against the schema that its type is inferred from.
     return { action, content: checked.value as ElicitContent<S> }
   }

@@ -43,7 +43,7 @@ async function argumentsFor(prompt: PromptEntry, args: unknown): Promise<unknown
     )
   }
   const checked = await prompt.input.check(args)
-  if (!checked.ok) throw invalidParams(`arguments of prompt "${prompt.listed.name}": ${checked.why}`)
+  if (!checked.ok) throw invalidParams(`arguments of prompt "${prompt.listed.name}": ${checked.reason}`)
   return checked.value
 }
 

@@ -17,7 +17,9 @@ export type DescribedSchema<In = unknown, Out = In> = {
 export type SchemaShape = { readonly [member: string]: DescribedSchema }
 
 /** A validated value, or why it is invalid. */
-type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string }
+type Checked =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string }
 
 type Result = StandardSchemaV1.Result<unknown>
 
@@ -66,11 +68,11 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
     return jsonSchema[side]({ target: 'draft-2020-12' })
   } catch (error) {
     if (error instanceof McpError) throw error
-    const why = messageOf(error)
-    const hint = /\b(?:date|bigint)\b/i.test(why)
+    const reason = messageOf(error)
+    const hint = /\b(?:date|bigint)\b/i.test(reason)
       ? '. JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime() or z.int(), and convert it in the handler'
       : ''
-    throw invalid(`the schema cannot be written as JSON Schema: ${why}${hint}`, { cause: error })
+    throw invalid(`the schema cannot be written as JSON Schema: ${reason}${hint}`, { cause: error })
   }
 }
 
@@ -78,7 +80,7 @@ function checkedOf(result: Result): Checked {
   if (result.issues === undefined) return { ok: true, value: result.value }
   const shown = result.issues.slice(0, maxIssues).map(issueText).join('; ')
   const more = result.issues.length - maxIssues
-  return { ok: false, why: more > 0 ? `${shown}; and ${more} more` : shown }
+  return { ok: false, reason: more > 0 ? `${shown}; and ${more} more` : shown }
 }
 
 function issueText({ path, message }: StandardSchemaV1.Issue): string {
@@ -265,8 +267,8 @@ function prepare(schema: AnySchema, side: 'input' | 'output'): PreparedSchema {
     return {
       json: schema,
       check(value) {
-        const why = validator.check(value)
-        return why === undefined ? { ok: true, value } : { ok: false, why }
+        const reason = validator.check(value)
+        return reason === undefined ? { ok: true, value } : { ok: false, reason }
       },
       accepts: (member, value) => acceptsJson(schema, member, value),
     }

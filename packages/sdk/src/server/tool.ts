@@ -31,7 +31,7 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
   try {
     const check = (tool.input ?? noInput).check(args ?? {})
     const checked = check instanceof Promise ? await check : check
-    if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
+    if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.reason}`)
     return await runHandler(
       exchange,
       (ctx) => tool.handler.run(checked.value, ctx),
@@ -71,14 +71,14 @@ async function structuredResult(
 ): Promise<JsonObject> {
   if (Reply.is(returned)) {
     const checked = await output.check(returned.structured)
-    return checked.ok ? replyResult(returned, checked.value) : invalidOutput(tool, checked.why, report)
+    return checked.ok ? replyResult(returned, checked.value) : invalidOutput(tool, checked.reason, report)
   }
   const checked = await output.check(returned)
   if (!checked.ok) {
     const isResult =
       isObject(returned) && ('structuredContent' in returned || Array.isArray(returned['content']))
     const hint = isResult ? '. Return the value itself, or reply({ content, structured })' : ''
-    return invalidOutput(tool, `${checked.why}${hint}`, report)
+    return invalidOutput(tool, `${checked.reason}${hint}`, report)
   }
   return { content: [textOf(checked.value)], structuredContent: checked.value }
 }
@@ -134,8 +134,8 @@ function textOf(value: unknown): ContentBlock {
   return { type: 'text', text }
 }
 
-function invalidOutput(tool: ToolEntry, why: string, report: Report): JsonObject {
-  report(new TypeError(`The result does not match the output schema: ${why}`), {
+function invalidOutput(tool: ToolEntry, reason: string, report: Report): JsonObject {
+  report(new TypeError(`The result does not match the output schema: ${reason}`), {
     method: 'tools/call',
     name: tool.name,
   })

@@ -429,6 +429,6 @@ function encodedLiteral(text: string, literal: string): string {
   }
 }
 
-function invalid(text: string, why: string): McpError {
-  return new McpError('INVALID', `The URI template ${JSON.stringify(text)} ${why}`)
+function invalid(text: string, reason: string): McpError {
+  return new McpError('INVALID', `The URI template ${JSON.stringify(text)} ${reason}`)
 }

@@ -116,8 +116,8 @@ export function visible<Row>(
 /** The error for a caller without the required scopes; undefined if they have all. */
 export function missingScopesError(needed: readonly string[], caller: Caller): RpcError | undefined {
   if (allows(caller, needed)) return undefined
-  const why = `Forbidden: this request needs the scopes ${needed.join(' ')}`
-  return new RpcError(ErrorCode.InvalidRequest, why, { scopes: needed })
+  const message = `Forbidden: this request needs the scopes ${needed.join(' ')}`
+  return new RpcError(ErrorCode.InvalidRequest, message, { scopes: needed })
 }
 
 function scopesOfReference(registry: Registry, ref: unknown): readonly string[] {

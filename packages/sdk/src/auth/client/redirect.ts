@@ -93,13 +93,16 @@ export function readCode(callback: URL, { server, clientId, redirectUri, state }
 }
 
 function denied({ error, error_description: text }: AuthorizationResponseError, issuer: string): unknown {
-  const why = text === undefined ? '' : ` (${excerpt(text)})`
+  const suffix = text === undefined ? '' : ` (${excerpt(text)})`
   const next =
     error === 'access_denied'
       ? 'Log in again and allow the access, or do without this server'
       : 'Log in again, or contact its operator'
-  return authError(`The authorization server ${issuer} refused the login: ${excerpt(error)}${why}. ${next}`, {
-    error,
-    issuer,
-  })
+  return authError(
+    `The authorization server ${issuer} refused the login: ${excerpt(error)}${suffix}. ${next}`,
+    {
+      error,
+      issuer,
+    },
+  )
 }

@@ -122,9 +122,9 @@ export async function readOAuthError(response: Response, issuer: string, failure
   if (typeof error !== 'string' || error === '') {
     return authError(`${prefix} with status ${status}. Try again later`, { status, issuer })
   }
-  const why = typeof text === 'string' && text !== '' ? ` (${excerpt(text)})` : ''
+  const suffix = typeof text === 'string' && text !== '' ? ` (${excerpt(text)})` : ''
   const next = advice.get(error)
-  const message = `${prefix}: ${excerpt(error)}${why}${next === undefined ? '' : `. ${next}`}`
+  const message = `${prefix}: ${excerpt(error)}${suffix}${next === undefined ? '' : `. ${next}`}`
   return authError(message, { error, status, issuer })
 }
 

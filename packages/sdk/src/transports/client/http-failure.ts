@@ -34,11 +34,11 @@ export async function readFailure(
   const refused = status === 401 || status === 403
   if (rpc !== undefined && !refused) return rpc
   const reason = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
-  const why = reason === '' ? '' : `: ${reason}`
+  const suffix = reason === '' ? '' : `: ${reason}`
   if (refused) {
     return new McpError(
       'UNAUTHORIZED',
-      `${url.origin} refused the request with status ${status}${why}${status === 401 ? `. ${loginHint}` : ''}`,
+      `${url.origin} refused the request with status ${status}${suffix}${status === 401 ? `. ${loginHint}` : ''}`,
       { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
     )
   }
@@ -46,7 +46,7 @@ export async function readFailure(
   const advice = adviceFor(status)
   const retryHint = retryAfterMs === undefined ? '' : ` Retry after ${Math.ceil(retryAfterMs / 1_000)} s.`
   const details = retryAfterMs === undefined ? { status } : { status, retryAfterMs }
-  const message = `${url} responded with status ${status}${why}. ${advice}${retryHint}`.trimEnd()
+  const message = `${url} responded with status ${status}${suffix}. ${advice}${retryHint}`.trimEnd()
   return new McpError('HTTP', message, { details })
 }
 

@@ -195,9 +195,9 @@ export function fetchError(error: unknown, signal: AbortSignal, url: URL): unkno
   if (signal.aborted) return signal.reason
   if (error instanceof McpError) return error
   const code = codeOf(error)
-  const why = unreachable.get(code)
-  return why !== undefined
-    ? new McpError('CONNECT_FAILED', `Could not reach ${url.origin}: ${why} (${code})`, {
+  const reason = unreachable.get(code)
+  return reason !== undefined
+    ? new McpError('CONNECT_FAILED', `Could not reach ${url.origin}: ${reason} (${code})`, {
         cause: error,
         details: { code },
       })

@@ -35,8 +35,8 @@ export abstract class LineChannel implements Channel {
       maxBytes,
       onLine: (text) => events.text(text),
       onTooLong: () => {
-        const why = `The server sent a message of more than ${maxBytes} bytes, so the connection was closed`
-        this.lose(new McpError('LIMIT', why))
+        const message = `The server sent a message of more than ${maxBytes} bytes, so the connection was closed`
+        this.lose(new McpError('LIMIT', message))
       },
       onNotUtf8: (bytes) => events.unreadable(bytes.length),
       onEnd: () => this.onEnd(),
@@ -53,8 +53,8 @@ export abstract class LineChannel implements Channel {
     const line = asLine(text)
     const bytes = Buffer.byteLength(line) + 1
     if (this.#queued > 0 && this.#queued + bytes > this.#maxQueued) {
-      const why = `The server does not read its input: ${this.#queued} bytes are queued, the limit is ${this.#maxQueued}`
-      return Promise.reject(new McpError('LIMIT', why))
+      const message = `The server does not read its input: ${this.#queued} bytes are queued, the limit is ${this.#maxQueued}`
+      return Promise.reject(new McpError('LIMIT', message))
     }
     this.#queued += bytes
     return new Promise((resolve, reject) => {

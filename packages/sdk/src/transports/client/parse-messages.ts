@@ -41,8 +41,8 @@ export function parseMessages(text: string, context: ParseContext): JsonRpcMessa
   try {
     value = parseJson(text)
   } catch (error) {
-    const why = error instanceof RpcError ? error.message : 'Parse error'
-    warn(`Ignored output that is not a message (${why}): ${excerpt(text)}`)
+    const reason = error instanceof RpcError ? error.message : 'Parse error'
+    warn(`Ignored output that is not a message (${reason}): ${excerpt(text)}`)
     return []
   }
   if (!Array.isArray(value)) return parseOne(value, text, context)
@@ -63,8 +63,8 @@ function parseOne(value: unknown, text: string, { warn, failRequest }: ParseCont
   const { id, error } = classified
   // Without "jsonrpc" it may be a log line with the same members.
   if (id !== undefined && isObject(value) && value['jsonrpc'] === '2.0' && !('method' in value)) {
-    const why = new McpError('PROTOCOL', `The response is invalid (${error.message}): ${excerpt(text)}`)
-    if (failRequest(id, why)) return []
+    const failure = new McpError('PROTOCOL', `The response is invalid (${error.message}): ${excerpt(text)}`)
+    if (failRequest(id, failure)) return []
   }
   warn(`Ignored output that is not a message (${error.message}): ${excerpt(text)}`)
   return []

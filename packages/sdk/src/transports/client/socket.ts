@@ -52,8 +52,8 @@ class SocketChannel extends LineChannel {
     this.#socket = socket
     socket.on('error', (cause) => {
       const details = 'code' in cause ? { code: cause.code } : {}
-      const why = `The connection to the server failed: ${cause.message}`
-      this.lose(new McpError('CONNECTION_CLOSED', why, { cause, details }))
+      const message = `The connection to the server failed: ${cause.message}`
+      this.lose(new McpError('CONNECTION_CLOSED', message, { cause, details }))
     })
     socket.once('close', () => {
       this.lines.drain()
@@ -83,6 +83,6 @@ class SocketChannel extends LineChannel {
 function connectError(address: SocketAddress, cause: unknown): McpError {
   const where = 'path' in address ? address.path : `${address.host ?? '127.0.0.1'} port ${address.port}`
   const details = cause instanceof Error && 'code' in cause ? { code: cause.code } : {}
-  const why = `Could not connect to ${where}: ${messageOf(cause)}`
-  return new McpError('CONNECT_FAILED', why, { cause, details })
+  const message = `Could not connect to ${where}: ${messageOf(cause)}`
+  return new McpError('CONNECT_FAILED', message, { cause, details })
 }

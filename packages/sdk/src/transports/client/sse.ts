@@ -74,8 +74,8 @@ function ended(): McpError {
 
 function broken(error: unknown): McpError {
   if (error instanceof McpError && error.code !== 'CONNECTION_CLOSED') return error
-  const why = messageOf(error)
-  return new McpError('CONNECTION_CLOSED', `The event stream broke (${why}); ${notResumable}`, {
+  const reason = messageOf(error)
+  return new McpError('CONNECTION_CLOSED', `The event stream broke (${reason}); ${notResumable}`, {
     cause: error,
   })
 }

@@ -182,8 +182,8 @@ class ServerProcess extends LineChannel {
           : how
     const excerpt = stderrExcerpt(this.#stderr)
     const quiet = exitCode === 0 ? ' A server over stdio runs until its input ends.' : ''
-    const why = excerpt === '' ? quiet : ` It wrote to stderr: ${excerpt}`
-    return new McpError('CONNECTION_CLOSED', `The server process "${this.#command}" ${end}.${why}`, {
+    const reason = excerpt === '' ? quiet : ` It wrote to stderr: ${excerpt}`
+    return new McpError('CONNECTION_CLOSED', `The server process "${this.#command}" ${end}.${reason}`, {
       details: { exitCode, signal: signalCode, stderr: this.#stderr.slice(-reportedStderrChars) },
     })
   }
@@ -196,9 +196,9 @@ function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStream
 function startError({ command, cwd }: StdioTransportOptions, cause: unknown): McpError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT') return noSuchProgram(command, cwd, cause)
-  const why = code === 'EACCES' ? 'it is not executable.' : messageOf(cause)
+  const reason = code === 'EACCES' ? 'it is not executable.' : messageOf(cause)
   const details = code === undefined ? {} : { code }
-  return new McpError('CONNECT_FAILED', `Could not start ${JSON.stringify(command)}: ${why}`, {
+  return new McpError('CONNECT_FAILED', `Could not start ${JSON.stringify(command)}: ${reason}`, {
     cause,
     details,
   })

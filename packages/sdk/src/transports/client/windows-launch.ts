@@ -63,13 +63,13 @@ function systemProgram(name: string, env: WindowsEnvironment): string {
 export function noSuchProgram(command: string, cwd?: string, cause?: unknown): McpError {
   const name = JSON.stringify(command)
   const [program, ...args] = command.trim().split(/\s+/)
-  const why =
+  const message =
     args.length > 0 && cwd === undefined
       ? `Could not start ${name}: no such program. If this is a program with arguments, write only ${JSON.stringify(program)} as the command, and each argument separately.`
       : cwd === undefined
         ? `Could not start ${name}: no such program. Check the spelling and the PATH.`
         : `Could not start ${name} in ${JSON.stringify(cwd)}: no such program or folder.`
-  return new McpError('CONNECT_FAILED', why, { cause, details: { code: 'ENOENT' } })
+  return new McpError('CONNECT_FAILED', message, { cause, details: { code: 'ENOENT' } })
 }
 
 function findProgram(

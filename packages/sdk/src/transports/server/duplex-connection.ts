@@ -141,8 +141,8 @@ export class DuplexConnection implements SessionOutlet {
     }
     if (this.#queue.length >= this.#bounds.inFlight) {
       this.#memory.release(bytes)
-      const why = 'Too many requests in flight: wait for some to finish'
-      return this.#overflow(value, new RpcError(ErrorCode.InvalidRequest, why))
+      const message = 'Too many requests in flight: wait for some to finish'
+      return this.#overflow(value, new RpcError(ErrorCode.InvalidRequest, message))
     }
     if (this.#queue.length === 0) this.#serveQueueLater()
     this.#queue.push({ value, bytes, caller })

@@ -74,8 +74,8 @@ export class LineConnection {
       limits.streamStallMs,
       () => {
         this.#stalled = true
-        const why = `The client read nothing for ${limits.streamStallMs} ms, so the connection was closed`
-        this.#fail(new McpError('TIMEOUT', why))
+        const message = `The client read nothing for ${limits.streamStallMs} ms, so the connection was closed`
+        this.#fail(new McpError('TIMEOUT', message))
       },
     )
     this.#connection = new DuplexConnection(server, (message) => this.#send(message), {

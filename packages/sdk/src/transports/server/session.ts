@@ -288,8 +288,8 @@ export class Session {
 
   /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */
   invalidMessage({ id, error }: InvalidMessage): void {
-    const why = new McpError('PROTOCOL', `the client sent an invalid response (${error.message})`)
-    if (id === undefined || !this.#pending.reject(id, why)) report(this.#server, error, 'a message')
+    const failure = new McpError('PROTOCOL', `the client sent an invalid response (${error.message})`)
+    if (id === undefined || !this.#pending.reject(id, failure)) report(this.#server, error, 'a message')
   }
 
   /** Cancels requests in both directions and releases subscriptions. */

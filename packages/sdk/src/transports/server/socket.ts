@@ -82,8 +82,8 @@ function isServed(path: string): Promise<boolean> {
   })
 }
 
-function refused(where: string, why: string, cause?: unknown): McpError {
-  return new McpError('CONNECT_FAILED', `Cannot listen on ${where}: ${why}`, { cause })
+function refused(where: string, reason: string, cause?: unknown): McpError {
+  return new McpError('CONNECT_FAILED', `Cannot listen on ${where}: ${reason}`, { cause })
 }
 
 /** The address of a server: a Unix domain socket (a named pipe on Windows), or a TCP port. */

@@ -112,9 +112,9 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
     )
   }
   if (options.sessions === 'none' || state.sharesSessions) {
-    const why = options.sessions === 'none' ? "with sessions: 'none'" : 'with sessions on several nodes'
+    const reason = options.sessions === 'none' ? "with sessions: 'none'" : 'with sessions on several nodes'
     for (const what of server.memoryOnly ?? []) {
-      warnOnce(warn, `${server.info.name}: ${why} any process may serve a request, but ${what}`)
+      warnOnce(warn, `${server.info.name}: ${reason} any process may serve a request, but ${what}`)
     }
   }
 

@@ -84,8 +84,8 @@ export function sendBusy(
 
 /** Sends the error for a request whose session is in a backplane that failed. */
 export function sendUnavailable(reply: HttpReply, id?: RequestId): void {
-  const why = 'The store of the sessions is unavailable: try again later'
-  sendBusy(reply, 503, internalError(why), id, 2)
+  const message = 'The store of the sessions is unavailable: try again later'
+  sendBusy(reply, 503, internalError(message), id, 2)
 }
 
 /** Headers with credentials, including the session id, which handlers do not receive. */

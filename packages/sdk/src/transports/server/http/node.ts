@@ -201,12 +201,12 @@ export class NodeRequest implements HttpRequest {
         reserved = 0
         parts?.clear()
       }
-      const stop = (why: Body): void => {
+      const stop = (body: Body): void => {
         request.off('data', onData)
         request.off('end', onEnd)
         request.pause()
         release()
-        resolve(why)
+        resolve(body)
       }
       const onData = (chunk: Uint8Array): void => {
         // A body that arrives in one chunk is not counted: it is parsed in this turn.
@@ -473,8 +473,8 @@ export async function listenOn(
 
 /** The error of a server that cannot listen. */
 export function listenError(host: string, port: number, cause: Error): McpError {
-  const why = 'code' in cause ? reasons[String(cause.code)] : undefined
-  const message = `Cannot listen on ${host} port ${port}: ${why ?? cause.message}`
+  const reason = 'code' in cause ? reasons[String(cause.code)] : undefined
+  const message = `Cannot listen on ${host} port ${port}: ${reason ?? cause.message}`
   return new McpError('CONNECT_FAILED', message, { cause })
 }
 

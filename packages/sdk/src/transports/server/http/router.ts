@@ -300,8 +300,8 @@ export class Router {
   #full(full: FullBudget, bytes: number, reply: HttpReply): void {
     const { requestBytes } = this.#state.memory
     if (bytes > requestBytes) {
-      const why = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
-      refuse(reply, 413, ErrorCode.InvalidRequest, why)
+      const message = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
+      refuse(reply, 413, ErrorCode.InvalidRequest, message)
     } else sendBusy(reply, fullStatus(full), fullError(full))
   }
 
@@ -428,8 +428,14 @@ function parseAccept(header: string): Accepted {
   }
 }
 
-function refuse(reply: HttpReply, status: number, code: number, why: string, headers?: HeaderFields): void {
-  sendError(reply, status, new RpcError(code, why), undefined, headers)
+function refuse(
+  reply: HttpReply,
+  status: number,
+  code: number,
+  reason: string,
+  headers?: HeaderFields,
+): void {
+  sendError(reply, status, new RpcError(code, reason), undefined, headers)
 }
 
 /** Milliseconds for a client to request the metadata after a 401. */

@@ -417,8 +417,8 @@ export function warnOnce(warn: Warn, message: string): void {
   warn(message)
 }
 
-function busy(status: 429 | 503, why: string): Busy {
-  return { status, error: internalError(why) }
+function busy(status: 429 | 503, reason: string): Busy {
+  return { status, error: internalError(reason) }
 }
 
 const reasons: Readonly<Record<number, string>> = {
@@ -430,10 +430,10 @@ const reasons: Readonly<Record<number, string>> = {
 /** Sends a refusal, with a JSON-RPC error as its default body. */
 export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: RequestId): void {
   const { status, headers, body } = refusal
-  const why = reasons[status] ?? 'Refused'
+  const reason = reasons[status] ?? 'Refused'
   reply.send(
     status,
-    body ?? JSON.stringify(failure(id, new RpcError(ErrorCode.InvalidRequest, why))),
+    body ?? JSON.stringify(failure(id, new RpcError(ErrorCode.InvalidRequest, reason))),
     headers,
   )
 }

@@ -258,8 +258,8 @@ export class SessionRequests {
   #refusesStream(owner: HttpSession, reply: HttpReply): boolean {
     const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
-    const why = `Too many streams are open: a session may have ${inFlight} connections`
-    sendBusy(reply, 429, internalError(why))
+    const message = `Too many streams are open: a session may have ${inFlight} connections`
+    sendBusy(reply, 429, internalError(message))
     return true
   }
 
@@ -376,8 +376,8 @@ export function refusalStatus(refusal: RpcError): number {
   return refusal.code === ErrorCode.InvalidRequest ? 400 : 200
 }
 
-function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
-  sendError(reply, status, invalidRequest(why), id)
+function refuse(reply: HttpReply, status: number, id: RequestId | undefined, reason: string): void {
+  sendError(reply, status, invalidRequest(reason), id)
 }
 
 const inputStrategy = cannotAsk(
@@ -492,8 +492,8 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     }
     const instead = needsSession.get(method)
     if (instead !== undefined) {
-      const why = `${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`
-      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${why}`)
+      const reason = `${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`
+      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${reason}`)
     }
     const call = new ServedRequest(message, this.peer, inputStrategy, this, bounds)
     return this.#calls.run(call, server, (response) => response)

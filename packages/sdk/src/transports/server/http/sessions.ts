@@ -48,10 +48,10 @@ export function isStandalone(stream: string): boolean {
 
 /** The error responses to requests whose node stopped before they were served. */
 export function interruption(ids: readonly RequestId[]): string {
-  const why =
+  const message =
     'The server process that ran this request stopped before its response. It is not known whether the request had an effect: ' +
     'check that before you repeat it'
-  const error = internalError(why, { interrupted: true })
+  const error = internalError(message, { interrupted: true })
   const [first, ...rest] = ids.map((id) => failure(id, error))
   return JSON.stringify(rest.length === 0 ? first : [first, ...rest])
 }

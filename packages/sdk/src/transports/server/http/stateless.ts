@@ -127,11 +127,11 @@ export class PostResponse implements Outlet, SlowResponse, PendingResponse {
     this.#stream?.closed()
     clearTimeout(this.#keepAliveTimer)
     if (this.#over) return
-    const why =
+    const message =
       this.#stream?.expired === true
         ? 'The credentials of the request expired or were revoked'
         : 'The client closed the connection'
-    this.running?.cancel(new McpError('CANCELLED', why))
+    this.running?.cancel(new McpError('CANCELLED', message))
   }
 }
 
@@ -248,6 +248,6 @@ function requireHeaderText(request: HttpRequest, name: string, title: string, va
   if (value.includes(',') && request.repeats(name)) throw mismatch(`${title} is sent more than once`)
 }
 
-function mismatch(why: string): RpcError {
-  return new RpcError(ErrorCode.HeaderMismatch, `Header mismatch: ${why}`)
+function mismatch(reason: string): RpcError {
+  return new RpcError(ErrorCode.HeaderMismatch, `Header mismatch: ${reason}`)
 }

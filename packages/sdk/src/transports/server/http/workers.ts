@@ -485,6 +485,6 @@ async function freePort(host: string): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-function failed(why: string): McpError {
-  return new McpError('CONNECT_FAILED', why)
+function failed(reason: string): McpError {
+  return new McpError('CONNECT_FAILED', reason)
 }
