@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
 import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
-import { rollBack } from './chain.ts'
+import { atomically, exclusively } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration, startMigration } from './inbox-tables.ts'
 import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
@@ -167,6 +167,9 @@ const migrations: readonly string[] = [
   startMigration,
 ]
 
+/** Milliseconds for which statements wait for other programs. */
+const busyMs = 5_000
+
 /**
  * Opens the SQLite file, or memory for `:memory:`, and migrates its schema. Its mode is set so that only its owner may read it. A
  * file that cannot be opened is never replaced.
@@ -182,9 +185,12 @@ export function openDatabase(file: string): DatabaseSync {
     }
     const database = new DatabaseSync(file)
     try {
-      database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
+      database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+      useWal(database)
+      database.exec('PRAGMA synchronous = NORMAL')
       const isNew = migrate(database)
-      if (!isNew) readRoots(database)
+      // In one transaction, so that no other program removes what it has listed.
+      if (!isNew) atomically(database, () => readRoots(database))
       return database
     } catch (error) {
       database.close()
@@ -195,6 +201,20 @@ export function openDatabase(file: string): DatabaseSync {
     throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
       cause: error,
     })
+  }
+}
+
+/** Switches to a write-ahead log. SQLite does not wait for other programs that do so at the same time. */
+function useWal(database: DatabaseSync): void {
+  const endMs = performance.now() + busyMs
+  for (;;) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL')
+      return
+    } catch (error) {
+      if (faultOf(error) !== 'busy' || performance.now() > endMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
   }
 }
 
@@ -247,7 +267,7 @@ function faultIn(file: string): StoreFault | undefined {
   try {
     const database = new DatabaseSync(file, { readOnly: true })
     try {
-      database.exec('PRAGMA busy_timeout = 5000')
+      database.exec(`PRAGMA busy_timeout = ${busyMs}`)
       const rows = database.prepare('PRAGMA quick_check(1)').all()
       return rows.every((row) => row['quick_check'] === 'ok') ? undefined : 'damaged'
     } finally {
@@ -306,8 +326,7 @@ function readRoots(database: DatabaseSync): void {
 function migrate(database: DatabaseSync): boolean {
   // Opening a current store must not wait for a transaction of another program.
   if (versionOf(database) === migrations.length && hasTextIndex(database)) return false
-  database.exec('BEGIN IMMEDIATE')
-  try {
+  return exclusively(database, () => {
     const version = versionOf(database)
     if (version > migrations.length) {
       throw new StoreError(
@@ -318,12 +337,8 @@ function migrate(database: DatabaseSync): boolean {
     for (const statements of migrations.slice(version)) database.exec(statements)
     createTextIndex(database)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
-    database.exec('COMMIT')
     return version === 0
-  } catch (error) {
-    rollBack(database)
-    throw error
-  }
+  })
 }
 
 function versionOf(database: DatabaseSync): number {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
-import { atomically, type Chain, createChain, createInsert, type Link } from './chain.ts'
+import { type Chain, createChain, createInsert, exclusively, type Link } from './chain.ts'
 import { type RowEnded, RowJournal, type RowStarted } from './row-journal.ts'
 
 /** An event that is no activity row. It can be referred to before it is stored. */
@@ -437,14 +437,17 @@ export const rowIdsMigration: string = `
 
 /** Moves the rows that a killed program of an earlier version left in the queue, and removes the queue. */
 function moveQueue(database: DatabaseSync, move: (rows: (RowStarted | RowEnded)[]) => void): void {
-  const isThere = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'activity_queue'")
-  if (isThere.get() === undefined) return
-  const queue = database.prepare(
-    `SELECT json_object('id', activity, 'at', at, 'kind', kind, 'server', server, 'summary', summary, 'cause', cause,
-       'target', target, 'detail', detail) AS start, json_object('id', activity, 'outcome', outcome,
-       'durationMs', duration_ms, 'detail', detail) AS "end", kind IS NULL AS ended FROM activity_queue ORDER BY seq`,
-  )
-  atomically(database, () => {
+  const isThere = (): boolean =>
+    database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'activity_queue'").get() !== undefined
+  if (!isThere()) return
+  exclusively(database, () => {
+    // Another program may have moved them in the meantime.
+    if (!isThere()) return
+    const queue = database.prepare(
+      `SELECT json_object('id', activity, 'at', at, 'kind', kind, 'server', server, 'summary', summary, 'cause', cause,
+         'target', target, 'detail', detail) AS start, json_object('id', activity, 'outcome', outcome,
+         'durationMs', duration_ms, 'detail', detail) AS "end", kind IS NULL AS ended FROM activity_queue ORDER BY seq`,
+    )
     move(queue.all().map(({ start, end, ended }) => JSON.parse(String(ended === 1 ? end : start))))
     database.exec('DROP TABLE activity_queue')
   })
