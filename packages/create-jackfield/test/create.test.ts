@@ -123,7 +123,9 @@ describe('create-jackfield', () => {
 
   it('names the missing "--" when npm interpreted the option as its own', async () => {
     const finished = await create(tempFolder(), ['notes'], { npm_config_template: 'stdio' })
-    expect(finished.output).toContain('npm interpreted --template as its own option, because there is no "--" before it')
+    expect(finished.output).toContain(
+      'npm interpreted --template as its own option, because there is no "--" before it',
+    )
   })
 
   it('overwrites nothing, and writes nothing, if a file exists at a target path', () => {
