@@ -38,9 +38,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     const error = await failure(redisBackplane({ url: `redis://me:hunter%402@127.0.0.1:${server.port}` }))
     expect(error.code).toBe('CONNECT_FAILED')
     expect(error.message).toMatch(
-      new RegExp(
-        `^Redis at 127.0.0.1:${server.port} cannot be reached .*ECONNREFUSED.* Check that it runs`,
-      ),
+      new RegExp(`^Redis at 127.0.0.1:${server.port} cannot be reached .*ECONNREFUSED.* Check that it runs`),
     )
     expectNoSecret(error, 'hunter')
   })
