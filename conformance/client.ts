@@ -1,25 +1,25 @@
 import { scenarios } from './client/scenarios.ts'
 
-const limitMs = 55_000
+const timeoutMs = 55_000
 
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? ''
 const url = process.argv.at(-1) ?? ''
-const play = scenarios[scenario]
+const runClient = scenarios[scenario]
 
 if (!URL.canParse(url)) fail(`Usage: MCP_CONFORMANCE_SCENARIO=<name> node conformance/client.ts <server URL>`)
-if (play === undefined) {
-  fail(`No such scenario here: "${scenario}". Known are: ${Object.keys(scenarios).join(', ')}`)
+if (runClient === undefined) {
+  fail(`Unknown scenario "${scenario}". Scenarios: ${Object.keys(scenarios).join(', ')}`)
 }
 
-setTimeout(() => fail(`${scenario} did not finish within ${limitMs} ms`), limitMs).unref()
+setTimeout(() => fail(`${scenario} did not finish within ${timeoutMs} ms`), timeoutMs).unref()
 try {
-  await play(url, JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}'))
+  await runClient(url, JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}'))
 } catch (error) {
   fail(error instanceof Error ? (error.stack ?? error.message) : String(error))
 }
 process.exit(0)
 
-function fail(why: string): never {
-  console.error(why)
+function fail(message: string): never {
+  console.error(message)
   process.exit(1)
 }

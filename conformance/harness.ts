@@ -5,7 +5,7 @@ import { dirname, join, sep } from 'node:path'
 
 export type Role = 'server' | 'client'
 
-/** One check of one scenario, as the harness wrote it down. */
+/** One check of one scenario, from the results of the suite. */
 export interface Check {
   id: string
   name: string
@@ -15,15 +15,15 @@ export interface Check {
   details?: unknown
 }
 
-/** Which scenarios a revision requires of a role, and which are run without being scored. */
+/** The scenarios that a revision requires of a role, and those that are run without a score. */
 export interface Requirements {
   scored: string[]
   unscored: string[]
 }
 
-const limitMs = 180_000
-/** All clients of a leg run at once, so each gets more than the harness would give it. */
-const clientMs = 60_000
+const timeoutMs = 180_000
+/** Several clients run at once, so each needs more than the default timeout of the suite. */
+const clientTimeoutMs = 60_000
 
 /** One published version of the suite. */
 export interface Suite {
@@ -33,9 +33,9 @@ export interface Suite {
 
 const require = createRequire(import.meta.url)
 
-/** The current suite, which knows both eras. */
+/** The current suite, for both eras. */
 export const current: Suite = suite('@modelcontextprotocol/conformance')
-/** The last one before it, with sessions alone. */
+/** The suite before it, for revisions with sessions. */
 export const previous: Suite = suite('conformance-0.1')
 
 function suite(name: string): Suite {
@@ -61,7 +61,7 @@ export async function scenarios(suite: Suite): Promise<Record<Role, string[]>> {
 /** The current suite's own list of what a revision requires. */
 export async function requirements(revision: string): Promise<Record<Role, Requirements>> {
   const { output, code } = await runHarness(current, ['list', '--requirements', revision], false)
-  if (code !== 0) throw new Error(`The harness does not list ${revision}:\n${output}`)
+  if (code !== 0) throw new Error(`The suite does not list ${revision}:\n${output}`)
   const found: Record<Role, Requirements> = {
     server: { scored: [], unscored: [] },
     client: { scored: [], unscored: [] },
@@ -79,22 +79,22 @@ export async function requirements(revision: string): Promise<Record<Role, Requi
   return found
 }
 
-/** Plays scenarios, chosen by the suite's own options, and leaves the results in a folder. */
-export function play(
+/** Runs scenarios, selected by options of the suite, and writes the results to a folder. */
+export function runScenarios(
   suite: Suite,
   target: readonly string[],
   options: { role: Role; which: readonly string[]; folder: string; verbose: boolean },
 ): Promise<{ output: string; code: number }> {
   const { role, which, folder, verbose } = options
-  const patience = role === 'client' ? ['--timeout', String(clientMs)] : []
+  const timeout = role === 'client' ? ['--timeout', String(clientTimeoutMs)] : []
   return runHarness(
     suite,
-    [role, ...target, ...which, ...patience, '-o', folder, ...(verbose ? ['--verbose'] : [])],
+    [role, ...target, ...which, ...timeout, '-o', folder, ...(verbose ? ['--verbose'] : [])],
     verbose,
   )
 }
 
-/** The checks of every scenario that left results in a folder. */
+/** The checks of all scenarios with results in a folder. */
 export function results(folder: string): Map<string, Check[]> {
   const found = new Map<string, Check[]>()
   if (!existsSync(folder)) return found
@@ -112,19 +112,19 @@ export function results(folder: string): Map<string, Check[]> {
 function runHarness(
   { program }: Suite,
   args: readonly string[],
-  show: boolean,
+  isShown: boolean,
 ): Promise<{ output: string; code: number }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      reject(new Error(`The harness did not finish within ${limitMs / 1000} s: ${args.join(' ')}`))
-    }, limitMs)
+      reject(new Error(`The suite did not finish within ${timeoutMs / 1000} s: ${args.join(' ')}`))
+    }, timeoutMs)
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         output += text
-        if (show) process.stdout.write(text)
+        if (isShown) process.stdout.write(text)
       })
     }
     child.once('error', reject)

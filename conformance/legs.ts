@@ -8,29 +8,29 @@ import {
   scenarios,
 } from './harness.ts'
 
-/** One run of a suite: which scenarios it plays, and how it is told to. */
-export interface Plan {
+/** One run of a suite (a leg): its scenarios, and the options of the suite for them. */
+export interface SuiteRun {
   readonly suite: Suite
   readonly role: Role
-  /** What a person sees it called, and may choose it by. */
+  /** The name of the leg, in the output and for `--leg`. */
   readonly title: string
   readonly required: Requirements
-  /** The suite's options for all of its scenarios at once; absent where they are played one by one. */
+  /** The options for all scenarios at once; absent if they are run one by one. */
   readonly all?: readonly string[]
-  /** The suite's options for one of its scenarios. */
+  /** The options for one scenario. */
   one(scenario: string): readonly string[]
 }
 
 export const titles: readonly string[] = ['2025-11-25', '2026-07-28', 'extensions', 'previous']
 
 /**
- * Every leg of both suites for one role. Left to itself a suite starts all clients at once, fifty of them, and then
- * measures the machine more than the client.
+ * All legs of both suites for one role. Clients are run one by one: a suite would start about fifty at once, which then time out on a
+ * busy machine.
  */
-export async function plans(role: Role): Promise<Plan[]> {
+export async function suiteRuns(role: Role): Promise<SuiteRun[]> {
   const byRevision = await Promise.all(
     ['2025-11-25', '2026-07-28'].map(
-      async (revision): Promise<Plan> => ({
+      async (revision): Promise<SuiteRun> => ({
         suite: current,
         role,
         title: revision,
@@ -43,8 +43,8 @@ export async function plans(role: Role): Promise<Plan[]> {
   return [...byRevision, await extensions(role, byRevision), await older(role)]
 }
 
-/** What the current suite has beyond any revision's requirements. */
-async function extensions(role: Role, byRevision: readonly Plan[]): Promise<Plan> {
+/** The scenarios of the current suite that no revision requires. */
+async function extensions(role: Role, byRevision: readonly SuiteRun[]): Promise<SuiteRun> {
   const required = new Set(
     byRevision.flatMap(({ required: { scored, unscored } }) => [...scored, ...unscored]),
   )
@@ -58,8 +58,8 @@ async function extensions(role: Role, byRevision: readonly Plan[]): Promise<Plan
   }
 }
 
-/** Everything in the suite before the current one. */
-async function older(role: Role): Promise<Plan> {
+/** All scenarios of the suite before the current one. */
+async function older(role: Role): Promise<SuiteRun> {
   return {
     suite: previous,
     role,

@@ -3,13 +3,13 @@ import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Check, play, type Role, results } from './harness.ts'
-import { type Plan, plans, titles } from './legs.ts'
-import { judge, type Leg, passes, print, summary } from './report.ts'
+import { type Check, type Role, results, runScenarios } from './harness.ts'
+import { type SuiteRun, suiteRuns, titles } from './legs.ts'
+import { evaluate, type Leg, passes, print, summary } from './report.ts'
 
 const usage = `npm run conformance -- [options]
 
-Plays the official conformance suites against this repository's server and client: the current one at each of its
+Runs the official conformance suites against this repository's server and client: the current one at each of its
 revisions and with its extensions, and the one before it. Every scenario counts.
 
   --role server|client     only this role
@@ -17,7 +17,7 @@ revisions and with its extensions, and the one before it. Every scenario counts.
   --scenario NAME          only this scenario
   --verbose                show what the suite prints
 
-What every scenario left behind, and what the server wrote, is kept in results/conformance.`
+The results of all scenarios and the log of the server are written to results/conformance.`
 
 const { values } = parseArgs({
   options: {
@@ -33,27 +33,27 @@ if (values.help) {
   process.exit(0)
 }
 
-/** Scenarios that are played next to each other. */
-const atOnce = 2
+/** Scenarios that are run at once. */
+const concurrency = 2
 const here = fileURLToPath(new URL('.', import.meta.url))
 const resultsFolder = join(here, '..', 'results', 'conformance')
 const roles = choose<Role>('--role', values.role, ['server', 'client'])
 const chosen = choose('--leg', values.leg, [...titles])
 
 try {
-  process.exitCode = verdict(await playAll())
+  process.exitCode = exitCodeOf(await runAll())
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
 }
 
-async function playAll(): Promise<Leg[]> {
+async function runAll(): Promise<Leg[]> {
   const legs: Leg[] = []
   for (const role of roles) {
     const target = role === 'server' ? await startServer() : undefined
     try {
-      for (const plan of await plans(role)) {
-        const leg = chosen.includes(plan.title) ? await playLeg(plan, target?.url) : undefined
+      for (const plan of await suiteRuns(role)) {
+        const leg = chosen.includes(plan.title) ? await runLeg(plan, target?.url) : undefined
         if (leg === undefined) continue
         legs.push(leg)
         print(leg)
@@ -65,8 +65,8 @@ async function playAll(): Promise<Leg[]> {
   return legs
 }
 
-/** The exit code: every scenario that can pass has to pass. */
-function verdict(legs: readonly Leg[]): number {
+/** The exit code: 0 if all scenarios passed that an implementation can pass. */
+function exitCodeOf(legs: readonly Leg[]): number {
   if (legs.length === 0) {
     console.error(`No scenario "${values.scenario}" in the chosen roles and legs.`)
     return 2
@@ -75,27 +75,28 @@ function verdict(legs: readonly Leg[]): number {
   return legs.every(passes) ? 0 : 1
 }
 
-async function playLeg(plan: Plan, url: string | undefined): Promise<Leg | undefined> {
+async function runLeg(plan: SuiteRun, url: string | undefined): Promise<Leg | undefined> {
   const { suite, role, title, required } = plan
   const { scenario, verbose } = values
   if (scenario !== undefined && ![...required.scored, ...required.unscored].includes(scenario))
     return undefined
   const folder = join(resultsFolder, `${role}-${title}`)
   rmSync(folder, { recursive: true, force: true })
-  // The shell the harness starts must become the client, or the harness could not end it.
+  // The suite starts a shell, which exec replaces by the client, so that the suite can end the client.
   const client = `exec "${process.execPath}" "${join(here, 'client.ts')}"`
   const target = url === undefined ? ['--command', client] : ['--url', url]
   let output = ''
   const names = scenario === undefined ? [...required.scored, ...required.unscored] : [scenario]
   const runs = scenario === undefined && plan.all !== undefined ? [plan.all] : names.map(plan.one)
-  const next = runs.values()
-  const work = async (): Promise<void> => {
-    for (const which of next) output += (await play(suite, target, { role, which, folder, verbose })).output
+  const queue = runs.values()
+  const worker = async (): Promise<void> => {
+    for (const which of queue)
+      output += (await runScenarios(suite, target, { role, which, folder, verbose })).output
   }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  await Promise.all(Array.from({ length: concurrency }, worker))
   const found: Map<string, Check[]> = results(folder)
-  if (found.size === 0) throw new Error(`The suite left no results for ${role} ${title}:\n${output}`)
-  return judge({ suite: suite.version, role, title }, required, found, scenario)
+  if (found.size === 0) throw new Error(`The suite wrote no results for ${role} ${title}:\n${output}`)
+  return evaluate({ suite: suite.version, role, title }, required, found, scenario)
 }
 
 /** Starts the server fixture on a free port. */
@@ -139,6 +140,7 @@ function stop(child: ChildProcess): Promise<void> {
   })
 }
 
+/** The chosen values of an option, or all. Exits with 2 for an unknown one. */
 function choose<T extends string>(option: string, chosen: string | undefined, all: T[]): T[] {
   if (chosen === undefined) return all
   const found = all.filter((one) => one === chosen)

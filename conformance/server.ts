@@ -7,7 +7,7 @@ const port = Number(values.port ?? process.env['PORT'] ?? 3000)
 
 const http = serveHttp(createConformanceServer(), {
   keys: [crypto.getRandomValues(new Uint8Array(32))],
-  // Some scenarios send an answer together with the request whose question it is meant for.
+  // Some scenarios send an input response before the server has requested it.
   dangerouslyAcceptUnsentQuestions: true,
 })
 const { url } = await http.listen({ port }).catch((error: Error) => {

@@ -13,8 +13,8 @@ import { fileURLToPath } from 'node:url'
 
 /** The root of the repository. */
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Characters of a summary in `llms.txt`. */
-const longestSummary = 240
+/** Maximum characters of a summary in `llms.txt`. */
+const maxSummaryChars = 240
 const repository = 'https://github.com/jackfield/jackfield'
 
 /** A page of the site. */
@@ -30,7 +30,7 @@ export interface Page {
   readonly text: string
 }
 
-/** A heading of the sidebar and of `llms.txt`, with its pages by their source files. */
+/** A section of the sidebar and of `llms.txt`, with the source files of its pages. */
 export interface Section {
   readonly title: string
   readonly sources: readonly string[]
@@ -38,7 +38,7 @@ export interface Section {
 
 const guide = (name: string): string => `docs/guide/${name}.md`
 
-/** All pages in English but those of the API reference, by section. */
+/** All English pages except the API reference, by section. */
 export const sections: readonly Section[] = [
   {
     title: 'Guides',
@@ -111,7 +111,7 @@ export function addressOf(file: string): string {
   return `/${file.replace(/\.md$/, '').replace(/(^|\/)index$/, '$1')}`
 }
 
-/** The anchor of a heading, as GitHub has it. */
+/** The anchor of a heading, as GitHub creates it. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -119,7 +119,7 @@ export function anchorOf(heading: string): string {
     .replaceAll(/\s/g, '-')
 }
 
-/** The source files of all pages. The API reference is among them once `npm run reference` wrote it. */
+/** The source files of all pages, including the API reference after `npm run reference`. */
 export function sourceFiles(): string[] {
   const english = sections.flatMap(({ sources }) => sources)
   return [
@@ -132,7 +132,7 @@ export function sourceFiles(): string[] {
 }
 
 /**
- * Reads the pages, with every link made one of the site or of the repository.
+ * Reads the pages. Links to repository files become links to pages of the site, or to the repository.
  * @throws Error for a link to a file that does not exist
  */
 export function readPages(): { pages: Page[]; images: string[] } {
@@ -173,9 +173,9 @@ function siteLink(source: string, link: string, onSite: ReadonlySet<string>, ima
   return `${repository}/${isFolder ? 'tree' : 'blob'}/main/${target.replace(/\/$/, '')}${hash}`
 }
 
-/** Changes a text except its code. */
+/** Applies a change to a Markdown text except its code. */
 function outsideCode(text: string, change: (prose: string) => string): string {
-  // Comments hold code of their own, such as lines that a block is compiled with.
+  // Comments contain code as well, such as lines that a block is compiled with.
   const pieces = text.replaceAll(/<!--[\s\S]*?-->\n?/g, '').split(/(^```[\s\S]*?^```$|`[^`\n]+`)/m)
   return pieces.map((piece, at) => (at % 2 === 1 ? piece : change(piece))).join('')
 }
@@ -190,8 +190,8 @@ function summaryOf(text: string): string {
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  if (plain.length <= longestSummary) return plain
-  const cut = plain.slice(0, longestSummary)
+  if (plain.length <= maxSummaryChars) return plain
+  const cut = plain.slice(0, maxSummaryChars)
   const end = cut.lastIndexOf('. ')
   return end > 0 ? cut.slice(0, end + 1) : `${cut.slice(0, cut.lastIndexOf(' '))} …`
 }
@@ -226,14 +226,14 @@ export function llmsFull(pages: readonly Page[], site: string): string {
   return texts.join('\n')
 }
 
-/** A text whose links work outside of the site. */
+/** A text with absolute links, which work outside of the site. */
 function withFullAddresses(text: string, site: string): string {
   return outsideCode(text, (prose) => prose.replaceAll('](/', `](${site}`))
 }
 
 /**
  * Writes what VitePress builds: the pages, their images, and the files for language models.
- * @param to the folder; what is in it is removed
+ * @param to the folder; its contents are removed
  * @param site the address of the site, with a slash at its end
  */
 export function writePages(to: string, site: string): Page[] {

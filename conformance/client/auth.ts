@@ -9,7 +9,7 @@ import {
   type Redirect,
   workloadIdentity,
 } from '@jackfield/sdk/client/auth'
-import { options, type Play, type ScenarioContext } from './play.ts'
+import { options, type ScenarioClient, type ScenarioContext } from './scenario.ts'
 
 const redirectUri = 'http://localhost:3000/callback'
 const client: OAuthClient = {
@@ -17,8 +17,8 @@ const client: OAuthClient = {
   metadataUrl: 'https://conformance-test.local/client-metadata.json',
 }
 
-/** A person who agrees to everything: the authorization server sends them back at once. */
-const agreeing: Redirect = {
+/** A login without a user: the authorization server of the suite redirects immediately. */
+const automaticRedirect: Redirect = {
   begin: async () => ({
     uri: redirectUri,
     async open(url, signal) {
@@ -29,7 +29,7 @@ const agreeing: Redirect = {
   }),
 }
 
-const names = [
+const userLoginScenarios = [
   'metadata-default',
   'metadata-var1',
   'metadata-var2',
@@ -58,18 +58,18 @@ const names = [
   'metadata-issuer-mismatch',
 ]
 
-/** What the client does in each scenario about authorization. */
-export const authScenarios: Readonly<Record<string, Play>> = {
-  ...Object.fromEntries(names.map((name) => [`auth/${name}`, authorized(() => asPerson())])),
+/** The clients of the authorization scenarios. */
+export const authScenarios: Readonly<Record<string, ScenarioClient>> = {
+  ...Object.fromEntries(userLoginScenarios.map((name) => [`auth/${name}`, authorized(() => userLogin())])),
 
   'auth/pre-registration': authorized(async (context, url) => {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = context
     const issuer = context.issuer ?? (await issuerOf(url))
-    return asPerson({ client: { ...client, registered: { issuer, clientId, clientSecret } } })
+    return userLogin({ client: { ...client, registered: { issuer, clientId, clientSecret } } })
   }),
 
-  'auth/dpop': authorized(() => asPerson({ dpop: true })),
-  'auth/dpop-nonce': authorized(() => asPerson({ dpop: true })),
+  'auth/dpop': authorized(() => userLogin({ dpop: true })),
+  'auth/dpop-nonce': authorized(() => userLogin({ dpop: true })),
 
   'auth/client-credentials-basic': authorized((context) => {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = context
@@ -86,8 +86,8 @@ export const authScenarios: Readonly<Record<string, Play>> = {
     return clientCredentials({ client: { issuer: anyAuthorizationServer, clientId, signingKey } })
   }),
 
-  'auth/enterprise-managed-authorization': authorized(asEmployee),
-  'auth/cross-app-access-complete-flow': authorized(asEmployee),
+  'auth/enterprise-managed-authorization': authorized(enterpriseLogin),
+  'auth/cross-app-access-complete-flow': authorized(enterpriseLogin),
 
   'auth/wif-jwt-bearer': authorized((context) => {
     const { client_id: clientId = '', valid_jwt: assertion = '' } = context
@@ -95,11 +95,11 @@ export const authScenarios: Readonly<Record<string, Play>> = {
   }),
 }
 
-function asPerson(more: Partial<OAuthOptions> = {}): HttpAuth {
-  return oauth({ client, redirect: agreeing, ...more })
+function userLogin(more: Partial<OAuthOptions> = {}): HttpAuth {
+  return oauth({ client, redirect: automaticRedirect, ...more })
 }
 
-function asEmployee(context: ScenarioContext): HttpAuth {
+function enterpriseLogin(context: ScenarioContext): HttpAuth {
   const { client_id: clientId = '', client_secret: clientSecret = '', idp_id_token: idToken = '' } = context
   return enterpriseManaged({
     client: { issuer: anyAuthorizationServer, clientId, clientSecret },
@@ -112,21 +112,21 @@ function asEmployee(context: ScenarioContext): HttpAuth {
   })
 }
 
-/** The older suite does not say which authorization server its credentials belong to. */
+/** The issuer from the resource metadata: the older suite does not pass the issuer of its credentials. */
 async function issuerOf(url: string): Promise<string> {
-  const answer = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
-  const { authorization_servers: servers }: { authorization_servers: string[] } = await answer.json()
+  const response = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
+  const { authorization_servers: servers }: { authorization_servers: string[] } = await response.json()
   return servers[0] ?? ''
 }
 
-/** Lists the tools and calls one, with the credentials a scenario provides for. */
+/** Lists the tools and calls one, with the credentials of a scenario. */
 function authorized(
   credentials: (context: ScenarioContext, url: string) => HttpAuth | Promise<HttpAuth>,
-): Play {
+): ScenarioClient {
   return async (url, context) => {
     const target = http(url, { auth: await credentials(context, url) })
-    await using one = await connect(target, options)
-    await one.tools()
-    await one.call('test-tool')
+    await using client = await connect(target, options)
+    await client.tools()
+    await client.call('test-tool')
   }
 }

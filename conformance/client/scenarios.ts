@@ -1,10 +1,10 @@
 import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { authScenarios } from './auth.ts'
-import { options as common, type Play, type ScenarioContext } from './play.ts'
+import { options as common, type ScenarioClient, type ScenarioContext } from './scenario.ts'
 import { skillScenarios } from './skills.ts'
 
-/** What the client does in each scenario of the suite, by the scenario's name. */
-export const scenarios: Readonly<Record<string, Play | undefined>> = {
+/** The client of each scenario of the suite, by the name of the scenario. */
+export const scenarios: Readonly<Record<string, ScenarioClient | undefined>> = {
   ...authScenarios,
   ...skillScenarios,
 
@@ -82,13 +82,13 @@ export const scenarios: Readonly<Record<string, Play | undefined>> = {
   }),
 }
 
-/** A scenario played over one connection, its revision negotiated as any client would. */
+/** A client with one connection, whose revision is negotiated. */
 function connected(
-  play: (client: Client, context: ScenarioContext) => Promise<void>,
+  run: (client: Client, context: ScenarioContext) => Promise<void>,
   options: ConnectOptions = {},
-): Play {
+): ScenarioClient {
   return async (url, context) => {
     await using client = await connect(url, { ...common, ...options })
-    await play(client, context)
+    await run(client, context)
   }
 }

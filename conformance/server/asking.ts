@@ -72,7 +72,7 @@ async function elicitWith(ctx: Context, message: string, schema: ElicitSchema): 
   return `Elicitation completed: action=${answer.action}, content=${JSON.stringify(content)}`
 }
 
-/** Tools that ask the client back; every one is written once and runs on both eras. */
+/** Tools that send input requests, in both eras. */
 export const askingTools = {
   test_sampling: tool({
     description: "Asks the client's model",
@@ -110,7 +110,7 @@ export const askingTools = {
     },
   }),
   test_input_required_result_elicitation: tool({
-    description: 'Greets by a name it asks for',
+    description: 'Asks for a name and greets',
     async run(_args, ctx) {
       const answer = await ctx.elicit({ message: 'What is your name?', schema: nameForm, key: 'user_name' })
       return answer.action === 'accept' ? `Hello, ${answer.content.name}!` : 'Hello, whoever you are!'
@@ -128,7 +128,7 @@ export const askingTools = {
     },
   }),
   test_input_required_result_request_state: tool({
-    description: 'Asks in the explicit form and carries its own state',
+    description: 'Returns input requests explicitly, with its own state',
     run(_args, ctx) {
       if (ctx.state === 'state-ok' && ctx.answers['confirm'] !== undefined) return 'state-ok'
       return inputRequired({
@@ -176,14 +176,14 @@ export const askingTools = {
     },
   }),
   test_input_required_result_tampered_state: tool({
-    description: 'Asks for confirmation, with state that must come back untouched',
+    description: 'Asks for confirmation, with state that must be returned unchanged',
     async run(_args, ctx) {
       const answer = await ctx.elicit({ message: 'Please confirm', schema: okForm, key: 'confirm' })
       return `Confirmed: ${answer.action}`
     },
   }),
   test_input_required_result_capabilities: tool({
-    description: 'Asks only what this client can answer',
+    description: 'Sends only the input requests that this client supports',
     async run(_args, ctx) {
       const answers: string[] = []
       if (ctx.can('sampling')) answers.push(await sampleText(ctx, 'Say something', 'sampled'))
@@ -196,10 +196,10 @@ export const askingTools = {
   }),
 }
 
-/** A prompt that asks the client back. */
+/** A prompt that sends an input request. */
 export const askingPrompts = {
   test_input_required_result_prompt: prompt({
-    description: 'Asks for context before it makes a prompt',
+    description: 'Asks for context before it returns a prompt',
     async run(_args, ctx) {
       const answer = await ctx.elicit({
         message: 'What context should the prompt use?',

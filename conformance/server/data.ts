@@ -17,7 +17,7 @@ export const resources = {
   }),
   'watched-resource': resource({
     uri: 'test://watched-resource',
-    description: 'A resource that may be watched',
+    description: 'A resource that clients can subscribe to',
     mimeType: 'text/plain',
     read: () => 'Watched resource content',
   }),
@@ -46,7 +46,7 @@ export const prompts = {
     run: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
   }),
   test_prompt_with_embedded_resource: prompt({
-    description: 'A prompt that brings a resource along',
+    description: 'A prompt with an embedded resource',
     input: z.object({ resourceUri: z.string().describe('URI of the resource to embed') }),
     run: ({ resourceUri }) => [
       {
@@ -64,7 +64,7 @@ export const prompts = {
     ],
   }),
   test_prompt_with_image: prompt({
-    description: 'A prompt that brings an image along',
+    description: 'A prompt with an image',
     run: () => [
       { role: 'user', content: { type: 'image', data: png, mimeType: 'image/png' } },
       { role: 'user', content: { type: 'text', text: 'Please analyze the image above.' } },

@@ -7,12 +7,12 @@ import { skillValues } from './skills.ts'
 import { taskTools } from './tasks.ts'
 import { tools } from './tools.ts'
 
-/** The server the official suite's scenarios ask for. */
+/** The server that the scenarios of the official suites require. */
 export function createConformanceServer(): Server {
   const server: Server = defineServer({
     name: 'jackfield-conformance',
     version: '1.0.0',
-    instructions: 'Everything here exists to be tested.',
+    instructions: 'A server for the conformance suites.',
     tools: { ...tools, ...askingTools, ...taskTools },
     extensions: [tasks({ pollIntervalMs: 200 }), skills(skillValues)],
     resources,
@@ -38,10 +38,10 @@ export function createConformanceServer(): Server {
         },
       }),
       test_trigger_resource_update: tool({
-        description: 'Tells watchers of test://watched-resource that it has new contents',
+        description: 'Notifies subscribers of test://watched-resource',
         run() {
           server.resourceUpdated('test://watched-resource')
-          return 'Told'
+          return 'Notified'
         },
       }),
     },

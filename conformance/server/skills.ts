@@ -38,5 +38,5 @@ const daily = generatedSkill({
   body: () => `It is ${new Date().toISOString()}.\n`,
 })
 
-/** Skills of every kind: with files and folders, below others, and generated. */
+/** Skills of all kinds: with files and folders, in a path, and generated. */
 export const skillValues = [pdf, refunds, daily]

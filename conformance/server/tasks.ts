@@ -5,15 +5,15 @@ import { z } from 'zod'
 const confirmation = z.object({ confirm: z.boolean() })
 const named = z.object({ name: z.string() })
 
-/** Tools that run as tasks, and one that never does. */
+/** Tools that run as tasks, and one that does not. */
 export const taskTools = {
   greet: tool({
-    description: 'Greets, at once',
+    description: 'Greets without a task',
     input: z.object({ name: z.string() }),
     run: ({ name }) => `Hello, ${name}!`,
   }),
   slow_compute: tool({
-    description: 'Takes its time',
+    description: 'Waits for some seconds',
     task: 'optional',
     input: z.object({ seconds: z.number(), label: z.string().optional() }),
     async run({ seconds, label = 'job' }, ctx) {
@@ -22,7 +22,7 @@ export const taskTools = {
     },
   }),
   failing_job: tool({
-    description: 'Fails as a tool does',
+    description: 'Fails with a tool error',
     task: 'required',
     run() {
       throw new ToolError('This job always fails')
@@ -36,16 +36,20 @@ export const taskTools = {
     },
   }),
   confirm_delete: tool({
-    description: 'Asks before it pretends to delete',
+    description: 'Asks for confirmation before a simulated deletion',
     task: 'required',
     input: z.object({ filename: z.string() }),
     async run({ filename }, ctx) {
-      const sure = await ctx.elicit({ key: 'confirm', message: `Delete ${filename}?`, schema: confirmation })
-      return sure.action === 'accept' && sure.content.confirm ? `Deleted ${filename}` : `Kept ${filename}`
+      const answer = await ctx.elicit({
+        key: 'confirm',
+        message: `Delete ${filename}?`,
+        schema: confirmation,
+      })
+      return answer.action === 'accept' && answer.content.confirm ? `Deleted ${filename}` : `Kept ${filename}`
     },
   }),
   multi_input: tool({
-    description: 'Asks two things at once',
+    description: 'Sends two input requests at once',
     task: 'required',
     async run(_args, ctx) {
       const answers = await Promise.all([
@@ -56,11 +60,11 @@ export const taskTools = {
     },
   }),
   test_tool_with_task: tool({
-    description: 'Asks for a name, then goes on as a task',
+    description: 'Asks for a name, then continues as a task',
     async run(_args, ctx) {
-      const who = await ctx.elicit({ key: 'user_name', message: 'What is your name?', schema: named })
+      const answer = await ctx.elicit({ key: 'user_name', message: 'What is your name?', schema: named })
       await ctx.task()
-      return who.action === 'accept' ? `Hello, ${who.content.name}` : 'Hello'
+      return answer.action === 'accept' ? `Hello, ${answer.content.name}` : 'Hello'
     },
   }),
 }

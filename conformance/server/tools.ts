@@ -3,22 +3,22 @@ import { type ContentBlock, type JsonSchema, ToolError, tool } from '@jackfield/
 import { z } from 'zod'
 import { png, wav } from './samples.ts'
 
-/** Tools that answer without asking back. */
+/** Tools that send no input requests. */
 export const tools = {
   test_simple_text: tool({
-    description: 'Answers with text',
+    description: 'Returns text',
     run: () => 'This is a simple text response for testing.',
   }),
   test_image_content: tool({
-    description: 'Answers with an image',
+    description: 'Returns an image',
     run: (): ContentBlock => ({ type: 'image', data: png, mimeType: 'image/png' }),
   }),
   test_audio_content: tool({
-    description: 'Answers with audio',
+    description: 'Returns audio',
     run: (): ContentBlock => ({ type: 'audio', data: wav, mimeType: 'audio/wav' }),
   }),
   test_embedded_resource: tool({
-    description: 'Answers with a resource',
+    description: 'Returns a resource',
     run: (): ContentBlock => ({
       type: 'resource',
       resource: {
@@ -29,7 +29,7 @@ export const tools = {
     }),
   }),
   test_multiple_content_types: tool({
-    description: 'Answers with text, an image and a resource',
+    description: 'Returns text, an image and a resource',
     run: (): ContentBlock[] => [
       { type: 'text', text: 'Multiple content types test:' },
       { type: 'image', data: png, mimeType: 'image/png' },
@@ -65,7 +65,7 @@ export const tools = {
     },
   }),
   test_reconnection: tool({
-    description: 'Lets go of its response stream, then answers whoever reconnects',
+    description: 'Closes its response stream, and responds after the client reconnects',
     async run(_args, ctx) {
       ctx.detach()
       await sleep(200)
@@ -73,9 +73,9 @@ export const tools = {
     },
   }),
   test_logging_tool: tool({
-    description: 'Logs, which only a caller that asked for it hears',
+    description: 'Sends a log message, if the client asked for log messages',
     run(_args, ctx) {
-      ctx.log('info', 'Only for callers that asked for log messages')
+      ctx.log('info', 'Only for clients that asked for log messages')
       return 'Logged'
     },
   }),
@@ -114,7 +114,7 @@ export const tools = {
     run: (args) => JSON.stringify(args),
   }),
   test_x_mcp_header: tool({
-    description: 'Takes an argument that is mirrored into an HTTP header',
+    description: 'Has an argument that clients mirror into an HTTP header',
     input: z.object({ region: z.string().optional().meta({ 'x-mcp-header': 'Region' }) }),
     run: ({ region }) => `Region: ${region ?? 'none'}`,
   }),

@@ -5,7 +5,7 @@ import { type ToolsOptions, toolSet } from './tool-set.ts'
 
 /** Which tools of a client's server are offered to the model, and how. */
 export interface ClientToolsOptions extends ToolsOptions {
-  /** Put before every name, such as `github_`, so that tools of several servers have different names. Default none. */
+  /** Prefix of every name, such as `github_`, so that tools of several servers have different names. Default: none. */
   prefix?: string
   /** Whether a tool is offered to the model. Default: every tool. */
   filter?: (tool: Tool) => boolean
@@ -14,9 +14,10 @@ export interface ClientToolsOptions extends ToolsOptions {
 }
 
 /**
- * The tools of a client's server, for `tools` of `generateText`, `streamText` and agents of the AI SDK. Questions of the server
- * are answered by the handlers of the client. The tools are those of this moment: call it again after `onChange` of the
+ * The tools of a client's server, for `tools` of `generateText`, `streamText` and agents of the AI SDK. Requests of the
+ * server for input are answered by the handlers of the client. The set does not change: call this again after `onChange` of the
  * client reported a changed list.
+ * @throws McpError if the tools cannot be listed
  */
 export async function clientTools(
   client: Pick<BaseClient, 'tools' | 'request' | 'server'>,

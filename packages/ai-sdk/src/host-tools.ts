@@ -3,8 +3,9 @@ import type { ProgressReport } from '@jackfield/sdk/client'
 import type { ToolSet } from 'ai'
 import { type ToolsOptions, toolSet } from './tool-set.ts'
 
-/** A tool of a host: its name there, and what its server declared. */
+/** A tool of a host, as its server declared it. */
 export interface CalledTool {
+  /** The name of the tool in the host. */
   readonly name: string
   /** The configured name of the server. */
   readonly server: string
@@ -13,9 +14,11 @@ export interface CalledTool {
 
 /** How `hostTools` calls a tool of a host. */
 export interface HostCall {
-  /** Who wants the call, for the policy. */
+  /** The origin of the call, for policy rules with `caller`. */
   caller: 'chat' | 'code' | 'app'
+  /** The id of the conversation that the call belongs to. */
   conversation?: string
+  /** Cancels the call. */
   signal?: AbortSignal
   onProgress?: (report: ProgressReport) => void
 }
@@ -30,19 +33,20 @@ export interface ToolHost {
   ): Promise<{ result: CallToolResult; denied: boolean }>
 }
 
-/** Which tools of a host are offered to the model, and for whom they are called. */
+/** Which tools of a host are offered to the model, and how they are called. */
 export interface HostToolsOptions extends ToolsOptions {
   /** Whether a tool is offered to the model. Default: every tool. */
   filter?: (tool: CalledTool) => boolean
-  /** Who wants the calls, for rules of the policy with `caller`. Default `chat`. */
+  /** The origin of the calls, for policy rules with `caller`. Default `chat`. */
   caller?: HostCall['caller']
-  /** The conversation that the calls belong to: remembered answers and labels of data count in it. Default none. */
+  /** The id of the conversation that the calls belong to. Remembered answers and data labels apply within it. Default: none. */
   conversation?: string
 }
 
 /**
  * The tools of all servers of a host, for `tools` of `generateText`, `streamText` and agents of the AI SDK. Every call goes
- * through `host.call`: policy, the question to the person, and the activity log. The tools are those of this moment.
+ * through `host.call`: policy, approval by the user, and the activity log. The set does not change: call this again to get the
+ * current tools.
  */
 export function hostTools(host: ToolHost, options: HostToolsOptions = {}): ToolSet {
   const { filter = () => true, caller = 'chat', conversation } = options

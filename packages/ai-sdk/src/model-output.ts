@@ -2,14 +2,14 @@ import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
 import type { ToolResultPart } from 'ai'
 import type { ToolOutput } from './tool-set.ts'
 
-/** How results are given to the model. */
+/** How tool results are presented to the model. */
 export interface ModelOutputOptions {
   /**
-   * Whether the model accepts media of a type in tool results; others are described by type and size. Default: images and
+   * Whether the model accepts a media type in tool results. Other media are described by type and size. Default: images and
    * PDF.
    */
   media?: (mediaType: string) => boolean
-  /** Characters of text in one result; the rest is left out, with a note. Default 100 000. */
+  /** Maximum characters of text in one result; the rest is omitted, with a note. Default 100 000. */
   maxChars?: number
 }
 
@@ -18,7 +18,7 @@ type Part = Extract<Output, { type: 'content' }>['value'][number]
 
 const defaultMaxChars = 100_000
 
-function isUsuallyAccepted(mediaType: string): boolean {
+function isAcceptedByDefault(mediaType: string): boolean {
   return mediaType.startsWith('image/') || mediaType === 'application/pdf'
 }
 
@@ -33,8 +33,8 @@ export function textOf(result: CallToolResult): string {
 export function toModelOutput(output: unknown, options: ModelOutputOptions): Output {
   if (!isOutput(output)) return { type: 'text', value: JSON.stringify(output) ?? '' }
   if (output.denied === true) return { type: 'execution-denied', reason: textOf(output) }
-  const { media = isUsuallyAccepted, maxChars = defaultMaxChars } = options
-  const parts = shortened(partsOf(output, media), maxChars)
+  const { media = isAcceptedByDefault, maxChars = defaultMaxChars } = options
+  const parts = truncateText(partsOf(output, media), maxChars)
   const [only] = parts
   if (parts.length === 1 && only?.type === 'text') return { type: 'text', value: only.text }
   return { type: 'content', value: parts }
@@ -45,15 +45,15 @@ function isOutput(output: unknown): output is ToolOutput {
 }
 
 function partsOf(result: CallToolResult, accepts: (mediaType: string) => boolean): Part[] {
-  const shown = result.content.filter((block) => !isForUserOnly(block))
-  const parts = shown.map((block) => partOf(block, accepts))
+  const visible = result.content.filter((block) => !isForUserOnly(block))
+  const parts = visible.map((block) => partOf(block, accepts))
   const { structuredContent } = result
-  // Servers repeat structured content as JSON text for older clients; whatever the user alone may see is not added.
+  // Servers repeat structured content as JSON text for older clients: not added twice, nor if that text is for the user only.
   const isRepeated = result.content.some(
     (block) => block.type === 'text' && isJsonOf(block.text, structuredContent),
   )
   if (structuredContent !== undefined && !isRepeated) parts.push(text(JSON.stringify(structuredContent)))
-  const hidden = result.content.length - shown.length
+  const hidden = result.content.length - visible.length
   if (hidden > 0) parts.push(text(`[${hidden} of ${result.content.length} parts are for the user only]`))
   if (parts.length === 0 && result.isError !== true) parts.push(text('[The tool returned no content]'))
   return parts
@@ -77,7 +77,7 @@ function partOf(block: ContentBlock, accepts: (mediaType: string) => boolean): P
       return file(resource.blob, resource.mimeType ?? 'application/octet-stream', accepts, resource.uri)
     }
     case 'resource_link': {
-      const details = [block.mimeType, block.description].filter((one) => one !== undefined)
+      const details = [block.mimeType, block.description].filter((detail) => detail !== undefined)
       return text(`${[`[resource: ${block.title ?? block.name}`, block.uri, ...details].join(', ')}]`)
     }
     default:
@@ -104,14 +104,14 @@ function isJsonOf(value: string, structured: unknown): boolean {
   }
 }
 
-/** The parts with at most so many characters of text in all. */
-function shortened(parts: readonly Part[], maxChars: number): Part[] {
-  let room = maxChars
+/** The parts, with at most `maxChars` characters of text together. */
+function truncateText(parts: readonly Part[], maxChars: number): Part[] {
+  let remaining = maxChars
   return parts.map((part) => {
     if (part.type !== 'text') return part
-    const kept = part.text.slice(0, room)
-    const left = part.text.length - kept.length
-    room -= kept.length
-    return left === 0 ? part : text(`${kept}\n[${left} more characters are left out]`)
+    const kept = part.text.slice(0, remaining)
+    const omitted = part.text.length - kept.length
+    remaining -= kept.length
+    return omitted === 0 ? part : text(`${kept}\n[${omitted} more characters are left out]`)
   })
 }

@@ -17,7 +17,7 @@ export interface ToolsOptions extends ModelOutputOptions {
 
 /** The output of a tool call in the AI SDK: the result as the server sent it. */
 export interface ToolOutput extends CallToolResult {
-  /** The policy or the person refused the call, and the content says so. Only from `hostTools`. */
+  /** Set if the policy or the user denied the call; the content says so. Only with `hostTools`. */
   denied?: true
 }
 
@@ -26,11 +26,11 @@ export interface ToolProgress {
   progress: ProgressReport
 }
 
-/** A tool reported a failure: its result has `isError`. The AI SDK makes it a `tool-error`, whose message the model reads. */
+/** A tool result with `isError`. The AI SDK turns it into a `tool-error`, whose message the model reads. */
 export class ToolCallError extends Error {
   override readonly name = 'ToolCallError'
   readonly toolName: string
-  /** The whole result, which may have more than text. */
+  /** The result, which may contain more than the text of the message. */
   readonly result: CallToolResult
 
   constructor(toolName: string, result: CallToolResult) {
@@ -40,7 +40,7 @@ export class ToolCallError extends Error {
   }
 }
 
-/** A tool to offer, and the way to call it. */
+/** A tool for the model, and how to call it. */
 export interface OfferedTool {
   readonly name: string
   readonly server: string
@@ -52,21 +52,21 @@ export interface OfferedTool {
   ): Promise<{ result: CallToolResult; denied: boolean }>
 }
 
-/** The longest name that all providers accept. */
-const longestName = 64
+/** Maximum length of a tool name that all providers accept. */
+const maxNameLength = 64
 
-/** The tools by names that every provider accepts. */
+/** The tools by names that every provider accepts: A-Z, a-z, 0-9, `_` and `-`, unique, with a limited length. */
 export function toolSet(offered: readonly OfferedTool[], options: ToolsOptions): ToolSet {
   const names = safeNames(offered.map(({ name }) => name))
   return Object.fromEntries(
-    offered.map((one, at) => {
-      const name = names[at] ?? one.name
-      return [name, adapted(name, one, options)]
+    offered.map((tool, index) => {
+      const name = names[index] ?? tool.name
+      return [name, toAiTool(name, tool, options)]
     }),
   )
 }
 
-function adapted(name: string, offered: OfferedTool, options: ToolsOptions): ToolSet[string] {
+function toAiTool(name: string, offered: OfferedTool, options: ToolsOptions): ToolSet[string] {
   const { tool, server } = offered
   const title = tool.title ?? tool.annotations?.title
   return dynamicTool({
@@ -81,7 +81,7 @@ function adapted(name: string, offered: OfferedTool, options: ToolsOptions): Too
     inputSchema: inputSchema(tool),
     execute(input, { abortSignal, toolCallId }) {
       const run = (onProgress: (report: ProgressReport) => void) =>
-        perform(name, offered, input, abortSignal, (report) => {
+        callTool(name, offered, input, abortSignal, (report) => {
           onProgress(report)
           options.onProgress?.(report, { toolName: name, toolCallId })
         })
@@ -91,7 +91,7 @@ function adapted(name: string, offered: OfferedTool, options: ToolsOptions): Too
   })
 }
 
-async function perform(
+async function callTool(
   name: string,
   offered: OfferedTool,
   input: unknown,
@@ -106,14 +106,14 @@ async function perform(
   return result
 }
 
-/** The output of a call, after the newest progress whenever the reader is ready for it. */
+/** Yields the latest progress whenever the consumer asks for more, and at the end the output. */
 async function* withProgress(
   run: (onProgress: (report: ProgressReport) => void) => Promise<ToolOutput>,
 ): AsyncGenerator<ToolProgress | ToolOutput> {
-  let newest: ProgressReport | undefined
+  let latest: ProgressReport | undefined
   let wake = (): void => {}
   const finished = run((report) => {
-    newest = report
+    latest = report
     wake()
   })
   let isFinished = false
@@ -129,15 +129,15 @@ async function* withProgress(
     const woken = new Promise<void>((resolve) => {
       wake = resolve
     })
-    if (newest === undefined) await Promise.race([woken, settled])
-    const progress = newest
-    newest = undefined
+    if (latest === undefined) await Promise.race([woken, settled])
+    const progress = latest
+    latest = undefined
     if (progress !== undefined && !isFinished) yield { progress }
   }
   yield await finished
 }
 
-/** The schema for the provider, and the check of what the model wrote before the server is called. */
+/** The schema for the provider, and the validation of arguments before the server is called. */
 function inputSchema({ inputSchema }: Tool): ReturnType<typeof jsonSchema<unknown>> {
   // Providers require `properties`.
   const schema: Tool['inputSchema'] = { properties: {}, ...inputSchema }
@@ -147,7 +147,7 @@ function inputSchema({ inputSchema }: Tool): ReturnType<typeof jsonSchema<unknow
       try {
         validator ??= compileSchema(inputSchema)
       } catch {
-        // A schema that cannot be checked here, such as one with external references, is left to the server.
+        // A schema that cannot be compiled, such as one with external references, is left to the server.
         return { success: true, value }
       }
       const problem = validator.check(value)
@@ -157,26 +157,26 @@ function inputSchema({ inputSchema }: Tool): ReturnType<typeof jsonSchema<unknow
   })
 }
 
-/** Names with the characters and length that every provider accepts, each different. */
+/** Unique names with the characters and the length that every provider accepts, in the order of `names`. */
 function safeNames(names: readonly string[]): string[] {
   const used = new Set<string>()
   const safe = names.map((name) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_'))
   const result: string[] = []
-  // Unchanged names first, so that a changed one never takes theirs.
+  // Names that need no change come first, so that they keep their name.
   const order = [...names.keys()].sort((a, b) => Number(names[a] !== safe[a]) - Number(names[b] !== safe[b]))
-  for (const at of order) {
-    let candidate = shortened(safe[at] ?? '', '')
-    for (let n = 2; used.has(candidate); n++) candidate = shortened(safe[at] ?? '', `_${n}`)
+  for (const index of order) {
+    let candidate = truncateMiddle(safe[index] ?? '', '')
+    for (let n = 2; used.has(candidate); n++) candidate = truncateMiddle(safe[index] ?? '', `_${n}`)
     used.add(candidate)
-    result[at] = candidate
+    result[index] = candidate
   }
   return result
 }
 
-/** Cuts the middle out, since both ends tell tools apart. */
-function shortened(name: string, suffix: string): string {
-  const room = longestName - suffix.length
-  if (name.length <= room) return name + suffix
-  const head = Math.ceil((room - 2) / 2)
-  return `${name.slice(0, head)}__${name.slice(name.length - (room - 2 - head))}${suffix}`
+/** Shortens a name in its middle, because both ends distinguish tools. */
+function truncateMiddle(name: string, suffix: string): string {
+  const length = maxNameLength - suffix.length
+  if (name.length <= length) return name + suffix
+  const head = Math.ceil((length - 2) / 2)
+  return `${name.slice(0, head)}__${name.slice(name.length - (length - 2 - head))}${suffix}`
 }

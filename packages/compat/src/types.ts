@@ -282,8 +282,7 @@ export {
   RequestIdSchema,
 } from '@modelcontextprotocol/core'
 
-const useServerCapabilities =
-  'Take the member "tasks" of ServerCapabilitiesSchema or ClientCapabilitiesSchema'
+const useServerCapabilities = 'Use the member "tasks" of ServerCapabilitiesSchema or ClientCapabilitiesSchema'
 export const ClientTasksCapabilitySchema: Uncovered = uncovered(
   'ClientTasksCapabilitySchema',
   useServerCapabilities,
@@ -390,7 +389,7 @@ export class McpError extends RpcError {
   }
 }
 
-/** The person must visit the URLs before the request can be served (2025-11-25). */
+/** The user must visit the URLs before the request can be served (2025-11-25). */
 export class UrlElicitationRequiredError extends McpError {
   readonly elicitations: ElicitRequestURLParams[]
 

@@ -16,7 +16,7 @@ export class NotCoveredError extends Error {
   }
 }
 
-/** An export that throws when it is called, constructed or read. Its type has no use, so that compilers report it too. */
+/** An export that throws when it is called, constructed or read. Its type cannot be used, so that the compiler reports it too. */
 export interface Uncovered {
   readonly '~uncovered': string
 }

@@ -249,6 +249,18 @@ describe('over HTTP', () => {
     })
   })
 
+  it('toNodeHandler reports a response whose body fails, and ends the connection', async () => {
+    const onerror = vi.fn()
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('a part')),
+      pull: (controller) => controller.error(new Error('the body failed')),
+    })
+    const handler = { fetch: async () => new Response(body) }
+    const response = await fetch(await listen(toNodeHandler(handler, { onerror })))
+    await expect(response.text()).rejects.toThrow()
+    await vi.waitFor(() => expect(onerror).toHaveBeenCalledExactlyOnceWith(new Error('the body failed')))
+  })
+
   it('NodeStreamableHTTPServerTransport serves sessions', async () => {
     const transport = new NodeStreamableHTTPServerTransport({ sessionIdGenerator: () => 'one' })
     const server = factory()

@@ -24,9 +24,10 @@ export interface Project {
 }
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))
-/** Entries that do not make a folder count as used: an empty repository, and what file managers leave. */
+/** Entries of a folder that counts as empty: a new repository, and files of file managers. */
 const ignoredEntries = new Set(['.git', '.DS_Store', 'Thumbs.db'])
-const longestName = 214
+/** Maximum length of an npm package name. */
+const maxNameLength = 214
 
 /** The version of this package, which is that of all packages of Jackfield. */
 export function ownVersion(): string {
@@ -41,40 +42,44 @@ export function ownVersion(): string {
  * @param name the package name; the name of the folder unless given
  * @throws UsageError if the template is unknown, the name is not a package name, or the folder cannot be used
  */
-export function planProject(given: { folder: string; template: string; name?: string | undefined }): Project {
-  const { template } = given
+export function planProject(options: {
+  folder: string
+  template: string
+  name?: string | undefined
+}): Project {
+  const { template } = options
   if (!Object.hasOwn(templates, template)) {
     throw new UsageError(
       `There is no template "${template}". Templates: ${Object.keys(templates).join(', ')}.`,
     )
   }
-  return { ...requireUsable(given.folder, given.name), template }
+  return { ...resolveTarget(options.folder, options.name), template }
 }
 
 /**
- * The absolute path and the package name for a folder.
+ * The absolute path of a folder, and the package name for it.
  * @throws UsageError if the name is not a package name, or the folder cannot be used
  */
-export function requireUsable(
-  given: string,
-  givenName: string | undefined,
+export function resolveTarget(
+  folderArgument: string,
+  nameArgument: string | undefined,
 ): { folder: string; name: string } {
-  const folder = resolve(given)
-  const name = givenName ?? basename(folder)
+  const folder = resolve(folderArgument)
+  const name = nameArgument ?? basename(folder)
   const problem = problemWithName(name)
   if (problem !== undefined) {
-    const instead = givenName === undefined ? 'Choose another folder, or add --name' : 'Write --name'
-    throw new UsageError(`"${name}" cannot be a package name: ${problem}. ${instead} ${suggestedName(name)}.`)
+    const advice = nameArgument === undefined ? 'Choose another folder, or add --name' : 'Write --name'
+    throw new UsageError(`"${name}" cannot be a package name: ${problem}. ${advice} ${suggestedName(name)}.`)
   }
-  const used = problemWithFolder(folder)
-  if (used !== undefined) throw new UsageError(used)
+  const folderProblem = problemWithFolder(folder)
+  if (folderProblem !== undefined) throw new UsageError(folderProblem)
   return { folder, name }
 }
 
 /** Why npm would not accept a name for a new package; `undefined` if it would. */
 export function problemWithName(name: string): string | undefined {
   if (name === '') return 'it is empty'
-  if (name.length > longestName) return `it has more than ${longestName} characters`
+  if (name.length > maxNameLength) return `it has more than ${maxNameLength} characters`
   if (name !== name.toLowerCase()) return 'it has capital letters'
   const [, bare = name] = /^@[^/]+\/(.+)$/.exec(name) ?? []
   if (/^[._-]/.test(bare)) return `it begins with "${bare.charAt(0)}"`
@@ -85,7 +90,7 @@ export function problemWithName(name: string): string | undefined {
   return undefined
 }
 
-/** A valid package name like the given one. */
+/** A valid package name that resembles a name. */
 function suggestedName(name: string): string {
   const suggested = name
     .normalize('NFKD')
@@ -93,7 +98,7 @@ function suggestedName(name: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]+/g, '-')
     .replaceAll(/^[.-]+|[.-]+$/g, '')
-    .slice(0, longestName)
+    .slice(0, maxNameLength)
   return problemWithName(suggested) === undefined ? suggested : 'my-server'
 }
 
@@ -123,7 +128,7 @@ export function writeProject({ folder, name, template }: Project): string[] {
   const files = readdirSync(from, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1))
-    // Files of test runs of the template in this repository.
+    // Left by tests that run the template in this repository.
     .filter((file) => !/(?:^|[\\/])(?:node_modules|dist)[\\/]/.test(file))
     .sort()
   const written: string[] = []
@@ -143,7 +148,7 @@ export function writeProject({ folder, name, template }: Project): string[] {
   } catch (error) {
     for (const path of [...written, ...created]) rmSync(path, { recursive: true, force: true })
     const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`Cannot write the project: ${reason}. Nothing was left of it in ${folder}.`)
+    throw new UsageError(`Cannot write the project: ${reason}. The files written to ${folder} were removed.`)
   }
   return written.map((file) => file.slice(folder.length + 1))
 }

@@ -6,7 +6,7 @@ import {
   ownVersion,
   type Project,
   planProject,
-  requireUsable,
+  resolveTarget,
   templates,
   UsageError,
   writeProject,
@@ -33,7 +33,7 @@ Exit codes: 0 created; 1 created, but installing failed; 2 wrong usage; 130 canc
 
 const exitCode = { installFailed: 1, usage: 2, cancelled: 130 }
 
-/** The person cancelled the questions. */
+/** The user cancelled a question. */
 class Cancelled extends Error {}
 
 try {
@@ -49,7 +49,7 @@ try {
 }
 
 async function main(args: string[]): Promise<number> {
-  const { values, positionals } = read(args)
+  const { values, positionals } = parseArguments(args)
   if (values.help === true) {
     process.stdout.write(help)
     return 0
@@ -60,13 +60,13 @@ async function main(args: string[]): Promise<number> {
   }
   const [folder, ...others] = positionals
   if (others.length > 0) {
-    throw new UsageError(`One folder is enough: "${others.join('", "')}" cannot be used. See --help.`)
+    throw new UsageError(`Expected one folder; remove "${others.join('", "')}". See --help.`)
   }
   const isAsking = folder === undefined || values.template === undefined
   if (isAsking && !(process.stdin.isTTY && process.stdout.isTTY)) {
-    throw new UsageError(missing(folder, values.template))
+    throw new UsageError(missingArguments(folder, values.template))
   }
-  if (folder !== undefined) requireUsable(folder, values.name)
+  if (folder !== undefined) resolveTarget(folder, values.name)
   if (isAsking) clack.intro('Create a project of Jackfield')
   const project = planProject({
     folder: folder ?? (await askFolder(values.name)),
@@ -82,7 +82,7 @@ async function main(args: string[]): Promise<number> {
   return isInstalling && !installed ? exitCode.installFailed : 0
 }
 
-function read(args: string[]) {
+function parseArguments(args: string[]) {
   try {
     return parseArgs({
       args,
@@ -100,16 +100,16 @@ function read(args: string[]) {
   }
 }
 
-/** The options that are required without a terminal. */
-function missing(folder: string | undefined, template: string | undefined): string {
-  const lacking = [folder === undefined ? 'a folder' : [], template === undefined ? '--template' : []].flat()
-  const line = `npm create jackfield ${folder ?? 'my-server'} -- --template ${template ?? 'stdio'}`
+/** The error text if required arguments are missing and there is no terminal to ask for them. */
+function missingArguments(folder: string | undefined, template: string | undefined): string {
+  const names = [folder === undefined ? 'a folder' : [], template === undefined ? '--template' : []].flat()
+  const command = `npm create jackfield ${folder ?? 'my-server'} -- --template ${template ?? 'stdio'}`
   // npm uses options before "--" itself, and passes them on as environment variables only.
-  const kept = template === undefined && process.env['npm_config_template'] !== undefined
-  const why = kept
-    ? 'npm took --template for itself, because there is no "--" before it'
-    : 'No terminal to ask on'
-  return `Missing: ${lacking.join(' and ')}. ${why}. Write: ${line}\nTemplates: ${Object.keys(templates).join(', ')}.`
+  const isTakenByNpm = template === undefined && process.env['npm_config_template'] !== undefined
+  const reason = isTakenByNpm
+    ? 'npm interpreted --template as its own option, because there is no "--" before it'
+    : 'There is no terminal to ask for them'
+  return `Missing: ${names.join(' and ')}. ${reason}. Write: ${command}\nTemplates: ${Object.keys(templates).join(', ')}.`
 }
 
 async function askFolder(name: string | undefined): Promise<string> {
@@ -119,25 +119,26 @@ async function askFolder(name: string | undefined): Promise<string> {
     defaultValue: 'my-server',
     validate(folder) {
       try {
-        requireUsable(folder === undefined || folder === '' ? 'my-server' : folder, name)
+        resolveTarget(folder === undefined || folder === '' ? 'my-server' : folder, name)
       } catch (error) {
         return error instanceof UsageError ? error.message : String(error)
       }
     },
   })
-  return given(answer)
+  return requireAnswer(answer)
 }
 
 async function askTemplate(): Promise<string> {
   const options = Object.entries(templates).map(([value, hint]) => ({ value, label: value, hint }))
-  return given(await clack.select({ message: 'Which template?', options }))
+  return requireAnswer(await clack.select({ message: 'Which template?', options }))
 }
 
 async function askInstall(manager: string): Promise<boolean> {
-  return given(await clack.confirm({ message: `Run ${manager} install?` }))
+  return requireAnswer(await clack.confirm({ message: `Run ${manager} install?` }))
 }
 
-function given<T extends string | boolean>(answer: T | typeof clack.CANCEL_SYMBOL): T {
+/** The answer to a question. @throws Cancelled if the user cancelled it */
+function requireAnswer<T extends string | boolean>(answer: T | typeof clack.CANCEL_SYMBOL): T {
   if (clack.isCancel(answer)) throw new Cancelled()
   return answer
 }

@@ -96,7 +96,7 @@ describe('create-jackfield', () => {
   it.each([
     [
       ['notes'],
-      'Missing: --template. No terminal to ask on. Write: npm create jackfield notes -- --template stdio',
+      'Missing: --template. There is no terminal to ask for them. Write: npm create jackfield notes -- --template stdio',
     ],
     [[], 'Missing: a folder and --template.'],
     [['notes', '--template', 'sdtio'], 'There is no template "sdtio". Templates: stdio, http, host.'],
@@ -108,7 +108,7 @@ describe('create-jackfield', () => {
       ['notes', '--template', 'stdio', '--name', '.x'],
       '".x" cannot be a package name: it begins with ".". Write --name x.',
     ],
-    [['notes', 'more', '--template', 'stdio'], 'One folder is enough: "more" cannot be used.'],
+    [['notes', 'more', '--template', 'stdio'], 'Expected one folder; remove "more".'],
     [['notes', '--tempate', 'stdio'], "Unknown option '--tempate'"],
     [['file', '--template', 'stdio'], 'is not a folder. Choose another name.'],
   ])('%j ends with exit code 2 and advice', async (words, message) => {
@@ -121,9 +121,11 @@ describe('create-jackfield', () => {
     expect(readdirSync(folder)).toEqual(['file'])
   })
 
-  it('names the missing "--" where npm took the option for itself', async () => {
+  it('names the missing "--" when npm interpreted the option as its own', async () => {
     const finished = await create(tempFolder(), ['notes'], { npm_config_template: 'stdio' })
-    expect(finished.output).toContain('npm took --template for itself, because there is no "--" before it')
+    expect(finished.output).toContain(
+      'npm interpreted --template as its own option, because there is no "--" before it',
+    )
   })
 
   it('overwrites nothing, and writes nothing, if a file exists at a target path', () => {
@@ -131,7 +133,7 @@ describe('create-jackfield', () => {
     const project = planProject({ folder, template: 'stdio', name: 'notes' })
     mkdirSync(join(folder, 'test'))
     writeFileSync(join(folder, 'test/server.test.ts'), 'mine')
-    expect(() => writeProject(project)).toThrow(/^Cannot write the project: EEXIST.*Nothing was left/)
+    expect(() => writeProject(project)).toThrow(/^Cannot write the project: EEXIST.*were removed/)
     expect(readdirSync(folder, { recursive: true })).toEqual(['test', 'test/server.test.ts'])
     expect(readFileSync(join(folder, 'test/server.test.ts'), 'utf8')).toBe('mine')
   })

@@ -8,24 +8,24 @@ import { openTopics } from './topics.ts'
 
 /** A backplane for several nodes. */
 export interface PostgresBackplane extends Backplane {
-  /** Closes the connections after pending statements; later operations reject. A pool that was given stays open. */
+  /** Closes the connections after pending statements; later operations reject. A `pool` of the options stays open. */
   close(): Promise<void>
 }
 
-/** Most UTF-8 bytes of a value, entry or message. */
-const mostBytes = 64 * 2 ** 20
-/** Most bytes of a key that is stored as it is: an index takes no longer ones. */
-const mostKeyBytes = 512
-/** A hundred years. */
-const longestMs = 3_155_760_000_000
+/** Maximum UTF-8 bytes of a value or entry. */
+const maxValueBytes = 64 * 2 ** 20
+/** Maximum bytes of a key that is stored unchanged; index entries of PostgreSQL are limited. */
+const maxPlainKeyBytes = 512
+/** 100 years. */
+const maxTtlMs = 3_155_760_000_000
 const expireEveryMs = 30_000
-/** Most records that one statement reads. */
-const mostKeys = 100
+/** Maximum number of records that one statement reads. */
+const maxKeys = 100
 
 /**
  * A backplane on PostgreSQL 13 or later, for about ten nodes: used states and sessions are as durable as the database. Each node
  * has a pool of connections for statements, and one that listens for messages (see `listenUrl`). During a short outage
- * operations wait up to `timeoutMs`, during a longer one they reject at once. Methods reject with an McpError: TIMEOUT and
+ * operations wait up to `timeoutMs`, during a longer one they reject immediately. Methods reject with an McpError: TIMEOUT and
  * CONNECTION_CLOSED if the statement may have run, CONNECT_FAILED if nothing was sent, LIMIT for values over 64 MiB.
  * @throws McpError CONNECT_FAILED if the database cannot be reached; UNAUTHORIZED if its user may not create the tables; INVALID
  *   for an invalid option
@@ -37,40 +37,40 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
     throw error
   })
   const s = database.schema.name
-  const expiry = setInterval(() => {
-    database.repeat('expiry', `SELECT ${s}.expire()`).catch(() => {})
+  const expiryTimer = setInterval(() => {
+    database.runIdempotent('expiry', `SELECT ${s}.expire()`).catch(() => {})
   }, expireEveryMs).unref()
   let closing: Promise<void> | undefined
   const reads = new ReadBatches(async (names) => {
     const keys = names.map(keyOf)
     const text = `SELECT key, value FROM ${s}.records WHERE key = ANY($1) AND expires_at > ${now}`
-    const rows = await database.repeat('get', text, [keys])
+    const rows = await database.runIdempotent('get', text, [keys])
     const values = new Map(rows.map((row) => [hexOf(row['key']), row['value']]))
     return keys.map((key) => values.get(hexOf(key)))
-  }, mostKeys)
+  }, maxKeys)
 
   return {
     spansProcesses: true,
     get: async (key) => {
-      requireText(key)
+      requireWellFormed(key)
       if (closing !== undefined) throw database.errors.closed()
       return textOf(await reads.get(key))
     },
     set: async (key, value, ttlMs) => {
-      const ttl = lifetime(ttlMs)
+      const ttl = ttlArgument(ttlMs)
       if (ttl === 0) {
-        await database.repeat('set', `DELETE FROM ${s}.records WHERE key = $1`, [keyOf(key)])
+        await database.runIdempotent('set', `DELETE FROM ${s}.records WHERE key = $1`, [keyOf(key)])
         return
       }
       const text = `INSERT INTO ${s}.records VALUES ($1, $2, ${now} + $3)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
-      await database.repeat('set', text, [keyOf(key), bytesOf(value), ttl])
+      await database.runIdempotent('set', text, [keyOf(key), bytesOf(value), ttl])
     },
     add: async (key, value, ttlMs) => {
-      const ttl = lifetime(ttlMs)
+      const ttl = ttlArgument(ttlMs)
       if (ttl === 0) {
         const text = `SELECT 1 FROM ${s}.records WHERE key = $1 AND expires_at > ${now}`
-        return (await database.repeat('add', text, [keyOf(key)])).length === 0
+        return (await database.runIdempotent('add', text, [keyOf(key)])).length === 0
       }
       const text = `INSERT INTO ${s}.records AS r VALUES ($1, $2, ${now} + $3)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
@@ -78,7 +78,7 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
       return (await database.run('add', text, [keyOf(key), bytesOf(value), ttl])).length === 1
     },
     swap: async (key, expected, value, ttlMs) => {
-      const ttl = lifetime(ttlMs)
+      const ttl = ttlArgument(ttlMs)
       const where = `WHERE key = $1 AND value = $2 AND expires_at > ${now} RETURNING 1`
       const args = [keyOf(key), bytesOf(expected)]
       const swapped =
@@ -94,11 +94,11 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
     delete: async (key) => {
       const text = `WITH r AS (DELETE FROM ${s}.records WHERE key = $1), l AS (DELETE FROM ${s}.logs WHERE name = $1)
         DELETE FROM ${s}.log_entries WHERE log = $1`
-      await database.repeat('delete', text, [keyOf(key)])
+      await database.runIdempotent('delete', text, [keyOf(key)])
     },
     append: async (log, entry, keep, ttlMs, previous) => {
-      const before = previous === undefined ? null : isPosition(previous) ? previous : '-1'
-      const args = [keyOf(log), bytesOf(entry), Math.max(0, Math.floor(keep)), lifetime(ttlMs), before]
+      const expected = previous === undefined ? null : isPosition(previous) ? previous : '-1'
+      const args = [keyOf(log), bytesOf(entry), Math.max(0, Math.floor(keep)), ttlArgument(ttlMs), expected]
       const [found] = await database.run('append', `SELECT ${s}.append($1, $2, $3, $4, $5) AS position`, args)
       return String(found?.['position'])
     },
@@ -109,12 +109,12 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
           AND EXISTS (SELECT FROM ${s}.log_entries WHERE log = $1 AND position = $2)
           AND EXISTS (SELECT FROM ${s}.log_entries WHERE log = $1 AND position = $3)
         ORDER BY e.position`
-      const rows = await database.repeat('read', text, [keyOf(log), position, newest])
+      const rows = await database.runIdempotent('read', text, [keyOf(log), position, newest])
       if (rows.length === 0) return undefined
       return rows.map((row) => ({ position: String(row['position']), entry: textOf(row['entry']) ?? '' }))
     },
     publish: async (topic, message) => {
-      requireText(message)
+      requireWellFormed(message)
       await topics.publish(topic, message)
     },
     subscribe: (topic, listener, lost) => topics.subscribe(topic, listener, lost),
@@ -125,7 +125,7 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
       return Number(found?.['micros']) / 1000
     },
     close: () => {
-      clearInterval(expiry)
+      clearInterval(expiryTimer)
       reads.flush()
       closing ??= topics.close().then(() => database.close())
       return closing
@@ -135,40 +135,40 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
 
 /**
  * Creates or updates the tables of the backplane and the task store, as a step of a deployment whose nodes have no right to do so.
- * @throws as `postgresBackplane`
+ * @throws McpError as `postgresBackplane`
  */
 export async function migratePostgres(options: PostgresOptions): Promise<void> {
   const database = await Database.open({ ...options, migrate: true })
   await database.close()
 }
 
-/** Whether a text can be a position: microseconds since 1970. */
+/** Whether a text has the form of a position: microseconds since 1970. */
 function isPosition(text: string): boolean {
   return /^\d{1,16}$/.test(text)
 }
 
-/** Milliseconds to live; 0 if they have passed. */
-function lifetime(ttlMs: number): number {
-  return ttlMs > 0 ? Math.min(longestMs, Math.ceil(ttlMs)) : 0
+/** A time to live in whole milliseconds; 0 if it is not positive. */
+function ttlArgument(ttlMs: number): number {
+  return ttlMs > 0 ? Math.min(maxTtlMs, Math.ceil(ttlMs)) : 0
 }
 
-/** A key as it is, or the digest of a long one, which no key that is stored as it is can equal. */
+/** The bytes of a key, or of a long key its digest with a first byte that no other key has. */
 function keyOf(key: string): Buffer {
-  requireText(key)
+  requireWellFormed(key)
   const bytes = Buffer.from(key)
-  if (bytes.length <= mostKeyBytes) return bytes
-  // No UTF-8 text begins with this byte.
+  if (bytes.length <= maxPlainKeyBytes) return bytes
+  // 0xff is never part of UTF-8 text.
   return Buffer.concat([Buffer.of(0xff), createHash('sha256').update(bytes).digest()])
 }
 
-/** Bytes, since text of PostgreSQL has no NUL. */
+/** A value as bytes, because the type text cannot contain NUL. */
 function bytesOf(value: string): Buffer {
-  requireText(value)
+  requireWellFormed(value)
   const bytes = Buffer.from(value)
-  if (bytes.length <= mostBytes) return bytes
+  if (bytes.length <= maxValueBytes) return bytes
   throw new McpError(
     'LIMIT',
-    `A value has more than ${mostBytes} bytes: keep it elsewhere, and its name here`,
+    `A value has more than ${maxValueBytes} bytes, the maximum. Store it elsewhere, and a reference to it here`,
   )
 }
 
@@ -180,7 +180,10 @@ function textOf(value: unknown): string | undefined {
   return Buffer.isBuffer(value) ? value.toString() : undefined
 }
 
-function requireText(text: string): void {
+function requireWellFormed(text: string): void {
   if (text.isWellFormed()) return
-  throw new McpError('INVALID', 'A key or value has half a surrogate pair, which cannot be stored')
+  throw new McpError(
+    'INVALID',
+    'A key, value or message has an unpaired surrogate, which cannot be stored as UTF-8',
+  )
 }

@@ -8,22 +8,23 @@ import { createSchema, type Schema, schemaOf } from './schema.ts'
 /** A row of a result, by column. */
 export type Row = Readonly<Record<string, unknown>>
 
-const firstPauseMs = 50
-const longestPauseMs = 500
+const minRetryDelayMs = 50
+const maxRetryDelayMs = 500
 
 /** The database of a backplane or a task store: runs statements, each for a bounded time. */
 export class Database {
   readonly errors: PostgresErrors
   readonly schema: Schema
   readonly timeoutMs: number
-  /** Where messages are listened for; undefined if they are read from a table. */
+  /** URL of the connection that listens for messages; undefined if they are read from a table. */
   readonly listenUrl: string | undefined
   readonly #pool: PostgresPool
   readonly #end: () => Promise<void>
   readonly #onWarning: (message: string) => void
-  /** Since when there is no connection, by `performance.now`. */
-  #awaySince: number | undefined
-  #probing = false
+  /** When the connection was lost, by `performance.now`; undefined while connected. */
+  #disconnectedAt: number | undefined
+  /** Whether a statement is trying to reach the database again; others are rejected during a long outage. */
+  #isProbing = false
   #pending = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
@@ -41,7 +42,7 @@ export class Database {
         connectionString: url,
         max: maxConnections,
         connectionTimeoutMillis: timeoutMs,
-        // Ends a connection that no longer answers, which frees its place in the pool.
+        // Ends a connection that no longer responds, so that the pool replaces it.
         query_timeout: timeoutMs,
         keepAlive: true,
         application_name: 'jackfield',
@@ -74,19 +75,19 @@ export class Database {
   }
 
   /** Runs a statement. Rejects with an McpError if the database is unavailable, times out, or returns an error. */
-  run(what: string, text: string, values: unknown[] = []): Promise<Row[]> {
-    return this.#track(() => this.#run(what, text, values, false))
+  run(operation: string, text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#track(() => this.#run(operation, text, values, false))
   }
 
-  /** The same for a statement without effect, or with the same effect if it is repeated. */
-  repeat(what: string, text: string, values: unknown[] = []): Promise<Row[]> {
-    return this.#track(() => this.#run(what, text, values, true))
+  /** As `run`, for an idempotent statement: it is sent again after a lost connection. */
+  runIdempotent(operation: string, text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#track(() => this.#run(operation, text, values, true))
   }
 
   /** Calls `onWarning`, whose errors are ignored. */
-  warn(what: string): void {
+  warn(text: string): void {
     try {
-      this.#onWarning(this.errors.sentence(what))
+      this.#onWarning(this.errors.message(text))
     } catch {
       // A warning callback that fails cannot be reported.
     }
@@ -109,52 +110,54 @@ export class Database {
     }
   }
 
-  /** Waits during a short outage; rejects at once during a longer one. */
-  async #run(what: string, text: string, values: unknown[], mayRepeat: boolean): Promise<Row[]> {
+  /** Waits during a short outage; rejects immediately during a longer one. */
+  async #run(operation: string, text: string, values: unknown[], isIdempotent: boolean): Promise<Row[]> {
     const started = performance.now()
-    const deadline = Math.max(started, (this.#awaySince ?? started) + this.timeoutMs)
-    if (this.#isLongAway(started) && this.#probing) throw this.errors.away('still not connected')
-    for (let tries = 0; ; tries++) {
-      const isProbe = this.#awaySince !== undefined
-      if (isProbe) this.#probing = true
+    const deadline = Math.max(started, (this.#disconnectedAt ?? started) + this.timeoutMs)
+    if (this.#isLongOutage(started) && this.#isProbing) throw this.errors.disconnected('still not connected')
+    for (let attempt = 0; ; attempt++) {
+      const isProbe = this.#disconnectedAt !== undefined
+      if (isProbe) this.#isProbing = true
       try {
-        const left = Math.max(1, Math.min(this.timeoutMs, started + this.timeoutMs - performance.now()))
-        const result = await withTimeout(this.#pool.query(text, values), left)
-        this.#connected()
-        // Several statements have several results, which nothing reads.
+        const remainingMs = Math.max(1, started + this.timeoutMs - performance.now())
+        const result = await withTimeout(this.#pool.query(text, values), remainingMs)
+        this.#onConnect()
+        // Several statements have an array of results; no caller uses their rows.
         const rows = Array.isArray(result) ? [] : result.rows
         return rows.filter((row): row is Row => typeof row === 'object' && row !== null)
       } catch (error) {
-        if (error instanceof TimeoutError || this.errors.wasLate(error))
-          throw this.errors.late(what, this.timeoutMs)
+        if (error instanceof TimeoutError || this.errors.wasTimeout(error))
+          throw this.errors.timedOut(operation, this.timeoutMs)
         const wasUnsent = this.errors.wasUnsent(error)
-        if (wasUnsent) this.#lost(error)
-        const failure = wasUnsent ? this.errors.away(error) : this.errors.failed(what, error)
-        const isRepeated =
-          wasUnsent || this.errors.wasConflict(error) || (mayRepeat && failure.code === 'CONNECTION_CLOSED')
-        const pause = retryDelay(tries, firstPauseMs, longestPauseMs)
-        if (!isRepeated || performance.now() + pause >= deadline) throw failure
-        await new Promise((resolve) => setTimeout(resolve, pause))
+        if (wasUnsent) this.#onDisconnect(error)
+        const failure = wasUnsent ? this.errors.disconnected(error) : this.errors.failed(operation, error)
+        const isRetried =
+          wasUnsent ||
+          this.errors.wasConflict(error) ||
+          (isIdempotent && failure.code === 'CONNECTION_CLOSED')
+        const delayMs = retryDelay(attempt, minRetryDelayMs, maxRetryDelayMs)
+        if (!isRetried || performance.now() + delayMs >= deadline) throw failure
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
       } finally {
-        if (isProbe) this.#probing = false
+        if (isProbe) this.#isProbing = false
       }
     }
   }
 
-  #isLongAway(now: number): boolean {
-    return this.#awaySince !== undefined && now - this.#awaySince >= this.timeoutMs
+  #isLongOutage(now: number): boolean {
+    return this.#disconnectedAt !== undefined && now - this.#disconnectedAt >= this.timeoutMs
   }
 
-  #lost(error: unknown): void {
-    if (this.#awaySince !== undefined) return
-    this.#awaySince = performance.now()
-    this.warn(`was lost (${this.errors.reason(error)}), and is being tried again`)
+  #onDisconnect(error: unknown): void {
+    if (this.#disconnectedAt !== undefined) return
+    this.#disconnectedAt = performance.now()
+    this.warn(`was lost (${this.errors.reason(error)}) and is being reconnected`)
   }
 
-  #connected(): void {
-    if (this.#awaySince === undefined) return
-    const ms = Math.round(performance.now() - this.#awaySince)
-    this.#awaySince = undefined
+  #onConnect(): void {
+    if (this.#disconnectedAt === undefined) return
+    const ms = Math.round(performance.now() - this.#disconnectedAt)
+    this.#disconnectedAt = undefined
     this.warn(`is back after ${ms} ms`)
   }
 }

@@ -22,7 +22,7 @@ export interface PostgresSettings {
   onWarning?: (message: string) => void
 }
 
-/** The part of a pool of `pg` that is used. */
+/** The method of a `pg` pool that the stores use. */
 export interface PostgresPool {
   /** Runs a statement. Each may run on another connection. */
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
@@ -34,11 +34,11 @@ export type PostgresOptions = PostgresSettings &
     | {
         /** URL of the database: `postgres://user:password@host:5432/database`, with `?sslmode=verify-full` for TLS. */
         url: string
-        /** Most connections for statements. Default 10. */
+        /** Maximum number of connections for statements. Default 10. */
         maxConnections?: number
       }
     | {
-        /** A pool of `pg`, which is used and not closed. */
+        /** A `pg` pool, which is not closed with the store. */
         pool: PostgresPool
       }
   )

@@ -1,29 +1,29 @@
 import { McpError } from '@jackfield/sdk'
 import type { Database } from './database.ts'
 
-/** The names of a schema. */
+/** A PostgreSQL schema. */
 export interface Schema {
-  /** The name, quoted. */
+  /** Its name, which needs no quotes. */
   readonly name: string
-  /** The name of the channel of a topic. */
-  channel(topic: string): string
+  /** A text that identifies a topic of this schema among all topics of the database. */
+  topicId(topic: string): string
 }
 
-/** Milliseconds since 1970 by the clock of PostgreSQL, at the start of a statement: an index can be used with it. */
+/** SQL: milliseconds since 1970 at the start of the statement, by the clock of PostgreSQL. Indexes can be used with it. */
 export const now = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
-/** The same, now, for functions that wait for locks. */
+/** SQL: as `now`, but at the moment of evaluation, for functions that wait for locks. */
 const clock = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 const clockMicros = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
-/** @throws McpError 'INVALID' for a name that would have to be escaped */
+/** @throws McpError INVALID for a name that would have to be quoted */
 export function schemaOf(name: string): Schema {
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(name)) {
     throw new McpError(
       'INVALID',
-      `The schema must have at most 40 lower-case letters, digits and "_", and is ${JSON.stringify(name)}`,
+      `schema must be 1 to 40 lower-case letters, digits and "_" that do not begin with a digit, not ${JSON.stringify(name)}`,
     )
   }
-  return { name, channel: (topic) => `${name}:${topic}` }
+  return { name, topicId: (topic) => `${name}:${topic}` }
 }
 
 /** The statements of each version, in order. A version that was published is never changed. */
@@ -207,21 +207,21 @@ END $function$;
 `,
 ]
 
-/** Creates or updates the tables. @throws McpError if they are old and `mayMigrate` is false, or if that fails */
+/** Creates or updates the tables. @throws McpError if they are outdated and `mayMigrate` is false, or if the migration fails */
 export async function createSchema(database: Database, mayMigrate: boolean): Promise<void> {
   const { name } = database.schema
-  const found = await versionOf(database)
-  if (found > migrations.length) {
+  const version = await versionOf(database)
+  if (version > migrations.length) {
     throw new McpError(
       'INVALID',
-      `The schema ${name} was migrated by a later version of @jackfield/postgres: update this process`,
+      `The schema ${name} was migrated by a later version of @jackfield/postgres: update @jackfield/postgres in this process`,
     )
   }
-  if (found === migrations.length) return
+  if (version === migrations.length) return
   if (!mayMigrate) {
     throw new McpError(
       'INVALID',
-      `The schema ${name} has version ${found} of the tables, and this process needs ${migrations.length}: call migratePostgres, or leave "migrate" at its default`,
+      `The schema ${name} has version ${version} of the tables, and this process needs version ${migrations.length}: call migratePostgres, or leave "migrate" at its default`,
     )
   }
   const statements = [
@@ -229,25 +229,27 @@ export async function createSchema(database: Database, mayMigrate: boolean): Pro
     `CREATE SCHEMA IF NOT EXISTS ${name}`,
     `CREATE TABLE IF NOT EXISTS ${name}.migrations (version integer PRIMARY KEY)`,
     ...migrations.map(
-      (migration, at) => `DO $migration$ BEGIN
-  IF NOT EXISTS (SELECT FROM ${name}.migrations WHERE version = ${at + 1}) THEN
+      (migration, index) => `DO $migration$ BEGIN
+  IF NOT EXISTS (SELECT FROM ${name}.migrations WHERE version = ${index + 1}) THEN
     EXECUTE $statements$ ${migration(name)} $statements$;
-    INSERT INTO ${name}.migrations VALUES (${at + 1});
+    INSERT INTO ${name}.migrations VALUES (${index + 1});
   END IF;
 END $migration$`,
     ),
   ]
-  // Without values they are one transaction.
+  // Statements without parameters are sent as one simple query, which is one transaction.
   await database.run('the migration', statements.join(';\n'))
 }
 
 async function versionOf(database: Database): Promise<number> {
   const { name } = database.schema
-  const [exists] = await database.repeat('to_regclass', 'SELECT to_regclass($1) IS NOT NULL AS is_there', [
-    `${name}.migrations`,
-  ])
+  const [exists] = await database.runIdempotent(
+    'to_regclass',
+    'SELECT to_regclass($1) IS NOT NULL AS is_there',
+    [`${name}.migrations`],
+  )
   if (exists?.['is_there'] !== true) return 0
-  const [found] = await database.repeat(
+  const [found] = await database.runIdempotent(
     'the version',
     `SELECT max(version) AS version FROM ${name}.migrations`,
   )

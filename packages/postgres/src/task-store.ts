@@ -7,7 +7,7 @@ import { openTopics } from './topics.ts'
 
 /** A task store for any number of processes. */
 export interface PostgresTaskStore extends TaskStore {
-  /** Closes the connections after pending statements; later operations reject. A pool that was given stays open. */
+  /** Closes the connections after pending statements; later operations reject. A `pool` of the options stays open. */
   close(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
   const s = database.schema.name
   let closing: Promise<void> | undefined
 
-  /** Notifies of changes after they were made: a transaction with a notification would wait for all others that have one. */
+  /** Publishes a change after its transaction: transactions that notify are committed one after the other. */
   const notify = (id: string, version: number, running: boolean, holder: string, delayMs: number): void => {
     if (database.listenUrl === undefined) return
     const message = JSON.stringify([id, version, running, holder, Math.max(0, delayMs)])
@@ -48,7 +48,7 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
   return {
     durable: true,
     add: async ({ id, owner, ttlMs, holder, holdMs, body }, capacity) => {
-      const values = [id, stored(owner), Math.ceil(ttlMs), holder, Math.ceil(holdMs), body]
+      const values = [id, encodeOwner(owner), Math.ceil(ttlMs), holder, Math.ceil(holdMs), body]
       const [found] = await database.run(
         'add',
         `SELECT ${s}.add_task($1, $2, $3, $4, $5, $6, $7, $8) AS created_at`,
@@ -73,7 +73,7 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
     get: async (id) => {
       if (!isStorable(id)) return undefined
       const text = `SELECT ${columns} FROM ${s}.tasks WHERE id = $1 AND expires_at > ${now}`
-      const [found] = await database.repeat('get', text, [id])
+      const [found] = await database.runIdempotent('get', text, [id])
       return found && rowOf(found)
     },
     replace: async ({ id, version, running, holder, holdMs, body }) => {
@@ -92,15 +92,15 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
     list: async (owner, after, limit) => {
       const text = `SELECT ${columns} FROM ${s}.tasks
         WHERE owner = $1 AND expires_at > ${now} AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4`
-      const values = [stored(owner), after?.createdAt ?? -1, after?.id ?? '', limit]
-      return (await database.repeat('list', text, values)).map(rowOf)
+      const values = [encodeOwner(owner), after?.createdAt ?? -1, after?.id ?? '', limit]
+      return (await database.runIdempotent('list', text, values)).map(rowOf)
     },
     renew: async (holder, ids, leaseMs) => {
       if (ids.length === 0) return []
       const text = `UPDATE ${s}.tasks SET held_until = ${now} + $3
         WHERE running AND holder = $1 AND id = ANY($2) AND expires_at > ${now} RETURNING id`
       const values = [holder, ids.filter(isStorable), Math.ceil(leaseMs)]
-      return (await database.repeat('renew', text, values)).map(({ id }) => String(id))
+      return (await database.runIdempotent('renew', text, values)).map(({ id }) => String(id))
     },
     claim: async (holder, leaseMs, scope) => {
       if ('id' in scope && !isStorable(scope.id)) return []
@@ -122,9 +122,9 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
     },
     expire: async () => {
       for (;;) {
-        const slot = Math.floor(Math.random() * 16)
+        const counterSlot = Math.floor(Math.random() * 16)
         const text = `SELECT ${s}.expire_tasks($1, $2) AS expired`
-        const [found] = await database.run('expire', text, [expireBatch, slot])
+        const [found] = await database.run('expire', text, [expireBatch, counterSlot])
         if (Number(found?.['expired']) < expireBatch) return
       }
     },
@@ -136,12 +136,12 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
   }
 }
 
-/** An owner as text of PostgreSQL, which has no NUL: quoted where it has one, or begins as a quoted one does. */
-function stored(owner: string): string {
+/** An owner as text of PostgreSQL, which cannot contain NUL: as a JSON string if it has NUL or begins with a quotation mark. */
+function encodeOwner(owner: string): string {
   return owner.includes('\0') || owner.startsWith('"') ? JSON.stringify(owner) : owner
 }
 
-function ownerIn(text: string): string {
+function decodeOwner(text: string): string {
   return text.startsWith('"') ? String(JSON.parse(text)) : text
 }
 
@@ -153,7 +153,7 @@ function rowOf(row: Row): TaskRow {
   return {
     id: String(row['id']),
     version: Number(row['version']),
-    owner: ownerIn(String(row['owner'])),
+    owner: decodeOwner(String(row['owner'])),
     createdAt: Number(row['created_at']),
     expiresAt: Number(row['expires_at']),
     running: row['running'] === true,
@@ -163,7 +163,7 @@ function rowOf(row: Row): TaskRow {
   }
 }
 
-/** A message about a change; undefined if it cannot be read: anything may have changed. */
+/** The change in a message; undefined if it cannot be parsed, so that any task may have changed. */
 function changeOf(message: string): TaskChange | undefined {
   try {
     const parts: unknown = JSON.parse(message)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Reconnection, withTimeout } from '@jackfield/sdk/internal/stores'
 import pg from 'pg'
 import type { Database } from './database.ts'
+import { now } from './schema.ts'
 
 /** Subscriptions to topics, and messages to all subscribers of a topic on any node. */
 export interface Topics {
@@ -15,27 +16,28 @@ export interface Topics {
 interface Subscriber {
   readonly listener: (message: string) => void
   readonly lost: (() => void) | undefined
-  /** Only later messages of the table are for it. */
+  /** The id of the newest message when it subscribed: only later ones are delivered to it. */
   readonly since: number
 }
 
-/** Most bytes of a message in a notification; PostgreSQL allows 7999 with the rest. */
-const mostInlineBytes = 7_900
+/** Maximum bytes of a notification payload; PostgreSQL allows 7999. */
+const maxPayloadBytes = 7_900
+/** Milliseconds for which published messages are collected into one statement. */
 const flushMs = 1
 const pollMs = 250
-/** Messages are deleted after 120 s: without a successful look for so long, some may have been missed. */
-const missedMs = 60_000
+/** Messages are deleted after 120 s: after this time without a successful poll, some may have been missed. */
+const maxPollGapMs = 60_000
 const heartbeatMs = 10_000
 
-/** Notifications on one connection, or messages in a table. */
+/** Messages by LISTEN and NOTIFY, or by polling a table if there is no `listenUrl`. */
 export function openTopics(database: Database): Promise<Topics> {
   const { listenUrl } = database
   return listenUrl === undefined
     ? Promise.resolve(new PolledTopics(database))
-    : ListenedTopics.open(database, listenUrl)
+    : NotifiedTopics.open(database, listenUrl)
 }
 
-/** The subscribers of each channel, and the messages that wait to be sent. */
+/** The subscribers of each channel, and the queue of messages to publish. */
 abstract class BaseTopics implements Topics {
   protected readonly database: Database
   protected readonly subscribers = new Map<string, Set<Subscriber>>()
@@ -47,7 +49,7 @@ abstract class BaseTopics implements Topics {
     this.database = database
   }
 
-  /** Collects messages for a moment, and sends them in their order with one statement. */
+  /** Queues the message; queued messages are sent in order, with one statement. */
   publish(topic: string, message: string): Promise<void> {
     if (this.isClosed) return Promise.reject(this.database.errors.closed())
     const channel = this.channelOf(topic)
@@ -72,16 +74,16 @@ abstract class BaseTopics implements Topics {
   protected abstract send(channels: string[], messages: string[]): Promise<void>
 
   protected channelOf(topic: string): string {
-    const name = this.database.schema.channel(topic)
-    return `jackfield:${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
+    const id = this.database.schema.topicId(topic)
+    return `jackfield:${createHash('sha256').update(id).digest('hex').slice(0, 40)}`
   }
 
   protected add(channel: string, subscriber: Subscriber): () => void {
-    const all = this.subscribers.get(channel) ?? new Set()
-    this.subscribers.set(channel, all.add(subscriber))
+    const subscribers = this.subscribers.get(channel) ?? new Set()
+    this.subscribers.set(channel, subscribers.add(subscriber))
     return () => {
-      if (!all.delete(subscriber) || all.size > 0) return
-      if (this.subscribers.get(channel) === all) this.subscribers.delete(channel)
+      if (!subscribers.delete(subscriber) || subscribers.size > 0) return
+      if (this.subscribers.get(channel) === subscribers) this.subscribers.delete(channel)
     }
   }
 
@@ -91,17 +93,21 @@ abstract class BaseTopics implements Topics {
     }
   }
 
-  protected lost(): void {
-    for (const all of [...this.subscribers.values()]) {
-      for (const { lost } of [...all]) this.call(() => lost?.())
+  /** Notifies all subscribers that messages may have been missed. */
+  protected reportLoss(): void {
+    for (const subscribers of [...this.subscribers.values()]) {
+      for (const { lost } of [...subscribers]) this.call(() => lost?.())
     }
   }
 
+  /** Calls a listener; an error is reported as a warning. */
   protected call(listener: () => void): void {
     try {
       listener()
     } catch (error) {
-      this.database.warn(`delivered a message whose listener failed: ${this.database.errors.reason(error)}`)
+      this.database.warn(
+        `delivered a message whose listener threw an error: ${this.database.errors.reason(error)}`,
+      )
     }
   }
 
@@ -120,16 +126,17 @@ abstract class BaseTopics implements Topics {
   }
 }
 
-/** Messages as notifications. Those too long for one are in the table, and their notifications have their ids. */
-class ListenedTopics extends BaseTopics {
+/** Messages as notifications. A message that is too long is stored in the table, and its notification has its id. */
+class NotifiedTopics extends BaseTopics {
   readonly #url: string
-  /** The connection, and the channels it listens to. */
   #client: pg.Client | undefined
+  /** The channels that `#client` listens to. */
   readonly #listening = new Set<string>()
   #waiters: (() => void)[] = []
-  /** Changes of subscriptions, and messages, each in their order. */
-  #work: Promise<unknown> = Promise.resolve()
-  #incoming: Promise<unknown> = Promise.resolve()
+  /** Statements on `#client` run one after the other. */
+  #statements: Promise<unknown> = Promise.resolve()
+  /** Received messages are delivered one after the other. */
+  #deliveries: Promise<unknown> = Promise.resolve()
   #heartbeat: ReturnType<typeof setInterval> | undefined
   readonly #reconnection = new Reconnection()
   #sequence = 0
@@ -140,11 +147,11 @@ class ListenedTopics extends BaseTopics {
   }
 
   static async open(database: Database, url: string): Promise<Topics> {
-    const topics = new ListenedTopics(database, url)
+    const topics = new NotifiedTopics(database, url)
     try {
-      topics.#keep(await topics.#connect())
+      topics.#reconnectAfter(await topics.#connect())
     } catch (error) {
-      throw database.errors.away(error)
+      throw database.errors.disconnected(error)
     }
     topics.#heartbeat = setInterval(() => topics.#ping(), heartbeatMs).unref()
     return topics
@@ -158,17 +165,17 @@ class ListenedTopics extends BaseTopics {
     if (this.isClosed) throw this.database.errors.closed()
     const channel = this.channelOf(topic)
     const remove = this.add(channel, { listener, lost, since: -1 })
-    const leave = (): void => {
+    const unsubscribe = (): void => {
       remove()
       if (!this.subscribers.has(channel)) this.#synchronize(channel).catch(() => {})
     }
     try {
       await this.#synchronize(channel)
     } catch (error) {
-      leave()
+      unsubscribe()
       throw error
     }
-    return leave
+    return unsubscribe
   }
 
   override async close(): Promise<void> {
@@ -182,16 +189,16 @@ class ListenedTopics extends BaseTopics {
 
   protected async send(channels: string[], messages: string[]): Promise<void> {
     const payloads = await Promise.all(
-      messages.map(async (message, at) => {
-        // Equal notifications of one transaction are merged, so each has a number.
+      messages.map(async (message, index) => {
+        // PostgreSQL merges equal notifications of one transaction, so each has a number.
         const prefix = `${++this.#sequence} `
         const inline = `${prefix}${JSON.stringify(message)}`
-        if (Buffer.byteLength(inline) <= mostInlineBytes) return inline
+        if (Buffer.byteLength(inline) <= maxPayloadBytes) return inline
         const [stored] = await this.database.run(
           'a long message',
           `INSERT INTO ${this.database.schema.name}.messages (channel, body, sent_at)
-            VALUES ($1, $2, extract(epoch FROM now()) * 1000) RETURNING id`,
-          [channels[at], Buffer.from(message)],
+            VALUES ($1, $2, ${now}) RETURNING id`,
+          [channels[index], Buffer.from(message)],
         )
         return `${prefix}#${String(stored?.['id'])}`
       }),
@@ -203,22 +210,22 @@ class ListenedTopics extends BaseTopics {
     )
   }
 
-  /** Makes the connection listen to exactly the channels with subscribers. */
+  /** Listens to a channel or stops listening to it, as its subscribers require. */
   #synchronize(channel: string): Promise<void> {
-    const settled = this.#work.then(() => this.#settle(channel))
-    this.#work = settled.catch(() => {})
-    return settled
+    const synchronized = this.#statements.then(() => this.#synchronizeNow(channel))
+    this.#statements = synchronized.catch(() => {})
+    return synchronized
   }
 
-  async #settle(channel: string): Promise<void> {
+  async #synchronizeNow(channel: string): Promise<void> {
     const { errors, timeoutMs } = this.database
     const deadline = performance.now() + timeoutMs
     for (;;) {
       const isWanted = this.subscribers.has(channel)
       if (this.#client === undefined && !isWanted) return
-      await this.#connected(deadline - performance.now())
+      await this.#ready(deadline - performance.now())
       const client = this.#client
-      if (client === undefined) throw errors.away('the connection for messages was lost')
+      if (client === undefined) throw errors.disconnected('the connection for messages was lost')
       if (isWanted === this.#listening.has(channel)) return
       try {
         const statement = `${isWanted ? 'LISTEN' : 'UNLISTEN'} ${pg.escapeIdentifier(channel)}`
@@ -233,7 +240,8 @@ class ListenedTopics extends BaseTopics {
     }
   }
 
-  #connected(ms: number): Promise<void> {
+  /** Resolves when connected, or after `ms` milliseconds. */
+  #ready(ms: number): Promise<void> {
     if (this.#client !== undefined || ms <= 0) return Promise.resolve()
     return withTimeout(new Promise<void>((resolve) => this.#waiters.push(resolve)), ms).catch(() => {})
   }
@@ -270,15 +278,15 @@ class ListenedTopics extends BaseTopics {
     return { lost: lost.finally(() => this.#drop(client)) }
   }
 
-  /** Reconnects after every loss, until it is closed. */
-  #keep({ lost }: { lost: Promise<unknown> }): void {
+  /** Reconnects after every loss, until this is closed. */
+  #reconnectAfter({ lost }: { lost: Promise<unknown> }): void {
     const { database } = this
     this.#reconnection.keep(lost, () => this.#connect(), {
       lost: (cause) =>
-        database.warn(`was lost for messages (${database.errors.reason(cause)}), and is being tried again`),
+        database.warn(`was lost for messages (${database.errors.reason(cause)}) and is being reconnected`),
       back: (afterMs) => {
         database.warn(`is back for messages after ${afterMs} ms`)
-        this.lost()
+        this.reportLoss()
       },
     })
   }
@@ -288,41 +296,43 @@ class ListenedTopics extends BaseTopics {
     client.end().catch(() => {})
   }
 
-  /** An idle connection may be lost unnoticed. */
+  /** Checks the connection: the loss of an idle one may go unnoticed. */
   #ping(): void {
     const client = this.#client
     if (client === undefined) return
-    this.#work = this.#work
+    this.#statements = this.#statements
       .then(() => withTimeout(client.query('SELECT 1'), this.database.timeoutMs))
       .catch(() => this.#drop(client))
   }
 
-  /** Delivers a notification, in the order of their arrival also where some have to be read from the table. */
+  /** Delivers notifications in the order of their arrival, although some messages have to be read from the table. */
   #receive(channel: string, payload: string): void {
     const body = payload.slice(payload.indexOf(' ') + 1)
-    this.#incoming = this.#incoming.then(async () => {
+    this.#deliveries = this.#deliveries.then(async () => {
       if (!body.startsWith('#')) {
-        const message: unknown = parsed(body)
+        const message = parseJson(body)
         if (typeof message === 'string') this.deliver(channel, message, 0)
         return
       }
       const { name } = this.database.schema
       try {
         const text = `SELECT body FROM ${name}.messages WHERE id = $1`
-        const [stored] = await this.database.repeat('a long message', text, [body.slice(1)])
+        const [stored] = await this.database.runIdempotent('a long message', text, [body.slice(1)])
         if (Buffer.isBuffer(stored?.['body'])) this.deliver(channel, stored['body'].toString(), 0)
-        else this.lost()
+        else this.reportLoss()
       } catch {
-        this.lost()
+        this.reportLoss()
       }
     })
   }
 }
 
-/** Messages in a table that every node reads. */
+/** Messages in a table that every node polls. */
 class PolledTopics extends BaseTopics {
-  #last = 0
-  #lastLook = Number.NEGATIVE_INFINITY
+  /** The id of the newest message that was read. */
+  #lastId = 0
+  /** When messages were read last, by `performance.now`. */
+  #lastPollAt = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
 
   async subscribe(
@@ -331,12 +341,12 @@ class PolledTopics extends BaseTopics {
     lost?: () => void,
   ): Promise<() => void> {
     if (this.isClosed) throw this.database.errors.closed()
-    const since = await this.#newest()
+    const since = await this.#newestId()
     const remove = this.add(this.channelOf(topic), { listener, lost, since })
     if (this.#timer === undefined) {
-      this.#last = since
-      this.#lastLook = performance.now()
-      this.#lookLater()
+      this.#lastId = since
+      this.#lastPollAt = performance.now()
+      this.#schedulePoll()
     }
     return remove
   }
@@ -352,46 +362,48 @@ class PolledTopics extends BaseTopics {
     await this.database.run('messages', text, [channels, bodies])
   }
 
-  async #newest(): Promise<number> {
+  async #newestId(): Promise<number> {
     const text = `SELECT coalesce(max(id), 0) AS newest FROM ${this.database.schema.name}.messages`
-    const [found] = await this.database.repeat('the newest message', text)
-    // A table that lost its messages with PostgreSQL counts on.
-    return Math.max(this.#last, Number(found?.['newest']))
+    const [found] = await this.database.runIdempotent('the newest message', text)
+    // The unlogged table is empty after a crash of PostgreSQL, and its ids begin again.
+    return Math.max(this.#lastId, Number(found?.['newest']))
   }
 
-  #lookLater(): void {
+  #schedulePoll(): void {
     if (this.isClosed) return
     this.#timer = setTimeout(() => {
       if (this.subscribers.size === 0) {
         this.#timer = undefined
         return
       }
-      this.#look()
+      this.#poll()
         .catch(() => {})
-        .finally(() => this.#lookLater())
+        .finally(() => this.#schedulePoll())
     }, pollMs).unref()
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const channels = [...this.subscribers.keys()]
-    const messages = await this.database.repeat(
+    const messages = await this.database.runIdempotent(
       'messages',
       `SELECT id, channel, body FROM ${this.database.schema.name}.messages
         WHERE id > $1 AND channel = ANY($2) ORDER BY id LIMIT 1000`,
-      [this.#last, channels],
+      [this.#lastId, channels],
     )
+    // A channel that was subscribed to during the query may have messages before these: read again, or they would be skipped.
+    if ([...this.subscribers.keys()].some((channel) => !channels.includes(channel))) return this.#poll()
     const now = performance.now()
-    if (now - this.#lastLook > missedMs) this.lost()
-    this.#lastLook = now
+    if (now - this.#lastPollAt > maxPollGapMs) this.reportLoss()
+    this.#lastPollAt = now
     for (const { id, channel, body } of messages) {
-      this.#last = Number(id)
-      if (Buffer.isBuffer(body)) this.deliver(String(channel), body.toString(), this.#last)
+      this.#lastId = Number(id)
+      if (Buffer.isBuffer(body)) this.deliver(String(channel), body.toString(), this.#lastId)
     }
-    if (messages.length === 1000) await this.#look()
+    if (messages.length === 1000) await this.#poll()
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

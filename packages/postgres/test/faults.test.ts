@@ -2,6 +2,7 @@ import {
   migratePostgres,
   type PostgresBackplane,
   type PostgresOptions,
+  type PostgresPool,
   postgresBackplane,
   postgresTaskStore,
 } from '@jackfield/postgres'
@@ -56,7 +57,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
 
   it.each([
     [{ url: 'redis://127.0.0.1' }, /must look like postgres:/],
-    [{ url: 'postgres://127.0.0.1/x', schema: 'a"b' }, /The schema must have at most 40 lower-case letters/],
+    [{ url: 'postgres://127.0.0.1/x', schema: 'a"b' }, /schema must be 1 to 40 lower-case letters/],
     [{ url: 'postgres://127.0.0.1/x', timeoutMs: 0 }, /timeoutMs must be more than 0/],
   ])('rejects %j', async (options, message) => {
     const error = await failure(postgresBackplane(options))
@@ -103,6 +104,36 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     expect(await waiting).toBe('v')
   })
 
+  it('delivers the messages of a topic that is subscribed to while messages are polled', async () => {
+    const pool = new pg.Pool({ connectionString: server.url() })
+    onTestFinished(() => pool.end())
+    const held = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    let holdsNextPoll = false
+    const slowPool: PostgresPool = {
+      async query(text, values) {
+        if (holdsNextPoll && text.includes('channel = ANY')) {
+          holdsNextPoll = false
+          held.resolve()
+          await release.promise
+        }
+        return pool.query(text, values)
+      },
+    }
+    const schema = `faults_${++schemas}`
+    const plane = await postgresBackplane({ pool: slowPool, schema, listenUrl: false })
+    onTestFinished(() => plane.close())
+    const received: string[] = []
+    await plane.subscribe('early', (message) => received.push(message))
+    holdsNextPoll = true
+    await held.promise
+    await plane.subscribe('late', (message) => received.push(message))
+    await plane.publish('late', 'first')
+    await plane.publish('early', 'second')
+    release.resolve()
+    await vi.waitFor(() => expect(received).toEqual(['first', 'second']), watchdog)
+  })
+
   it('aborts a statement that waits for a lock, and reports an unknown outcome', async () => {
     const { plane, schema } = await open({ timeoutMs: 300 })
     await plane.set('k', 'v', hour)
@@ -112,9 +143,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     const error = await failure(plane.swap('k', 'v', 'w', hour))
     expect(error).toMatchObject({
       code: 'TIMEOUT',
-      message: expect.stringMatching(
-        /did not answer swap within 300 ms, so whether it was done is not known/,
-      ),
+      message: expect.stringMatching(/did not answer swap within 300 ms, so it may or may not have run/),
     })
     await client.end()
     await vi.waitFor(async () => expect(await plane.get('k')).toMatch(/^[vw]$/), watchdog)
@@ -143,7 +172,7 @@ describe.skipIf(!isInstalled)(`a backplane on PostgreSQL${note}`, () => {
     await plane.subscribe('topic', (message) => received.push(message))
     await plane.publish('topic', 'hello')
     await vi.waitFor(() => expect(received).toEqual(['hello']), watchdog)
-    expect(warnings).toEqual([expect.stringContaining('whose listener failed: my fault')])
+    expect(warnings).toEqual([expect.stringContaining('whose listener threw an error: my fault')])
   })
 
   it('refuses values that it could not return unchanged', async () => {
@@ -187,12 +216,12 @@ describe.skipIf(!isInstalled)(`the tables${note}`, () => {
     const options = { url: server.url('postgres', name), schema }
     expect(await failure(postgresBackplane(options))).toMatchObject({
       code: 'UNAUTHORIZED',
-      message: expect.stringMatching(/refused the migration: permission denied/),
+      message: expect.stringMatching(/rejected the migration: permission denied/),
     })
     expect(await failure(postgresTaskStore({ ...options, migrate: false }))).toMatchObject({
       code: 'INVALID',
       message: expect.stringMatching(
-        /version 0 of the tables, and this process needs 1: call migratePostgres/,
+        /version 0 of the tables, and this process needs version 1: call migratePostgres/,
       ),
     })
     await migratePostgres({ url: server.url(), schema })

@@ -1,12 +1,12 @@
 /** How a reply is parsed. */
 export interface RedisCommandOptions {
-  /** The mapping of reply types; an empty one yields text. */
+  /** How reply types are mapped to values; with an empty mapping replies are text. */
   readonly typeMapping?: object
   /** Milliseconds until the client rejects a command; undefined for no limit. */
   readonly timeout?: number | undefined
 }
 
-/** The part of every client that is used. */
+/** The methods of a client that the stores use. */
 export interface RedisConnection {
   /** Resolves when commands can be sent. */
   connect(): Promise<unknown>
@@ -15,7 +15,7 @@ export interface RedisConnection {
   /** Disconnects immediately. */
   destroy(): unknown
   /** Adds a listener for `error` or `end`. */
-  on(event: string, listener: (...given: unknown[]) => void): unknown
+  on(event: string, listener: (...args: unknown[]) => void): unknown
 }
 
 /** A client of one server, such as `createClient` of `@redis/client` or `redis` returns. */
@@ -43,7 +43,7 @@ export interface RedisCluster extends RedisConnection {
   ): Promise<unknown>
 }
 
-/** A connection for commands with one key each. */
+/** A connection that sends commands by their key. */
 export interface CommandSender extends RedisConnection {
   send(key: string, args: string[]): Promise<unknown>
 }

@@ -9,18 +9,17 @@ import type { RedisOptions } from './options.ts'
 import { ReconnectingClient } from './reconnecting-client.ts'
 import { Topics } from './topics.ts'
 
-/** Most UTF-8 bytes of a value, entry or message. */
-const mostBytes = 64 * 2 ** 20
-/** Shortest connection timeout, however short the command timeout is. */
-const connectMs = 5000
+/** Maximum UTF-8 bytes of a value, entry or message. */
+const maxValueBytes = 64 * 2 ** 20
+/** Minimum connection timeout in milliseconds, however short the command timeout is. */
+const minConnectTimeoutMs = 5000
 
 /** The two connections of a backplane or a task store: one for commands, one for messages. */
 export interface RedisConnections {
   readonly prefix: string
   readonly commands: Commands
   readonly topics: Topics
-  readonly faults: RedisErrors
-  readonly warn: (message: string) => void
+  readonly errors: RedisErrors
   /** Closes both after pending commands. */
   close(): Promise<void>
 }
@@ -30,38 +29,42 @@ export async function connectRedis(options: RedisOptions): Promise<RedisConnecti
   const { prefix = 'jackfield:', timeoutMs = 5000 } = options
   if (!(timeoutMs > 0)) throw new McpError('INVALID', `timeoutMs must be more than 0, and is ${timeoutMs}`)
   const warn = ignoringErrors(options.onWarning ?? ((message) => console.warn(message)))
-  const { faults, carrier, subscriber, errorsEnd } = targetOf(options)
-  const topics = new Topics(faults, timeoutMs, warn)
-  const lines = { faults, timeoutMs: Math.max(timeoutMs, connectMs), warn }
-  const line = new ReconnectingClient({ ...lines, make: carrier, what: 'commands', errorsEnd })
-  const messages = new ReconnectingClient({
-    ...lines,
-    make: subscriber,
-    what: 'messages',
-    errorsEnd: true,
-    ready: (client, again) => topics.renew(client, again),
+  const { errors, createSender, createSubscriber, errorEndsConnection } = targetOf(options)
+  const topics = new Topics(errors, timeoutMs, warn)
+  const common = { errors, timeoutMs: Math.max(timeoutMs, minConnectTimeoutMs), warn }
+  const commandConnection = new ReconnectingClient({
+    ...common,
+    create: createSender,
+    purpose: 'commands',
+    errorEndsConnection,
   })
-  const commands = new Commands(line, faults, timeoutMs, !('subscriber' in options))
+  const messageConnection = new ReconnectingClient({
+    ...common,
+    create: createSubscriber,
+    purpose: 'messages',
+    errorEndsConnection: true,
+    onConnect: (client, isReconnect) => topics.resubscribe(client, isReconnect),
+  })
+  const commands = new Commands(commandConnection, errors, timeoutMs, !('subscriber' in options))
   try {
-    await Promise.all([line.start(), messages.start()])
+    await Promise.all([commandConnection.start(), messageConnection.start()])
   } catch (error) {
-    await Promise.all([line.close(false), messages.close(false)])
+    await Promise.all([commandConnection.close(false), messageConnection.close(false)])
     throw error
   }
-  topics.use(messages)
-  await warnOfEviction(commands, faults, `${prefix}v:`, warn)
+  topics.start(messageConnection)
+  await warnOfEviction(commands, errors, `${prefix}v:`, warn)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await commands.close()
     topics.close()
-    await Promise.all([line.close(true), messages.close(false)])
+    await Promise.all([commandConnection.close(true), messageConnection.close(false)])
   }
   return {
     prefix,
     commands,
     topics,
-    faults,
-    warn,
+    errors,
     close: () => {
       closing ??= close()
       return closing
@@ -69,40 +72,49 @@ export async function connectRedis(options: RedisOptions): Promise<RedisConnecti
   }
 }
 
-/** How clients are created, and the server's name for messages. */
+/** How clients are created, and the errors that name their server. */
 interface RedisTarget {
-  readonly faults: RedisErrors
-  readonly carrier: () => CommandSender
-  readonly subscriber: () => RedisClient
-  readonly errorsEnd: boolean
+  readonly errors: RedisErrors
+  readonly createSender: () => CommandSender
+  readonly createSubscriber: () => RedisClient
+  readonly errorEndsConnection: boolean
 }
 
 function targetOf(options: RedisOptions): RedisTarget {
   if ('url' in options) {
     const { url } = options
     const { host, secrets } = addressOf(url)
-    const socket = { reconnectStrategy: false, connectTimeout: connectMs } as const
-    const make = (): RedisClient => createClient({ url, socket })
-    const faults = new RedisErrors(host, secrets)
-    return { faults, carrier: () => withTextReplies(make()), subscriber: make, errorsEnd: true }
+    const socket = { reconnectStrategy: false, connectTimeout: minConnectTimeoutMs } as const
+    const create = (): RedisClient => createClient({ url, socket })
+    return {
+      errors: new RedisErrors(host, secrets),
+      createSender: () => withTextReplies(create()),
+      createSubscriber: create,
+      errorEndsConnection: true,
+    }
   }
-  const faults = new RedisErrors("the client's address", [])
+  const errors = new RedisErrors("the client's address", [])
   if ('subscriber' in options) {
     const { client, subscriber } = options
     return {
-      faults,
-      carrier: () => withTextRepliesInCluster(client.duplicate()),
-      subscriber: () => subscriber.duplicate(),
-      errorsEnd: false,
+      errors,
+      createSender: () => withTextRepliesInCluster(client.duplicate()),
+      createSubscriber: () => subscriber.duplicate(),
+      errorEndsConnection: false,
     }
   }
   const { client } = options
-  const make = (): RedisClient => client.duplicate()
-  return { faults, carrier: () => withTextReplies(make()), subscriber: make, errorsEnd: true }
+  const create = (): RedisClient => client.duplicate()
+  return {
+    errors,
+    createSender: () => withTextReplies(create()),
+    createSubscriber: create,
+    errorEndsConnection: true,
+  }
 }
 
-/** Replies as text, whatever the type mapping of the given client; and no timer for each command, as `Commands` has one. */
-const asText = { typeMapping: {}, timeout: undefined }
+/** Replies as text, whatever the type mapping of the given client. `Commands` has its own timeout. */
+const textReplies = { typeMapping: {}, timeout: undefined }
 
 function withTextReplies(client: RedisClient): CommandSender {
   return {
@@ -110,7 +122,7 @@ function withTextReplies(client: RedisClient): CommandSender {
     close: () => client.close(),
     destroy: () => client.destroy(),
     on: (event, listener) => client.on(event, listener),
-    send: (_key, args) => client.sendCommand(args, asText),
+    send: (_key, args) => client.sendCommand(args, textReplies),
   }
 }
 
@@ -120,7 +132,7 @@ function withTextRepliesInCluster(cluster: RedisCluster): CommandSender {
     close: () => cluster.close(),
     destroy: () => cluster.destroy(),
     on: (event, listener) => cluster.on(event, listener),
-    send: (key, args) => cluster.sendCommand(key, false, args, asText),
+    send: (key, args) => cluster.sendCommand(key, false, args, textReplies),
   }
 }
 
@@ -128,33 +140,37 @@ function withTextRepliesInCluster(cluster: RedisCluster): CommandSender {
 function addressOf(url: string): { host: string; secrets: string[] } {
   const address = URL.canParse(url) ? new URL(url) : undefined
   if (address === undefined || !/^rediss?:$/.test(address.protocol)) {
-    throw new McpError('INVALID', 'The url of a backplane must look like redis://user:password@host:6379/0')
+    throw new McpError('INVALID', 'url must look like redis://user:password@host:6379/0')
   }
   const { password, hostname, port } = address
   const secrets = [password, decodeOrRaw(password)]
   return { host: `${hostname}:${port === '' ? 6379 : port}`, secrets: [url, ...secrets] }
 }
 
+/**
+ * The key in Redis for a name.
+ * @throws McpError INVALID for a name that is not well-formed Unicode: names that differ would have the same key
+ */
 export function keyOf(prefix: string, name: string): string {
-  if (!name.isWellFormed())
-    throw invalidOption('A key has half a surrogate pair, which Redis would not keep apart')
+  requireWellFormed('key', name)
   return prefix + name
 }
 
-export function requireSize(value: string): string {
-  if (!value.isWellFormed())
-    throw invalidOption('A value has half a surrogate pair, which Redis would not give back')
-  if (value.length * 3 > mostBytes && Buffer.byteLength(value) > mostBytes) {
+/** A value that Redis returns unchanged. @throws McpError LIMIT if it is too large; INVALID if it is not well-formed Unicode */
+export function requireStorable(value: string): string {
+  requireWellFormed('value', value)
+  if (value.length * 3 > maxValueBytes && Buffer.byteLength(value) > maxValueBytes) {
     throw new McpError(
       'LIMIT',
-      `A value has more than ${mostBytes} bytes: keep it elsewhere, and its name here`,
+      `A value has more than ${maxValueBytes} bytes, the maximum. Store it elsewhere, and a reference to it here`,
     )
   }
   return value
 }
 
-function invalidOption(why: string): McpError {
-  return new McpError('INVALID', why)
+function requireWellFormed(what: 'key' | 'value', text: string): void {
+  if (text.isWellFormed()) return
+  throw new McpError('INVALID', `A ${what} has an unpaired surrogate, which cannot be stored as UTF-8`)
 }
 
 /** A warning callback whose errors are ignored. */

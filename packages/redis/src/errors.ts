@@ -15,48 +15,55 @@ export class RedisErrors {
     this.#secrets = secrets
   }
 
+  /** The first connection failed. */
   unreachable(cause: unknown): McpError {
     return this.#create(
       'CONNECT_FAILED',
-      `could not be reached (${this.reason(cause)}). Check that it runs, and the address, user and password`,
+      `cannot be reached (${this.reason(cause)}). Check that it runs, and the address, user and password`,
     )
   }
 
-  away(cause: unknown): McpError {
+  /** There is no connection, so the command was not sent. */
+  disconnected(cause: unknown): McpError {
     return this.#create(
       'CONNECT_FAILED',
-      `is away (${this.reason(cause)}), and nothing was sent. It is being tried again all the time: repeat this later`,
+      `is disconnected (${this.reason(cause)}), and the command was not sent. It is being reconnected; try again later`,
     )
   }
 
-  late(command: string, ms: number): McpError {
+  /** The command was sent, and its reply did not arrive in time. */
+  timedOut(command: string, ms: number): McpError {
     return this.#create(
       'TIMEOUT',
-      `did not answer ${command} within ${ms} ms, so whether it was done is not known. Look at its load and at the network, and repeat this later`,
+      `did not answer ${command} within ${ms} ms, so it may or may not have run. Check the load of Redis and the network, and try again later`,
     )
   }
 
-  broken(command: string, cause: unknown): McpError {
+  /** The command was sent, and the connection ended before its reply. */
+  connectionLost(command: string, cause: unknown): McpError {
     return this.#create(
       'CONNECTION_CLOSED',
-      `was lost before it answered ${command} (${this.reason(cause)}), so whether it was done is not known. Repeat this later`,
+      `was lost before it answered ${command} (${this.reason(cause)}), so it may or may not have run. Try again later`,
     )
   }
 
-  refused(command: string, cause: unknown): McpError {
+  /** Redis answered with an error. */
+  rejected(command: string, cause: unknown): McpError {
     const reason = this.reason(cause)
-    return this.#create(codeOf(reason), `refused ${command}: ${reason}`)
+    return this.#create(codeOf(reason), `rejected ${command}: ${reason}`)
   }
 
-  full(pending: number): McpError {
+  /** Too many commands are pending. */
+  overloaded(pending: number): McpError {
     return this.#create(
       'LIMIT',
-      `has ${pending} commands of this node to answer, and no more are taken. Repeat this later`,
+      `has not answered ${pending} commands of this process yet, which is the limit. Try again later`,
     )
   }
 
+  /** The backplane or task store was closed. */
   closed(): McpError {
-    return new McpError('CONNECTION_CLOSED', 'This was closed: create a new one to continue')
+    return new McpError('CONNECTION_CLOSED', 'The store was closed: create a new one to continue')
   }
 
   /** The message of an error, without credentials. */
@@ -64,13 +71,13 @@ export class RedisErrors {
     return reasonWithout(this.#secrets, cause)
   }
 
-  /** A message about the server. */
-  sentence(what: string): string {
-    return `Redis at ${this.#server} ${what}`
+  /** A message that begins with the name of the server. */
+  message(text: string): string {
+    return `Redis at ${this.#server} ${text}`
   }
 
-  #create(code: McpErrorCode, what: string): McpError {
-    return new McpError(code, this.sentence(what))
+  #create(code: McpErrorCode, text: string): McpError {
+    return new McpError(code, this.message(text))
   }
 }
 

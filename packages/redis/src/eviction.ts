@@ -2,28 +2,31 @@ import type { Commands } from './commands.ts'
 import type { RedisErrors } from './errors.ts'
 
 /**
- * Warns if Redis may evict keys: an evicted mark of a used proof or answer would let it be used again. Never rejects.
+ * Warns if Redis may evict keys: an evicted mark of a used answer or proof would let it be used again. Never rejects.
  * @param key selects the node of a cluster
  */
 export async function warnOfEviction(
   commands: Commands,
-  faults: RedisErrors,
+  errors: RedisErrors,
   key: string,
   warn: (message: string) => void,
 ): Promise<void> {
   const policy = (await policyByConfig(commands, key)) ?? (await policyByInfo(commands, key))
   if (policy === 'noeviction') return
-  const found = policy === undefined ? 'hides its maxmemory-policy' : `has the maxmemory-policy ${policy}`
-  const risk =
-    policy === undefined
-      ? 'Make sure that it is noeviction: with any other, an answer that was used may count again'
-      : 'When its memory is full it evicts marks of answers that were used, and those count again. Set maxmemory-policy to noeviction'
-  warn(faults.sentence(`${found}. ${risk}`))
+  warn(
+    errors.message(
+      policy === undefined
+        ? 'does not report its maxmemory-policy. Make sure that it is noeviction: with any other, an answer that was used may be accepted again'
+        : `has the maxmemory-policy ${policy}. When its memory is full it evicts the marks of used answers, which are then accepted again. Set maxmemory-policy to noeviction`,
+    ),
+  )
 }
 
 /** The policy by `CONFIG GET`, which managed servers often reject. */
 async function policyByConfig(commands: Commands, key: string): Promise<string | undefined> {
-  const reply = await commands.repeat(key, ['CONFIG', 'GET', 'maxmemory-policy']).catch(() => undefined)
+  const reply = await commands
+    .runIdempotent(key, ['CONFIG', 'GET', 'maxmemory-policy'])
+    .catch(() => undefined)
   if (Array.isArray(reply)) return textOf(reply[1])
   if (reply instanceof Map) return textOf(reply.get('maxmemory-policy'))
   return typeof reply === 'object' && reply !== null && 'maxmemory-policy' in reply
@@ -32,7 +35,7 @@ async function policyByConfig(commands: Commands, key: string): Promise<string |
 }
 
 async function policyByInfo(commands: Commands, key: string): Promise<string | undefined> {
-  const reply = await commands.repeat(key, ['INFO', 'memory']).catch(() => undefined)
+  const reply = await commands.runIdempotent(key, ['INFO', 'memory']).catch(() => undefined)
   return typeof reply === 'string' ? /^maxmemory_policy:(\S+)/m.exec(reply)?.[1] : undefined
 }
 

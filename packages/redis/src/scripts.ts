@@ -6,14 +6,14 @@ export interface Script {
   readonly text: string
   readonly sha: string
   /** Whether it is idempotent. */
-  readonly mayRepeat: boolean
+  readonly isIdempotent: boolean
 }
 
-export function script(name: string, text: string, mayRepeat = false): Script {
-  return { name, text, sha: createHash('sha1').update(text).digest('hex'), mayRepeat }
+export function script(name: string, text: string, isIdempotent = false): Script {
+  return { name, text, sha: createHash('sha1').update(text).digest('hex'), isIdempotent }
 }
 
-/** ARGV: expected value, new value, TTL in ms (0: none). Returns 1 if the value was replaced. */
+/** ARGV: expected value, new value, TTL in ms (0 deletes). Returns 1 if the value was replaced, else 0. */
 export const swap: Script = script(
   'swap',
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -21,7 +21,7 @@ if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1]
 return 1`,
 )
 
-/** The id of the newest entry, which a stream keeps even when it is empty; nil for a log that does not exist. */
+/** Lua: the id of the newest entry, which a stream has even when it is empty; nil for a log that does not exist. */
 const newestId = `local function newestId()
   if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
   local info = redis.call('XINFO', 'STREAM', KEYS[1])
@@ -32,9 +32,9 @@ end
 `
 
 /**
- * ARGV: entry, entries to keep, TTL in ms (0: none), the previous position of the only writer or '', a random number. Returns
- * the position of the entry. Counting alone would repeat positions after a failover that lost the newest entries, so the random
- * number is part of each.
+ * ARGV: entry, maximum number of entries, TTL in ms (0 deletes), the previous position of the only writer or '', a random number.
+ * Returns the position of the entry. A counter alone would repeat positions after a failover that lost the newest entries, so each
+ * position has a random number as well.
  */
 export const append: Script = script(
   'append',
@@ -51,7 +51,7 @@ if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEY
 return position`,
 )
 
-/** ARGV: position, newest known position. Returns positions and entries in turn, or nothing if either entry is not stored. */
+/** ARGV: position, newest known position. Returns positions and entries alternately; nil if either entry is not stored. */
 export const read: Script = script(
   'read',
   `if ARGV[2] ~= ARGV[1] and #redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2]) == 0 then return false end
@@ -66,7 +66,7 @@ return flat`,
   true,
 )
 
-/** ARGV: microseconds of the cost, and of a full bucket. Returns the microseconds to wait; 0 if it was spent. */
+/** ARGV: cost and capacity of the bucket, as microseconds of refill. Returns the microseconds to wait; 0 if the cost was taken. */
 export const spend: Script = script(
   'spend',
   `local time = redis.call('TIME')

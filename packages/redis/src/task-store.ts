@@ -7,7 +7,7 @@ import type {
   TaskStore,
 } from '@jackfield/sdk/extensions/tasks'
 import { subscribeUntilDone } from '@jackfield/sdk/internal/stores'
-import { connectRedis, keyOf, type RedisConnections, requireSize } from './connections.ts'
+import { connectRedis, keyOf, type RedisConnections, requireStorable } from './connections.ts'
 import type { RedisOptions } from './options.ts'
 import { addTask, claimTasks, expireTasks, listTasks, renewTasks, replaceTask } from './task-scripts.ts'
 
@@ -17,10 +17,10 @@ export interface RedisTaskStore extends TaskStore {
   close(): Promise<void>
 }
 
-const shards = 16
+const shardCount = 16
 const expireBatch = 1000
-/** Milliseconds that a count of all tasks is used. */
-const countMs = 1000
+/** Milliseconds after which all tasks are counted again. */
+const countIntervalMs = 1000
 const fields = ['v', 'o', 'c', 'e', 'r', 'h', 'u', 'b'] as const
 
 /**
@@ -39,8 +39,8 @@ class Store implements RedisTaskStore {
   readonly #channel: string
   readonly #counts: number[] = []
   #countedAt = Number.NEGATIVE_INFINITY
-  /** The shard where the next round begins. */
-  #turn = Math.floor(Math.random() * shards)
+  /** The shard where the next claim begins. */
+  #nextShard = Math.floor(Math.random() * shardCount)
   #closed = false
 
   constructor(redis: RedisConnections) {
@@ -49,17 +49,20 @@ class Store implements RedisTaskStore {
   }
 
   async add(
-    { id: random, owner, ttlMs, holder, holdMs, body }: Parameters<TaskStore['add']>[0],
+    { id: suffix, owner, ttlMs, holder, holdMs, body }: Parameters<TaskStore['add']>[0],
     capacity: TaskCapacity,
   ): Promise<TaskRow | undefined> {
-    const shard = shardOf(owner)
-    const id = shard.toString(16) + random
-    await this.#count(capacity.all)
-    const elsewhere = this.#counts.reduce((sum, count, at) => (at === shard ? sum : sum + count), 0)
-    const limits = [String(capacity.owner), String(Math.max(0, capacity.all - elsewhere))]
-    const times = [ms(ttlMs), ms(holdMs)] as const
-    const args = [id, requireSize(owner), times[0], holder, times[1], requireSize(body), ...limits]
-    const now = await this.#redis.commands.script(addTask, this.#base(shard), [...args, this.#channel])
+    const shard = shardOfOwner(owner)
+    const id = shard.toString(16) + suffix
+    await this.#refreshCounts(capacity.all)
+    const otherShards = this.#counts.reduce((sum, count, at) => (at === shard ? sum : sum + count), 0)
+    const limits = [String(capacity.owner), String(Math.max(0, capacity.all - otherShards))]
+    const [ttl, hold] = [msArgument(ttlMs), msArgument(holdMs)]
+    const args = [id, requireStorable(owner), ttl, holder, hold, requireStorable(body), ...limits]
+    const now = await this.#redis.commands.runScript(addTask, this.#keyPrefix(shard), [
+      ...args,
+      this.#channel,
+    ])
     if (typeof now !== 'string') return undefined
     this.#counts[shard] = (this.#counts[shard] ?? 0) + 1
     const createdAt = Number(now)
@@ -68,48 +71,56 @@ class Store implements RedisTaskStore {
       version: 1,
       owner,
       createdAt,
-      expiresAt: createdAt + Number(times[0]),
+      expiresAt: createdAt + Number(ttl),
       running: true,
       holder,
-      heldUntil: createdAt + Number(times[1]),
+      heldUntil: createdAt + Number(hold),
       body,
     }
   }
 
   async get(id: string): Promise<TaskRow | undefined> {
-    const shard = shardIn(id)
+    const shard = shardOfTask(id)
     if (shard === undefined) return undefined
-    const key = keyOf(`${this.#base(shard)}k:`, id)
-    return rowOf(id, await this.#redis.commands.repeat(key, ['HMGET', key, ...fields]))
+    const key = keyOf(`${this.#keyPrefix(shard)}k:`, id)
+    return rowOf(id, await this.#redis.commands.runIdempotent(key, ['HMGET', key, ...fields]))
   }
 
   async replace(update: Parameters<TaskStore['replace']>[0]): Promise<boolean> {
     const { id, version, running, holder, holdMs, body } = update
-    const shard = shardIn(id)
+    const shard = shardOfTask(id)
     if (shard === undefined) return false
-    const hold = holdMs === undefined ? '' : ms(holdMs)
-    const args = [id, String(version), running ? '1' : '0', holder, hold, requireSize(body), this.#channel]
-    return (await this.#redis.commands.script(replaceTask, this.#base(shard), args)) === 1
+    const hold = holdMs === undefined ? '' : msArgument(holdMs)
+    const args = [
+      id,
+      String(version),
+      running ? '1' : '0',
+      holder,
+      hold,
+      requireStorable(body),
+      this.#channel,
+    ]
+    return (await this.#redis.commands.runScript(replaceTask, this.#keyPrefix(shard), args)) === 1
   }
 
   async list(owner: string, after: Parameters<TaskStore['list']>[1], limit: number): Promise<TaskRow[]> {
-    const args = [requireSize(owner), String(after?.createdAt ?? -1), after?.id ?? '', String(limit)]
-    return rowsOf(await this.#redis.commands.script(listTasks, this.#base(shardOf(owner)), args)).map(
-      ({ row }) => row,
-    )
+    const args = [requireStorable(owner), String(after?.createdAt ?? -1), after?.id ?? '', String(limit)]
+    return rowsOf(
+      await this.#redis.commands.runScript(listTasks, this.#keyPrefix(shardOfOwner(owner)), args),
+    ).map(({ row }) => row)
   }
 
   async renew(holder: string, ids: readonly string[], leaseMs: number): Promise<string[]> {
     const groups = new Map<number, string[]>()
     for (const id of ids) {
-      const shard = shardIn(id)
+      const shard = shardOfTask(id)
       if (shard !== undefined) groups.set(shard, [...(groups.get(shard) ?? []), id])
     }
     const renewed = await Promise.all(
-      Array.from(groups, async ([shard, own]) => {
-        const args = [holder, ms(leaseMs), ...own]
-        const found = await this.#redis.commands.script(renewTasks, this.#base(shard), args)
-        return Array.isArray(found) ? found.map(String) : []
+      Array.from(groups, async ([shard, idsOfShard]) => {
+        const args = [holder, msArgument(leaseMs), ...idsOfShard]
+        const reply = await this.#redis.commands.runScript(renewTasks, this.#keyPrefix(shard), args)
+        return Array.isArray(reply) ? reply.map(String) : []
       }),
     )
     return renewed.flat()
@@ -117,8 +128,8 @@ class Store implements RedisTaskStore {
 
   async claim(holder: string, leaseMs: number, scope: ClaimScope): Promise<ClaimedTask[]> {
     const claimIn = async (shard: number, limit: number, overdueMs: number, ...id: string[]) => {
-      const args = [holder, ms(leaseMs), String(limit), ms(overdueMs), this.#channel, ...id]
-      const claimed = rowsOf(await this.#redis.commands.script(claimTasks, this.#base(shard), args))
+      const args = [holder, msArgument(leaseMs), String(limit), msArgument(overdueMs), this.#channel, ...id]
+      const claimed = rowsOf(await this.#redis.commands.runScript(claimTasks, this.#keyPrefix(shard), args))
       return claimed.map(({ row, extra }) => ({
         ...row,
         version: row.version + 1,
@@ -128,12 +139,12 @@ class Store implements RedisTaskStore {
       }))
     }
     if ('id' in scope) {
-      const shard = shardIn(scope.id)
+      const shard = shardOfTask(scope.id)
       return shard === undefined ? [] : claimIn(shard, 1, 0, scope.id)
     }
     const claimed: ClaimedTask[] = []
-    for (let round = 0; round < shards && claimed.length < scope.limit; round++) {
-      const shard = this.#turn++ % shards
+    for (let visited = 0; visited < shardCount && claimed.length < scope.limit; visited++) {
+      const shard = this.#nextShard++ % shardCount
       claimed.push(...(await claimIn(shard, scope.limit - claimed.length, scope.overdueMs ?? 0)))
     }
     return claimed
@@ -143,11 +154,11 @@ class Store implements RedisTaskStore {
     const expireShard = async (shard: number): Promise<void> => {
       for (;;) {
         const args = [String(expireBatch)]
-        const expired = await this.#redis.commands.script(expireTasks, this.#base(shard), args)
+        const expired = await this.#redis.commands.runScript(expireTasks, this.#keyPrefix(shard), args)
         if (expired !== expireBatch) return
       }
     }
-    await Promise.all(Array.from({ length: shards }, (_, shard) => expireShard(shard)))
+    await Promise.all(Array.from({ length: shardCount }, (_, shard) => expireShard(shard)))
   }
 
   changed(listener: (change?: TaskChange) => void): () => void {
@@ -165,39 +176,39 @@ class Store implements RedisTaskStore {
     return this.#redis.close()
   }
 
-  /** Counts all tasks, unless that was done a moment ago and they are far from the limit. */
-  async #count(limit: number): Promise<void> {
-    const known = this.#counts.reduce((sum, count) => sum + count, 0)
+  /** Counts all tasks, unless they were counted less than a second ago and are far from the limit. */
+  async #refreshCounts(limit: number): Promise<void> {
+    const total = this.#counts.reduce((sum, count) => sum + count, 0)
     const now = performance.now()
-    if (now - this.#countedAt < countMs && known < limit * 0.9) return
+    if (now - this.#countedAt < countIntervalMs && total < limit * 0.9) return
     const counted = await Promise.all(
-      Array.from({ length: shards }, (_, shard) => {
-        const key = `${this.#base(shard)}expiry`
-        return this.#redis.commands.repeat(key, ['ZCARD', key])
+      Array.from({ length: shardCount }, (_, shard) => {
+        const key = `${this.#keyPrefix(shard)}expiry`
+        return this.#redis.commands.runIdempotent(key, ['ZCARD', key])
       }),
     )
     this.#countedAt = now
     for (const [shard, count] of counted.entries()) this.#counts[shard] = Number(count)
   }
 
-  #base(shard: number): string {
+  #keyPrefix(shard: number): string {
     return `${this.#redis.prefix}{tasks-${shard.toString(16)}}:`
   }
 }
 
-/** The shard of an owner, by the FNV-1a hash of its name. */
-function shardOf(owner: string): number {
+/** The shard of an owner: the FNV-1a hash of its name. */
+function shardOfOwner(owner: string): number {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(owner)) hash = Math.imul(hash ^ byte, 0x01000193)
-  return (hash >>> 0) % shards
+  return (hash >>> 0) % shardCount
 }
 
-/** The shard in the id of a task. */
-function shardIn(id: string): number | undefined {
+/** The shard of a task, which is the first digit of its id; undefined if the id has none. */
+function shardOfTask(id: string): number | undefined {
   return /^[0-9a-f]/.test(id) ? Number.parseInt(id.slice(0, 1), 16) : undefined
 }
 
-function ms(time: number): string {
+function msArgument(time: number): string {
   return String(Math.ceil(time))
 }
 
@@ -227,7 +238,7 @@ function rowsOf(reply: unknown): { row: TaskRow; extra: unknown }[] {
   })
 }
 
-/** A message about a change; undefined if it cannot be read: anything may have changed. */
+/** The change in a message; undefined if it cannot be parsed, so that any task may have changed. */
 function changeOf(message: string): TaskChange | undefined {
   try {
     const parts: unknown = JSON.parse(message)

@@ -5,49 +5,50 @@ import type { ReconnectingClient } from './reconnecting-client.ts'
 
 const heartbeatMs = 10_000
 
-/** A subscriber of a topic. */
+/** A subscriber of a channel. */
 interface Subscriber {
   readonly listener: (message: string) => void
   readonly lost: (() => void) | undefined
 }
 
-/** Subscriptions on one connection: each channel once, until its last subscriber leaves. */
+/** Subscriptions on one connection. A channel is subscribed to while it has subscribers. */
 export class Topics {
-  readonly #faults: RedisErrors
+  readonly #errors: RedisErrors
   readonly #timeoutMs: number
   readonly #warn: (message: string) => void
   readonly #subscribers = new Map<string, Set<Subscriber>>()
-  /** The channels each connection is subscribed to. */
-  readonly #subscribed = new WeakMap<RedisClient, Set<string>>()
+  /** The channels that each client is subscribed to. */
+  readonly #channels = new WeakMap<RedisClient, Set<string>>()
   #connection: ReconnectingClient<RedisClient> | undefined
-  #work: Promise<void> = Promise.resolve()
-  #pingTimer: ReturnType<typeof setInterval> | undefined
+  /** Changes of subscriptions run one after the other. */
+  #queue: Promise<void> = Promise.resolve()
+  #heartbeat: ReturnType<typeof setInterval> | undefined
 
-  constructor(faults: RedisErrors, timeoutMs: number, warn: (message: string) => void) {
-    this.#faults = faults
+  constructor(errors: RedisErrors, timeoutMs: number, warn: (message: string) => void) {
+    this.#errors = errors
     this.#timeoutMs = timeoutMs
     this.#warn = warn
   }
 
-  /** Uses a connection and pings it every 10 s: an idle connection may be lost unnoticed. */
-  use(line: ReconnectingClient<RedisClient>): void {
-    this.#connection = line
-    this.#pingTimer = setInterval(() => {
-      const { client } = line
+  /** Uses a connection, and pings it every 10 s: the loss of an idle connection may go unnoticed. */
+  start(connection: ReconnectingClient<RedisClient>): void {
+    this.#connection = connection
+    this.#heartbeat = setInterval(() => {
+      const { client } = connection
       if (client === undefined) return
       withTimeout(client.sendCommand(['PING']), this.#timeoutMs).catch((error) =>
-        line.drop(client, error, this.#timeoutMs),
+        connection.drop(client, error, this.#timeoutMs),
       )
     }, heartbeatMs)
-    this.#pingTimer.unref()
+    this.#heartbeat.unref()
   }
 
-  /** Subscribes a new connection to all channels, and reports that messages may have been missed. */
-  async renew(client: RedisClient, again: boolean): Promise<void> {
+  /** Subscribes a new client to all channels. After a reconnection, reports that messages may have been missed. */
+  async resubscribe(client: RedisClient, isReconnect: boolean): Promise<void> {
     for (const channel of this.#subscribers.keys()) await this.#listen(client, channel)
-    if (!again) return
+    if (!isReconnect) return
     for (const subscriber of [...this.#subscribers.values()].flatMap((subscribers) => [...subscribers]))
-      this.#callListener(() => subscriber.lost?.())
+      this.#call(() => subscriber.lost?.())
   }
 
   /** Rejects with an McpError if the subscription fails or times out. */
@@ -59,7 +60,7 @@ export class Topics {
     const subscriber: Subscriber = { listener, lost }
     const subscribers = this.#subscribers.get(channel) ?? new Set()
     this.#subscribers.set(channel, subscribers.add(subscriber))
-    const leave = (): void => {
+    const unsubscribe = (): void => {
       if (!subscribers.delete(subscriber) || subscribers.size > 0) return
       if (this.#subscribers.get(channel) === subscribers) this.#subscribers.delete(channel)
       this.#synchronize(channel).catch(() => {})
@@ -67,65 +68,67 @@ export class Topics {
     try {
       await this.#synchronize(channel)
     } catch (error) {
-      leave()
+      unsubscribe()
       throw error
     }
-    return leave
+    return unsubscribe
   }
 
   close(): void {
-    clearInterval(this.#pingTimer)
+    clearInterval(this.#heartbeat)
     this.#subscribers.clear()
   }
 
-  /** Makes the connection's subscription to a channel match its subscribers, one change at a time: replies name no command. */
+  /** Subscribes to a channel or unsubscribes from it, as its subscribers require. Redis replies do not name their command. */
   #synchronize(channel: string): Promise<void> {
-    const settled = this.#work.then(() => this.#settleNow(channel))
-    this.#work = settled.catch(() => {})
-    return settled
+    const synchronized = this.#queue.then(() => this.#synchronizeNow(channel))
+    this.#queue = synchronized.catch(() => {})
+    return synchronized
   }
 
-  async #settleNow(channel: string): Promise<void> {
-    const line = this.#connection
-    if (line === undefined) return
-    await line.ready(this.#timeoutMs - line.awayMs)
-    const { client } = line
-    if (client === undefined) throw this.#faults.away(line.cause)
-    const wanted = this.#subscribers.has(channel)
-    if (wanted === this.#channelsOf(client).has(channel)) return
-    const name = wanted ? 'SUBSCRIBE' : 'UNSUBSCRIBE'
+  async #synchronizeNow(channel: string): Promise<void> {
+    const connection = this.#connection
+    if (connection === undefined) return
+    await connection.ready(this.#timeoutMs - connection.disconnectedMs)
+    const { client } = connection
+    if (client === undefined) throw this.#errors.disconnected(connection.cause)
+    const isWanted = this.#subscribers.has(channel)
+    if (isWanted === this.#channelsOf(client).has(channel)) return
     try {
-      if (wanted) await withTimeout(this.#listen(client, channel), this.#timeoutMs)
-      else await withTimeout(client.unsubscribe(channel), this.#timeoutMs)
-      if (!wanted) this.#channelsOf(client).delete(channel)
+      if (isWanted) await withTimeout(this.#listen(client, channel), this.#timeoutMs)
+      else {
+        await withTimeout(client.unsubscribe(channel), this.#timeoutMs)
+        this.#channelsOf(client).delete(channel)
+      }
     } catch (error) {
-      const isLate = error instanceof TimeoutError
-      line.drop(client, error, isLate ? this.#timeoutMs : 0)
-      if (isLate) throw this.#faults.late(name, this.#timeoutMs)
-      // Retried with the next connection.
-      await this.#settleNow(channel)
+      const isTimeout = error instanceof TimeoutError
+      connection.drop(client, error, isTimeout ? this.#timeoutMs : 0)
+      if (isTimeout) throw this.#errors.timedOut(isWanted ? 'SUBSCRIBE' : 'UNSUBSCRIBE', this.#timeoutMs)
+      // Retried on the next connection.
+      await this.#synchronizeNow(channel)
     }
   }
 
   async #listen(client: RedisClient, channel: string): Promise<void> {
     await client.subscribe(channel, (message) => {
       for (const { listener } of [...(this.#subscribers.get(channel) ?? [])])
-        this.#callListener(() => listener(message))
+        this.#call(() => listener(message))
     })
     this.#channelsOf(client).add(channel)
   }
 
   #channelsOf(client: RedisClient): Set<string> {
-    const subscribed = this.#subscribed.get(client) ?? new Set()
-    this.#subscribed.set(client, subscribed)
-    return subscribed
+    const channels = this.#channels.get(client) ?? new Set()
+    this.#channels.set(client, channels)
+    return channels
   }
 
-  #callListener(call: () => void): void {
+  /** Calls a listener; an error is reported as a warning. */
+  #call(listener: () => void): void {
     try {
-      call()
+      listener()
     } catch (error) {
-      this.#warn(`A listener of messages failed: ${this.#faults.reason(error)}`)
+      this.#warn(`A message listener failed: ${this.#errors.reason(error)}`)
     }
   }
 }

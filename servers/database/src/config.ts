@@ -8,17 +8,17 @@ export type Target =
 
 /** Limits of one server. */
 export interface Limits {
-  /** Rows of one page, the most that a call can ask for. Default 100. */
+  /** Maximum rows of one page. Default 100. */
   maxRows: number
-  /** Bytes of the rows of one page as JSON. At least one row is returned, with long values cut. Default 100,000. */
+  /** Maximum bytes of the rows of one page as JSON. At least one row is returned, with long values cut. Default 100,000. */
   maxBytes: number
-  /** Milliseconds of one call, including the wait for a connection; a person's answer does not count. Default 30,000. */
+  /** Time limit of one call in milliseconds, including the wait for a connection but not for a person's answer. Default 30,000. */
   timeoutMs: number
   /** Milliseconds that a result is kept open for its next page. Default 60,000. */
   cursorMs: number
-  /** Results that are kept open at once; one client may have a quarter of them. Default 16. */
+  /** Maximum number of open results; one client may have a quarter of them. Default 16. */
   maxCursors: number
-  /** Connections to one database at once; for SQLite processes. Default 4. */
+  /** Maximum number of connections to one database, which for SQLite are processes. Default 4. */
   maxConnections: number
 }
 
@@ -31,7 +31,7 @@ export const defaultLimits: Limits = {
   maxConnections: 4,
 }
 
-const bounds: Readonly<Record<keyof Limits, readonly [least: number, most: number]>> = {
+const bounds: Readonly<Record<keyof Limits, readonly [min: number, max: number]>> = {
   maxRows: [1, 10_000],
   maxBytes: [1_000, 2_000_000],
   timeoutMs: [100, 3_600_000],
@@ -41,12 +41,13 @@ const bounds: Readonly<Record<keyof Limits, readonly [least: number, most: numbe
 }
 
 /** The default limits with overrides. @throws TypeError naming the limit that is out of its bounds */
-export function limitsOf(changed: Partial<Limits> = {}): Limits {
-  const limits = { ...defaultLimits, ...changed }
-  for (const [name, [least, most]] of Object.entries(bounds)) {
-    const value = Object.entries(limits).find(([key]) => key === name)?.[1]
-    if (value === undefined || !Number.isInteger(value) || value < least || value > most) {
-      throw new TypeError(`"${name}" must be a whole number from ${least} to ${most}, not ${value}`)
+export function limitsOf(overrides: Partial<Limits> = {}): Limits {
+  const limits = { ...defaultLimits, ...overrides }
+  const values = new Map(Object.entries(limits))
+  for (const [name, [min, max]] of Object.entries(bounds)) {
+    const value = values.get(name)
+    if (value === undefined || !Number.isInteger(value) || value < min || value > max) {
+      throw new TypeError(`"${name}" must be a whole number from ${min} to ${max}, not ${value}`)
     }
   }
   return limits
@@ -97,11 +98,11 @@ export function parseTarget(
   return targetOf(name, value, target)
 }
 
-/** @param shown what to show of the target; undefined for itself, without its password */
+/** @param shown the text for clients; default: the target without its password */
 function targetOf(name: string, target: string, shown: string | undefined): Target {
   if (/^postgres(ql)?:\/\//.test(target)) {
-    const { without, secrets } = withoutPassword(name, target)
-    return { kind: 'PostgreSQL', url: target, shown: shown ?? without, secrets }
+    const { shownUrl, secrets } = withoutPassword(name, target)
+    return { kind: 'PostgreSQL', url: target, shown: shown ?? shownUrl, secrets }
   }
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(target)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'file') {
@@ -116,7 +117,7 @@ function targetOf(name: string, target: string, shown: string | undefined): Targ
   return { kind: 'SQLite', file, shown: shown ?? target, secrets: [] }
 }
 
-function withoutPassword(name: string, target: string): { without: string; secrets: string[] } {
+function withoutPassword(name: string, target: string): { shownUrl: string; secrets: string[] } {
   if (!URL.canParse(target)) throw new TypeError(`Database "${name}": its URL is not valid`)
   const url = new URL(target)
   const secrets = [
@@ -126,11 +127,11 @@ function withoutPassword(name: string, target: string): { without: string; secre
   ]
   url.password = ''
   url.search = ''
-  const decoded = secrets.flatMap((secret) => [secret, decodedOf(secret)])
-  return { without: url.href, secrets: [...new Set(decoded)].filter((secret) => secret !== '') }
+  const decoded = secrets.flatMap((secret) => [secret, decodeOrRaw(secret)])
+  return { shownUrl: url.href, secrets: [...new Set(decoded)].filter((secret) => secret !== '') }
 }
 
-function decodedOf(text: string): string {
+function decodeOrRaw(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

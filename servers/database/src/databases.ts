@@ -19,26 +19,26 @@ export interface Databases {
   /** Removes passwords of connection URLs from a text for the client. */
   redact(text: string): string
   /** Notifies subscribed clients that a database was changed. */
-  changed(name: string, schema: boolean): void
+  notifyChanged(name: string, isSchemaChanged: boolean): void
 }
 
 /**
  * Runs `work` on a database within the time limit.
- * @param failed makes the error for what the engine refused, from words without passwords
+ * @param toError creates the error for a message of the engine, which contains no passwords
  */
 export async function useDatabase<T>(
   databases: Databases,
   name: string,
   signal: AbortSignal,
   work: (database: Database, signal: AbortSignal) => Promise<T>,
-  failed: (message: string) => Error = (message) => new ToolError(message),
+  toError: (message: string) => Error = (message) => new ToolError(message),
 ): Promise<T> {
   const database = databases.all.find((one) => one.name === name)
-  if (database === undefined) throw failed(`There is no database "${name}".`)
+  if (database === undefined) throw toError(`There is no database "${name}".`)
   try {
     return await work(database, AbortSignal.any([signal, AbortSignal.timeout(databases.limits.timeoutMs)]))
   } catch (error) {
-    if (error instanceof EngineError) throw failed(databases.redact(`${name}: ${error.message}`))
+    if (error instanceof EngineError) throw toError(databases.redact(`${name}: ${error.message}`))
     throw error
   }
 }

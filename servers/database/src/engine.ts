@@ -31,7 +31,7 @@ export interface Page {
   isLast: boolean
 }
 
-/** The most that one page may contain. At least one row is returned if there is one. */
+/** Limits of one page. At least one row is returned if there is one. */
 export interface PageLimits {
   rows: number
   /** Bytes of the rows as JSON. */
@@ -101,16 +101,16 @@ export interface Effects {
   furtherRows: number
   /** Changed rows by table, where the engine counts them by table. */
   tables: { table: string; inserted: number; updated: number; deleted: number }[]
-  /** Changes of the schema in words, such as "drops table orders (120 rows)". */
+  /** Changes of the schema as text, such as "drops table orders (120 rows)". */
   schema: string[]
 }
 
-/** The outcome of a confirmed statement: `changed` if it now has other effects than those confirmed, and was rolled back. */
-export type Written =
+/** The outcome of a confirmed statement. `changed`: its effects now differ from those confirmed, so it was rolled back. */
+export type CommitResult =
   | { status: 'committed'; effects: Effects; columns: Column[]; rows: Cell[][]; rowsLeft: number }
   | { status: 'changed'; effects: Effects }
 
-/** One database. Every promise is rejected with an `EngineError` for what the engine or its limits refuse. */
+/** One database. Promises reject with an `EngineError` if the engine or a limit rejects the request. */
 export interface Engine {
   readonly kind: 'SQLite' | 'PostgreSQL'
   /** Tables and views that can be read, by name. */
@@ -124,11 +124,16 @@ export interface Engine {
   /** Runs a statement in a transaction, which is rolled back, and reports its effects. */
   preview(statement: Statement, signal: AbortSignal): Promise<Effects>
   /** Runs a statement in a transaction, which is committed only if its effects are those confirmed. */
-  commit(statement: Statement, confirmed: Effects, limits: PageLimits, signal: AbortSignal): Promise<Written>
+  commit(
+    statement: Statement,
+    confirmed: Effects,
+    limits: PageLimits,
+    signal: AbortSignal,
+  ): Promise<CommitResult>
   close(): Promise<void>
 }
 
-/** What an engine or its limits refused, in words for the client. */
+/** A statement or request that the engine or a limit rejected. The message is for the client. */
 export class EngineError extends Error {
   override readonly name: string = 'EngineError'
 }
@@ -138,12 +143,13 @@ export function haveSameEffects(one: Effects, other: Effects): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-const statement = 'The statement'
+const theStatement = 'The statement'
 
 /** The error for a call whose signal was aborted: by its time limit, or by its client. */
-export function stopped(signal: AbortSignal, during: string = statement): EngineError {
+export function abortError(signal: AbortSignal, during: string = theStatement): EngineError {
   const timedOut = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
   if (!timedOut) return new EngineError(`${during} was cancelled.`)
-  const hint = during === statement ? ' Read less: add a condition or an index, or aggregate fewer rows.' : ''
+  const hint =
+    during === theStatement ? ' Read less: add a condition or an index, or aggregate fewer rows.' : ''
   return new EngineError(`${during} was stopped by the time limit.${hint}`)
 }

@@ -6,11 +6,11 @@ import { count } from './sql.ts'
 import { effectsAsLines, rowsAsTable, visible, visibleLines } from './text.ts'
 import { columnsShape, databaseArgument, parametersArgument, rowsShape, sqlArgument } from './tools.ts'
 
-/** Characters of a statement that a person can review. */
-const maxReviewed = 8_000
-const maxParameterCharacters = 500
+/** Maximum characters of a statement that a person is asked to review. */
+const maxReviewedChars = 8_000
+const maxParameterChars = 500
 const maxEffectLines = 30
-/** How often a person is asked again because the effects changed in the meantime. */
+/** How many times a person is asked if the effects change in the meantime. */
 const maxRounds = 3
 
 const confirmation = z.object({
@@ -64,9 +64,9 @@ export const executeTool = (databases: Databases) =>
           'Nothing was changed. A change needs a person to confirm it in a form (elicitation), which this client cannot show. Give the statement to the person to run.',
         )
       }
-      if (sql.length > maxReviewed) {
+      if (sql.length > maxReviewedChars) {
         throw new ToolError(
-          `Nothing was changed. The statement has ${count(sql.length, 'character')}; a person can review at most ${maxReviewed.toLocaleString('en-US')}. Use parameters, or several statements.`,
+          `Nothing was changed. The statement has ${count(sql.length, 'character')}; a person can review at most ${maxReviewedChars.toLocaleString('en-US')}. Use parameters, or several statements.`,
         )
       }
       const statement = { sql, parameters }
@@ -74,15 +74,18 @@ export const executeTool = (databases: Databases) =>
       let effects = await ctx.step('preview', () =>
         useDatabase(databases, name, ctx.signal, ({ engine }, signal) => engine.preview(statement, signal)),
       )
-      const without = (status: 'unchanged' | 'declined' | 'cancelled', content: string) =>
+      const notCommitted = (status: 'unchanged' | 'declined' | 'cancelled', content: string) =>
         reply({
           content,
           structured: { database: name, status, effects, columns: [], rows: [], rowsLeft: 0 },
         })
 
       for (let round = 1; round <= maxRounds; round++) {
-        if (isNothing(effects)) {
-          return without('unchanged', `The statement changes nothing in ${name}, so nothing was committed.`)
+        if (hasNoEffects(effects)) {
+          return notCommitted(
+            'unchanged',
+            `The statement changes nothing in ${name}, so nothing was committed.`,
+          )
         }
         const answer = await ctx.elicit({
           key: `confirm-${round}`,
@@ -91,8 +94,8 @@ export const executeTool = (databases: Databases) =>
         })
         if (answer.action !== 'accept' || !answer.content.commit) {
           return answer.action === 'cancel'
-            ? without('cancelled', 'The person closed the form without deciding. Nothing was changed.')
-            : without('declined', 'The person declined. Nothing was changed.')
+            ? notCommitted('cancelled', 'The person closed the form without deciding. Nothing was changed.')
+            : notCommitted('declined', 'The person declined. Nothing was changed.')
         }
         const confirmed = effects
         const written = await ctx.step(`commit-${round}`, () =>
@@ -103,11 +106,11 @@ export const executeTool = (databases: Databases) =>
         effects = written.effects
         if (written.status === 'changed') continue
         const { columns, rows, rowsLeft } = written
-        databases.changed(name, effects.schema.length > 0)
+        databases.notifyChanged(name, effects.schema.length > 0)
         const table = rows.length === 0 ? '' : `\n\n${rowsAsTable(columns, rows)}`
         const left = rowsLeft === 0 ? '' : `\n\n${count(rowsLeft, 'returned row')} not shown.`
         return reply({
-          content: `Committed in ${name}:\n${linesOf(effects)}${table}${left}`,
+          content: `Committed in ${name}:\n${effectsText(effects)}${table}${left}`,
           structured: { database: name, status: 'committed' as const, effects, columns, rows, rowsLeft },
         })
       }
@@ -117,29 +120,29 @@ export const executeTool = (databases: Databases) =>
     },
   })
 
-function isNothing({ rows, furtherRows, tables, schema }: Effects): boolean {
+function hasNoEffects({ rows, furtherRows, tables, schema }: Effects): boolean {
   return rows === 0 && furtherRows === 0 && tables.length === 0 && schema.length === 0
 }
 
-function linesOf(effects: Effects): string {
+function effectsText(effects: Effects): string {
   const lines = effectsAsLines(effects)
   const shown = lines.slice(0, maxEffectLines).map((line) => `- ${line}`)
   const more = lines.length - shown.length
   return [...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')
 }
 
-/** The effects come first, where a long statement cannot push them out of view. */
+/** The question to the person. The effects come first, so that a long statement cannot push them out of view. */
 function question(
   databases: Databases,
   name: string,
   { sql, parameters }: { sql: string; parameters: readonly Parameter[] },
   effects: Effects,
-  again: boolean,
+  isRepeated: boolean,
 ): string {
   const target = databases.redact(databases.all.find((one) => one.name === name)?.target.shown ?? '')
   return [
-    `${again ? 'The data changed in the meantime; the statement now has other effects. ' : ''}Commit this change to ${name} (${visible(target)})?`,
-    linesOf(effects),
+    `${isRepeated ? 'The data changed in the meantime; the statement now has other effects. ' : ''}Commit this change to ${name} (${visible(target)})?`,
+    effectsText(effects),
     visibleLines(sql),
     ...(parameters.length === 0 ? [] : [`Parameters:\n${parameters.map(parameterLine).join('\n')}`]),
   ].join('\n\n')
@@ -147,6 +150,6 @@ function question(
 
 function parameterLine(value: Parameter, at: number): string {
   const text = visible(JSON.stringify(value))
-  const cut = text.length > maxParameterCharacters
-  return `${at + 1} = ${cut ? `${text.slice(0, maxParameterCharacters)}… (${count(text.length, 'character')})` : text}`
+  const cut = text.length > maxParameterChars
+  return `${at + 1} = ${cut ? `${text.slice(0, maxParameterChars)}… (${count(text.length, 'character')})` : text}`
 }

@@ -90,14 +90,14 @@ async function main(): Promise<void> {
     const text = values[option]
     return text === undefined ? undefined : Math.round(numberOf(option, text) * factor)
   }
-  const given = {
+  const changedLimits = {
     maxRows: number('max-rows'),
     maxBytes: number('max-bytes'),
     timeoutMs: number('timeout', 1000),
     cursorMs: number('cursor-time', 1000),
   }
   const limits: Partial<Limits> = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined),
+    Object.entries(changedLimits).filter(([, value]) => value !== undefined),
   )
   const { createDatabaseServer } = await import('./server.ts')
   const { server, close } = createDatabaseServer({

@@ -1,4 +1,4 @@
-import { EngineError, stopped } from './engine.ts'
+import { abortError, EngineError } from './engine.ts'
 import { count } from './sql.ts'
 
 /** A connection that can be used again, or not. */
@@ -12,7 +12,7 @@ export interface Connection {
 
 export interface PoolOptions<C extends Connection> {
   connect(signal: AbortSignal): Promise<C>
-  /** Connections at once. */
+  /** Maximum number of connections. */
   max: number
   /** Called when a lease has to wait: closes a result that is kept open for its next page, if there is one. */
   onExhausted(): void
@@ -35,7 +35,7 @@ export class Pool<C extends Connection> {
 
   /** A connection for this caller alone, until `release`. @throws EngineError */
   async lease(signal: AbortSignal): Promise<C> {
-    if (signal.aborted) throw stopped(signal, 'The request')
+    if (signal.aborted) throw abortError(signal, 'The request')
     if (this.#isClosed) throw new EngineError('The server is closing.')
     const [idle] = this.#idle.keys()
     if (idle !== undefined) {
@@ -50,28 +50,28 @@ export class Pool<C extends Connection> {
         return await this.#options.connect(signal)
       } catch (error) {
         this.#open--
-        this.#next()
+        this.#wakeNext()
         throw error
       }
     }
-    await this.#turn(signal)
+    await this.#waitForConnection(signal)
     return this.lease(signal)
   }
 
-  /** Gives a connection back. It is reset first, so this does not wait. */
+  /** Returns a connection to the pool, in the background: it is reset first. */
   release(connection: C): void {
-    const end = (): void => {
+    const discard = (): void => {
       this.#close(connection)
-      this.#next()
+      this.#wakeNext()
     }
-    const isUseless = (): boolean => connection.isBroken || this.#isClosed
-    if (isUseless()) {
-      end()
+    const mustClose = (): boolean => connection.isBroken || this.#isClosed
+    if (mustClose()) {
+      discard()
       return
     }
     connection.reset().then(() => {
-      if (isUseless()) {
-        end()
+      if (mustClose()) {
+        discard()
         return
       }
       const timer = setTimeout(() => {
@@ -80,8 +80,8 @@ export class Pool<C extends Connection> {
       }, idleMs)
       timer.unref()
       this.#idle.set(connection, timer)
-      this.#next()
-    }, end)
+      this.#wakeNext()
+    }, discard)
   }
 
   /** Closes the idle connections now and the others when they are released. */
@@ -92,7 +92,7 @@ export class Pool<C extends Connection> {
       this.#close(connection)
     }
     this.#idle.clear()
-    for (const turn of this.#waiting.splice(0)) turn()
+    for (const wake of this.#waiting.splice(0)) wake()
   }
 
   #close(connection: C): void {
@@ -100,27 +100,28 @@ export class Pool<C extends Connection> {
     connection.close()
   }
 
-  #next(): void {
+  /** Wakes the request that has waited longest. */
+  #wakeNext(): void {
     this.#waiting.shift()?.()
   }
 
   /** Resolves when a connection may be free. */
-  #turn(signal: AbortSignal): Promise<void> {
+  #waitForConnection(signal: AbortSignal): Promise<void> {
     if (this.#waiting.length >= maxWaiting) {
       throw new EngineError(
         `All ${count(this.#options.max, 'connection')} are in use and ${maxWaiting} requests are waiting. Try again later.`,
       )
     }
     return new Promise((resolve, reject) => {
-      const turn = (): void => {
+      const wake = (): void => {
         signal.removeEventListener('abort', abort)
         resolve()
       }
       const abort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(turn), 1)
-        reject(stopped(signal, 'Waiting for a connection'))
+        this.#waiting.splice(this.#waiting.indexOf(wake), 1)
+        reject(abortError(signal, 'Waiting for a connection'))
       }
-      this.#waiting.push(turn)
+      this.#waiting.push(wake)
       signal.addEventListener('abort', abort, { once: true })
       this.#options.onExhausted()
     })

@@ -72,9 +72,9 @@ export function createDatabaseServer(options: DatabaseServerOptions): DatabaseSe
     cursors,
     allowWrites,
     redact: (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text),
-    changed(name, schema) {
+    notifyChanged(name, isSchemaChanged) {
       server.resourceUpdated(`db://${name}/schema`)
-      if (schema) server.changes.publish({ type: 'resources' })
+      if (isSchemaChanged) server.changes.publish({ type: 'resources' })
     },
   }
   const server: Server = defineServer({

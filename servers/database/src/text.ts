@@ -2,7 +2,7 @@ import type { Cell, Column, Effects, TableDescription, TableSummary } from './en
 import { count } from './sql.ts'
 
 /** Characters of a cell in a Markdown table; the structured result has more. */
-const shownCharacters = 200
+const maxShownChars = 200
 /** Tables that the schema describes; further ones are listed. */
 export const maxSchemaTables = 50
 
@@ -10,39 +10,39 @@ export const maxSchemaTables = 50
 export function visible(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
-    (character) => named[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
+    (character) => escapes[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 }
 
-const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /** A statement for a person: with its lines, and otherwise as `visible`. */
 export function visibleLines(text: string): string {
   return text.replaceAll('\t', '  ').split(/\r?\n/).map(visible).join('\n')
 }
 
-function clipped(text: string): string {
+function truncated(text: string): string {
   const characters = [...text]
-  return characters.length <= shownCharacters
+  return characters.length <= maxShownChars
     ? text
-    : `${characters.slice(0, shownCharacters).join('')}… (${count(characters.length, 'character')})`
+    : `${characters.slice(0, maxShownChars).join('')}… (${count(characters.length, 'character')})`
 }
 
 function cellText(cell: Cell): string {
   if (cell === null) return 'NULL'
-  if (typeof cell !== 'object') return clipped(String(cell))
+  if (typeof cell !== 'object') return truncated(String(cell))
   if ('base64' in cell) return `(${count(cell.bytes, 'byte')})`
-  return `${cell.text.slice(0, shownCharacters)}… (${count(cell.characters, 'character')})`
+  return `${cell.text.slice(0, maxShownChars)}… (${count(cell.characters, 'character')})`
 }
 
-function inTable(text: string): string {
+function escapeCell(text: string): string {
   return visible(text).replaceAll('\\', '\\\\').replaceAll('|', '\\|')
 }
 
 /** Rows as a Markdown table. */
 export function rowsAsTable(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map(inTable).join(' | ')} |`
-  const names = columns.map(({ name }) => clipped(name))
+  const line = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(' | ')} |`
+  const names = columns.map(({ name }) => truncated(name))
   return [line(names), line(names.map(() => '---')), ...rows.map((row) => line(row.map(cellText)))].join('\n')
 }
 
@@ -51,7 +51,7 @@ export function tablesAsList(tables: readonly TableSummary[]): string {
   return tables
     .map(({ name, kind, estimatedRows, comment }) => {
       const rows = estimatedRows === null ? '' : `, about ${count(estimatedRows, 'row')}`
-      return `- ${visible(name)} (${kind}${rows})${comment === null ? '' : `: ${visible(clipped(comment))}`}`
+      return `- ${visible(name)} (${kind}${rows})${comment === null ? '' : `: ${visible(truncated(comment))}`}`
     })
     .join('\n')
 }
@@ -61,7 +61,7 @@ export function tableAsText(table: TableDescription): string {
   const rows = table.estimatedRows === null ? '' : `, about ${count(table.estimatedRows, 'row')}`
   const parts = [
     `## ${visible(table.name)}`,
-    `${table.kind}${rows}${table.comment === null ? '' : `: ${visible(clipped(table.comment))}`}`,
+    `${table.kind}${rows}${table.comment === null ? '' : `: ${visible(truncated(table.comment))}`}`,
     table.columns
       .map((column) => {
         const facts = [
@@ -69,9 +69,9 @@ export function tableAsText(table: TableDescription): string {
           table.primaryKey.includes(column.name) ? 'primary key' : '',
           column.nullable || table.primaryKey.includes(column.name) ? '' : 'not null',
           column.generated ? 'generated' : '',
-          column.default === null ? '' : `default ${visible(clipped(column.default))}`,
+          column.default === null ? '' : `default ${visible(truncated(column.default))}`,
         ].filter((fact) => fact !== '')
-        const comment = column.comment === null ? '' : `: ${visible(clipped(column.comment))}`
+        const comment = column.comment === null ? '' : `: ${visible(truncated(column.comment))}`
         return `- ${[visible(column.name), facts.join(', ')].join(' ').trimEnd()}${comment}`
       })
       .join('\n'),
@@ -81,9 +81,9 @@ export function tableAsText(table: TableDescription): string {
     ),
     ...table.indexes.map(
       ({ name, unique, definition }) =>
-        `${unique ? 'Unique index' : 'Index'} ${visible(name)}: ${visible(clipped(definition))}`,
+        `${unique ? 'Unique index' : 'Index'} ${visible(name)}: ${visible(truncated(definition))}`,
     ),
-    ...table.constraints.map((constraint) => `Constraint: ${visible(clipped(constraint))}`),
+    ...table.constraints.map((constraint) => `Constraint: ${visible(truncated(constraint))}`),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
 }
@@ -105,7 +105,7 @@ export function schemaAsText(
     .join('\n\n')
 }
 
-/** What a statement changes, one fact a line. */
+/** The effects of a statement, one on each line. */
 export function effectsAsLines({ rows, furtherRows, tables, schema, command }: Effects): string[] {
   const byTable = tables.map(({ table, inserted, updated, deleted }) => {
     const parts = [

@@ -6,7 +6,7 @@ import { EngineError } from './engine.ts'
 import { count } from './sql.ts'
 import { rowsAsTable, tableAsText, tablesAsList, visible } from './text.ts'
 
-const maxSqlCharacters = 100_000
+const maxSqlChars = 100_000
 const maxParameters = 1_000
 const maxListedTables = 500
 
@@ -18,14 +18,14 @@ export function databaseArgument({ all }: Databases): z.ZodType<string, string |
   return names.length === 1 && first !== undefined ? argument.default(first) : argument
 }
 
-/** Text that every engine receives as it was sent. */
+/** Text that every engine receives unchanged. */
 const exactText = z
   .string()
   .refine((text) => text.isWellFormed(), 'must be well-formed Unicode, without unpaired surrogates')
 
 export const sqlArgument = exactText
   .min(1)
-  .max(maxSqlCharacters)
+  .max(maxSqlChars)
   .refine((sql) => !sql.includes('\0'), 'must not contain NUL characters')
   .describe(
     "One SQL statement in the dialect of the database's engine, without values: use parameters for them",

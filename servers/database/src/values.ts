@@ -1,7 +1,7 @@
 import type { Cell } from './engine.ts'
 
 /** Characters of a text, or of the base64 of a blob, above which a cell is cut. */
-export const longestCell = 8_192
+export const maxCellChars = 8_192
 
 /** An integer: a number if a double represents it exactly, its digits otherwise. */
 export function integerCell(value: bigint): Cell {
@@ -15,9 +15,9 @@ export function realCell(value: number): Cell {
 }
 
 /** A text, cut if it is too long. */
-export function textCell(text: string, longest: number = longestCell): Cell {
-  if (text.length <= longest) return text
-  return { text: cutText(text, longest), characters: text.length, cut: true }
+export function textCell(text: string, maxChars: number = maxCellChars): Cell {
+  if (text.length <= maxChars) return text
+  return { text: cutText(text, maxChars), characters: text.length, cut: true }
 }
 
 /** The beginning of a text, without half of a surrogate pair. */
@@ -28,16 +28,16 @@ function cutText(text: string, length: number): string {
 
 /** Bytes as base64, cut if there are too many. */
 export function bytesCell(bytes: Uint8Array): Cell {
-  const most = (longestCell / 4) * 3
-  const shown = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, most))
+  const maxBytes = (maxCellChars / 4) * 3
+  const shown = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, maxBytes))
   const cell = { base64: shown.toString('base64'), bytes: bytes.byteLength }
-  return bytes.byteLength > most ? { ...cell, cut: true } : cell
+  return bytes.byteLength > maxBytes ? { ...cell, cut: true } : cell
 }
 
-/** A row whose values are cut until it has at most this many bytes as JSON, or nothing is left to cut. */
-export function fitRow(row: Cell[], bytes: number): Cell[] {
+/** A row whose values are cut until its JSON has at most `maxBytes`, or all values are short. */
+export function fitRow(row: Cell[], maxBytes: number): Cell[] {
   let fitted = row
-  for (let length = longestCell / 2; length >= 8 && sizeOf(fitted) > bytes; length /= 2) {
+  for (let length = maxCellChars / 2; length >= 8 && sizeOf(fitted) > maxBytes; length /= 2) {
     fitted = fitted.map((cell) => cutCell(cell, length))
   }
   return fitted

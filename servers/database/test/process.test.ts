@@ -178,7 +178,7 @@ describe('the command line', () => {
       { name: 'main' },
     ])
     const failed = await client.call('list_tables', {})
-    expect(JSON.stringify(failed)).toContain('The file is no SQLite database')
+    expect(JSON.stringify(failed)).toContain('The file is not a SQLite database')
     expect(JSON.stringify(failed)).not.toContain(dirname(main))
   })
 })

@@ -5,8 +5,8 @@ import { sanitize } from './sanitize.ts'
 import type { Format } from './types.ts'
 
 /**
- * Converts a page: first all of its visible text, then the main content, which takes longer. Runs in a thread of its own
- * (`convert-worker.ts`), since a hostile page can take any time.
+ * Converts a page: first all of its visible text, then the main content, which takes longer. Runs in a worker thread
+ * (`convert-worker.ts`), because a hostile page can take very long.
  */
 
 export interface ConversionJob {
@@ -27,10 +27,10 @@ export type Conversion =
   /** The page has no main content that differs from the whole. */
   | { readonly type: 'none' }
 
-/** Elements of a page whose main content is looked for. */
-const readableElements = 20_000
-/** Main content that is shorter than this is taken only if it is most of the page. */
-const shortChars = 1_000
+/** Maximum elements of a page for the extraction of its main content. */
+const maxExtractionElements = 20_000
+/** Shorter main content is used only if it is at least a quarter of the page. */
+const minMainChars = 1_000
 
 /** Yields the whole page, and then its main content. */
 export function* convert({ html, url, format }: ConversionJob): Generator<Conversion> {
@@ -50,13 +50,13 @@ export function* convert({ html, url, format }: ConversionJob): Generator<Conver
   yield { type: 'whole', title, content: whole, notes }
   const { document } = parseHTML(sanitized.html)
   const article = new Readability(document, {
-    maxElemsToParse: readableElements,
+    maxElemsToParse: maxExtractionElements,
     charThreshold: 200,
-    // The language of preformatted text is a class.
+    // The class names the language of preformatted text.
     keepClasses: true,
   }).parse()
   const content = typeof article?.content === 'string' ? toMarkdown(article.content, isPlain) : ''
-  const isWorse = content.length < shortChars && content.length < whole.length / 4
+  const isWorse = content.length < minMainChars && content.length < whole.length / 4
   if (content === '' || isWorse) yield { type: 'none' }
   else yield { type: 'main', title: article?.title?.trim() || title, content }
 }

@@ -6,8 +6,8 @@ import type { Conversion, ConversionJob } from './convert.ts'
 import { limits } from './types.ts'
 
 /**
- * Runs conversions in threads: at most two at a time, each with limits of time and memory, so that no page blocks the server. A
- * page whose main content is not found in time is returned whole.
+ * Runs conversions in worker threads, each with limits of time and memory, so that no page blocks the server. If the extraction
+ * of the main content takes too long, the whole page is returned.
  */
 
 export interface Converted {
@@ -16,7 +16,7 @@ export interface Converted {
   readonly notes: readonly string[]
 }
 
-const file = fileURLToPath(new URL(`./convert-worker${extname(import.meta.url)}`, import.meta.url))
+const workerFile = fileURLToPath(new URL(`./convert-worker${extname(import.meta.url)}`, import.meta.url))
 
 let running = 0
 const waiting: (() => void)[] = []
@@ -26,7 +26,7 @@ const waiting: (() => void)[] = []
  * @throws ToolError if even the whole page is not converted in time
  */
 export async function convertInThread(job: ConversionJob, signal: AbortSignal): Promise<Converted> {
-  if (running >= limits.conversions) await place(signal)
+  if (running >= limits.conversions) await waitForSlot(signal)
   else running++
   try {
     signal.throwIfAborted()
@@ -38,25 +38,25 @@ export async function convertInThread(job: ConversionJob, signal: AbortSignal): 
   }
 }
 
-/** Waits for a place that another conversion frees. */
-function place(signal: AbortSignal): Promise<void> {
+/** Waits until another conversion ends and passes on its slot. */
+function waitForSlot(signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     waiting.push(resolve)
-    const leave = (): void => {
+    const onAbort = (): void => {
       const at = waiting.indexOf(resolve)
       if (at === -1) return
       waiting.splice(at, 1)
       reject(signal.reason)
     }
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
   })
 }
 
 function runThread(job: ConversionJob, signal: AbortSignal): Promise<Converted> {
   return new Promise((resolve, reject) => {
     let whole: Extract<Conversion, { type: 'whole' }> | undefined
-    const worker = new Worker(file, {
+    const worker = new Worker(workerFile, {
       workerData: job,
       env: {},
       execArgv: [],
@@ -64,9 +64,9 @@ function runThread(job: ConversionJob, signal: AbortSignal): Promise<Converted> 
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: limits.conversionHeapMb },
     })
-    const end = (settle: () => void): void => {
+    const settleWith = (settle: () => void): void => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
+      signal.removeEventListener('abort', onAbort)
       worker.removeAllListeners()
       worker.on('error', () => {})
       worker.terminate().catch(() => {})
@@ -74,15 +74,15 @@ function runThread(job: ConversionJob, signal: AbortSignal): Promise<Converted> 
     }
     const finish = (main: Partial<Converted> = {}): void => {
       if (whole === undefined) {
-        end(() => reject(tooHard()))
+        settleWith(() => reject(conversionError()))
         return
       }
       const { title, content, notes } = whole
-      end(() => resolve({ title, content, notes, ...main }))
+      settleWith(() => resolve({ title, content, notes, ...main }))
     }
-    const stop = (): void => end(() => reject(signal.reason))
+    const onAbort = (): void => settleWith(() => reject(signal.reason))
     let timer = setTimeout(finish, limits.conversionMs)
-    signal.addEventListener('abort', stop, { once: true })
+    signal.addEventListener('abort', onAbort, { once: true })
     worker.on('message', (conversion: Conversion) => {
       if (conversion.type === 'whole') {
         whole = conversion
@@ -95,13 +95,13 @@ function runThread(job: ConversionJob, signal: AbortSignal): Promise<Converted> 
         finish({ title: conversion.title, content: conversion.content, notes })
       } else finish()
     })
-    // Out of memory, or a fault of the libraries on this page.
+    // Out of memory, or an error of the HTML libraries.
     worker.on('error', () => finish())
     worker.on('exit', () => finish())
   })
 }
 
-function tooHard(): ToolError {
+function conversionError(): ToolError {
   return new ToolError(
     'The page cannot be converted to Markdown within the limits of time and memory. Fetch it with "format": "html".',
   )

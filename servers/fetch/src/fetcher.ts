@@ -6,20 +6,20 @@ import { Robots } from './robots.ts'
 import { decodeText, looksLikeText, visibleText } from './text.ts'
 import {
   type Fetched,
+  type FetchedImage,
   type FetchOptions,
   type Format,
   type Initiator,
   limits,
   type Page,
-  type Picture,
 } from './types.ts'
 
-/** Fetches a URL, and makes a page or a picture of the response by its media type. */
+/** Fetches a URL and converts the response to a page or an image, by its media type. */
 
 export const version = '0.1.0'
 const home = 'https://github.com/jackfield/jackfield/tree/main/servers/fetch'
 
-/** What is fetched, and on whose behalf. */
+/** One fetch. `initiator`: robots.txt is checked for a model only. */
 export interface FetchRequest {
   readonly url: string
   readonly format: Format
@@ -28,7 +28,8 @@ export interface FetchRequest {
 
 const accept =
   'text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, application/json;q=0.9, image/png, image/jpeg, image/gif, image/webp, */*;q=0.5'
-const pictures: Readonly<Record<string, RegExp>> = {
+/** The first bytes of the image types that are returned. */
+const imageSignatures: Readonly<Record<string, RegExp>> = {
   'image/png': /^\x89PNG\r\n/,
   'image/jpeg': /^\xff\xd8\xff/,
   'image/gif': /^GIF8[79]a/,
@@ -36,7 +37,7 @@ const pictures: Readonly<Record<string, RegExp>> = {
 }
 const textTypes =
   /^(?:text\/.*|application\/(?:.*\+(?:json|xml|yaml)|json|xml|yaml|x-yaml|toml|javascript|ecmascript|x-javascript|x-ndjson|jsonl|sql|graphql|rtf)|image\/svg\+xml|message\/.*)$/
-const untyped = new Set(['', 'application/octet-stream', 'binary/octet-stream', 'application/unknown'])
+const genericTypes = new Set(['', 'application/octet-stream', 'binary/octet-stream', 'application/unknown'])
 
 /** Fetches pages for one server. */
 export class Fetcher {
@@ -61,7 +62,7 @@ export class Fetcher {
       person: userAgent ?? `jackfield-fetch/${version} (user-initiated; +${home})`,
     }
     const robots = ignoreRobots ? undefined : new Robots(this.#network, this.#userAgents.model)
-    // robots.txt is for programs that choose what they fetch (RFC 9309), not for a person's request.
+    // RFC 9309 is about programs that choose what they fetch, not about the requests of a person.
     this.#robots = { model: robots, person: undefined }
   }
 
@@ -69,13 +70,13 @@ export class Fetcher {
    * Fetches a URL.
    * @throws ToolError with the reason for the model
    */
-  async fetch(request: FetchRequest, signal: AbortSignal): Promise<Page | Picture> {
+  async fetch(request: FetchRequest, signal: AbortSignal): Promise<Page | FetchedImage> {
     const url = parseUrl(request.url)
     const timeout = AbortSignal.timeout(this.#timeoutMs)
-    const limited = AbortSignal.any([signal, timeout])
+    const combined = AbortSignal.any([signal, timeout])
     try {
-      const fetched = await this.#get(url, request.initiator, limited)
-      return await resultOf(fetched, request.format, limited)
+      const fetched = await this.#get(url, request.initiator, combined)
+      return await toResult(fetched, request.format, combined)
     } catch (error) {
       if (!signal.aborted && timeout.aborted) {
         throw new ToolError(
@@ -91,7 +92,7 @@ export class Fetcher {
     return this.#network.get(url, {
       userAgent: this.#userAgents[initiator],
       accept,
-      maxBytes: bytesOf,
+      maxBytes: maxBytesOf,
       signal,
       ...(robots !== undefined && { before: (next: URL) => robots.require(next, signal) }),
     })
@@ -108,55 +109,58 @@ function parseUrl(text: string): URL {
   return url
 }
 
-/** How much of a body of a media type is read. */
-function bytesOf(contentType: string): number {
-  if (pictures[contentType] !== undefined) return limits.imageBytes
-  return textTypes.test(contentType) || isHtml(contentType) || untyped.has(contentType) ? limits.bodyBytes : 0
+/** Maximum bytes that are read of a body of this media type; 0 if it is not returned. */
+function maxBytesOf(contentType: string): number {
+  if (imageSignatures[contentType] !== undefined) return limits.imageBytes
+  return textTypes.test(contentType) || isHtml(contentType) || genericTypes.has(contentType)
+    ? limits.bodyBytes
+    : 0
 }
 
 function isHtml(contentType: string): boolean {
   return contentType === 'text/html' || contentType === 'application/xhtml+xml'
 }
 
-async function resultOf(fetched: Fetched, format: Format, signal: AbortSignal): Promise<Page | Picture> {
+async function toResult(fetched: Fetched, format: Format, signal: AbortSignal): Promise<Page | FetchedImage> {
   const { status, url } = fetched
   if (status < 200 || status > 299) {
-    throw new ToolError(`${url.href} responded with status ${status}${explained(status)}.`)
+    throw new ToolError(`${url.href} responded with status ${status}${statusExplanation(status)}.`)
   }
-  const contentType = typeOf(fetched)
-  const about = { url: url.href, status, contentType }
-  const signature = pictures[contentType]
-  if (signature !== undefined) return { ...about, image: pictureOf(fetched, signature) }
-  if (!textTypes.test(contentType) && !isHtml(contentType)) throw new ToolError(notText(fetched, contentType))
+  const contentType = mediaTypeOf(fetched)
+  const metadata = { url: url.href, status, contentType }
+  const signature = imageSignatures[contentType]
+  if (signature !== undefined) return { ...metadata, image: imageBytesOf(fetched, signature) }
+  if (!textTypes.test(contentType) && !isHtml(contentType))
+    throw new ToolError(unsupportedTypeMessage(fetched, contentType))
   const text = decodeText(fetched.body, fetched.charset)
   const cut = fetched.isCut ? [`Only the first ${limits.bodyBytes / 1_048_576} MiB were read.`] : []
   if (format === 'html') {
-    return { ...about, format, title: undefined, content: text.toWellFormed(), notes: cut }
+    return { ...metadata, format, title: undefined, content: text.toWellFormed(), notes: cut }
   }
   if (isHtml(contentType)) {
     const { notes, ...converted } = await convertInThread({ html: text, url: url.href, format }, signal)
-    return { ...about, format, ...converted, notes: [...cut, ...notes] }
+    return { ...metadata, format, ...converted, notes: [...cut, ...notes] }
   }
   const { text: visible, removed } = visibleText(isJson(contentType) ? prettyJson(text) : text)
   const notes = removed > 0 ? [`${removed} invisible characters are left out.`] : []
-  return { ...about, format, title: undefined, content: visible, notes: [...cut, ...notes] }
+  return { ...metadata, format, title: undefined, content: visible, notes: [...cut, ...notes] }
 }
 
-/** The media type, which is guessed if the response names none. */
-function typeOf({ contentType, body }: Fetched): string {
-  if (!untyped.has(contentType)) return contentType
+/** The media type of the response, or a guess from the first bytes if it names none. */
+function mediaTypeOf({ contentType, body }: Fetched): string {
+  if (!genericTypes.has(contentType)) return contentType
   const start = Buffer.from(body.subarray(0, 512)).toString('latin1')
-  const picture = Object.entries(pictures).find(([, signature]) => signature.test(start))
-  if (picture !== undefined) return picture[0]
+  const image = Object.entries(imageSignatures).find(([, signature]) => signature.test(start))
+  if (image !== undefined) return image[0]
   if (!looksLikeText(body)) return contentType === '' ? 'application/octet-stream' : contentType
   return /^\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b/is.test(start)
     ? 'text/html'
     : 'text/plain'
 }
 
-function pictureOf({ body, isCut, url, announcedBytes }: Fetched, signature: RegExp): Uint8Array {
+function imageBytesOf({ body, isCut, url, contentLength }: Fetched, signature: RegExp): Uint8Array {
   if (isCut) {
-    const size = announcedBytes === undefined ? '' : ` (${announcedBytes} bytes)`
+    const size = contentLength === undefined ? '' : ` (${contentLength} bytes)`
     throw new ToolError(
       `${url.href} is an image of more than ${limits.imageBytes / 1_048_576} MiB${size}, which is not returned.`,
     )
@@ -167,8 +171,8 @@ function pictureOf({ body, isCut, url, announcedBytes }: Fetched, signature: Reg
   return body
 }
 
-function notText({ url, announcedBytes, body, isCut }: Fetched, contentType: string): string {
-  const bytes = announcedBytes ?? (isCut ? undefined : body.length)
+function unsupportedTypeMessage({ url, contentLength, body, isCut }: Fetched, contentType: string): string {
+  const bytes = contentLength ?? (isCut ? undefined : body.length)
   const size = bytes === undefined ? 'unknown size' : `${bytes} bytes`
   return `${url.href} is a file of the type ${contentType.slice(0, 100)} (${size}). Only text, HTML, JSON, XML and images (PNG, JPEG, GIF, WebP) are returned.`
 }
@@ -185,9 +189,9 @@ function prettyJson(text: string): string {
   }
 }
 
-function explained(status: number): string {
+function statusExplanation(status: number): string {
   if (status === 404 || status === 410) return ' (the page does not exist)'
   if (status === 401 || status === 403) return ' (it is not public)'
   if (status === 429) return ' (too many requests; wait before the next)'
-  return status >= 500 ? ' (a fault of the site; try again later)' : ''
+  return status >= 500 ? ' (an error of the site; try again later)' : ''
 }

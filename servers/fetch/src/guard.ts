@@ -1,4 +1,4 @@
-import { lookup as systemLookup } from 'node:dns/promises'
+import { lookup as dnsLookup } from 'node:dns/promises'
 import { ToolError } from '@jackfield/sdk'
 import { hostOf, type Zone, zoneOfAddress, zoneOfName } from '@jackfield/sdk/internal'
 import { type FetchOptions, type Lookup, limits } from './types.ts'
@@ -25,7 +25,7 @@ export class Guard {
 
   /** @throws TypeError for an option that cannot be used */
   constructor({ allowPrivate = [], ports = defaultPorts, lookup, env = process.env }: FetchOptions) {
-    this.#allowed = new Set(allowPrivate.flatMap(placesOf))
+    this.#allowed = new Set(allowPrivate.flatMap(allowedHostsOf))
     this.#ports = ports.map(requirePort)
     this.#lookup = lookup ?? resolveName
     this.#env = env['NODE_USE_ENV_PROXY'] === '1' ? env : {}
@@ -63,9 +63,9 @@ export class Guard {
   }
 
   async #resolve(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(limits.lookupMs)])
+    const combined = AbortSignal.any([signal, AbortSignal.timeout(limits.lookupMs)])
     try {
-      const addresses = await Promise.race([this.#lookup(host), rejection(limited)])
+      const addresses = await Promise.race([this.#lookup(host), rejectOnAbort(combined)])
       if (addresses.length > 0) return addresses
     } catch (error) {
       if (signal.aborted) throw error
@@ -94,14 +94,14 @@ function requireZone(url: URL, zone: Zone, isAllowed: boolean): void {
   )
 }
 
-/** The places that an entry of `allowPrivate` allows, as `host:port`. */
-function placesOf(entry: string): string[] {
+/** The `host:port` values that an entry of `allowPrivate` allows. */
+function allowedHostsOf(entry: string): string[] {
   const url = URL.parse(`http://${entry}/`)
   const hasPort = /:\d+$/.test(entry.replace(/^\[.*\]/, 'x'))
   const host = url === null ? '' : hostOf(url)
   if (url === null || host === '' || url.pathname !== '/' || url.search !== '' || url.username !== '') {
     throw new TypeError(
-      `"${entry}" is not a place: write a host or an address, such as 127.0.0.1:8080 or [::1]:8080`,
+      `"${entry}" in "allowPrivate" is not a host: write a host name or an address, with or without a port, such as 127.0.0.1:8080 or [::1]:8080`,
     )
   }
   if ((zoneOfAddress(host) ?? zoneOfName(host)) === 'forbidden') {
@@ -135,11 +135,11 @@ function requireProxySupport(): void {
 }
 
 async function resolveName(hostname: string): Promise<readonly string[]> {
-  return (await systemLookup(hostname, { all: true })).map(({ address }) => address)
+  return (await dnsLookup(hostname, { all: true })).map(({ address }) => address)
 }
 
-/** Rejects when a signal aborts. */
-function rejection(signal: AbortSignal): Promise<never> {
+/** Rejects when the signal aborts. Never resolves. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.throwIfAborted()
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

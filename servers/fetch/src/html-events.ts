@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 
-/** Reads HTML as a stream of events, with one text for each run of text: the parser splits it at every entity. */
+/** Parses HTML into events. Adjacent text is one event, although the parser splits text at every entity. */
 
 export interface HtmlEvents {
   /** @returns false to stop reading */

@@ -11,7 +11,7 @@ const help = `Fetches web pages as Markdown over the Model Context Protocol.
 
 Usage: jackfield-server-fetch [options]
 
-  --allow-private PLACE  Fetch from this private or loopback place too: HOST or HOST:PORT, such as 127.0.0.1:8080.
+  --allow-private HOST   Fetch from this private or loopback host too: HOST or HOST:PORT, such as 127.0.0.1:8080.
                          Can be repeated. Default: public addresses only.
   --port PORT            Fetch from this port of public hosts too. Can be repeated. Default: 80 and 443 only.
   --ignore-robots        Fetch what robots.txt disallows.

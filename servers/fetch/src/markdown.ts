@@ -2,16 +2,17 @@ import { readHtml } from './html-events.ts'
 
 /** Writes sanitized HTML as Markdown, or as plain text, in one pass and without recursion. */
 
-/** An open element with content of its own. */
+/** An open element whose content is collected separately. */
 interface Frame {
   readonly tag: string
   readonly attributes: Readonly<Record<string, string>>
   /** Finished blocks. */
   readonly blocks: string[]
-  /** The text of the block being written, in parts: a long text would be copied for each look at its end. */
+  /** Parts of the text of the current block. An array, because the end of a concatenated string is slow to read. */
   inline: string[]
-  /** The cells of a row, or the rows of a table. */
+  /** The finished cells of a `tr`. */
   readonly cells: string[]
+  /** The finished rows of a `table`. */
   readonly rows: string[][]
   /** The number of the next item of a list. */
   item: number
@@ -33,11 +34,11 @@ const blockTags = new Set(
     ' ',
   ),
 )
-/** Each level of a list or quote repeats a prefix on all of its lines. */
+/** Maximum depth of lists and quotes, because each level adds a prefix to every line. */
 const maxPrefixes = 12
 const maxColumns = 50
 
-/** Writes HTML. @param isPlain without links and marks */
+/** Converts sanitized HTML. @param isPlain plain text, without links and formatting */
 export function toMarkdown(html: string, isPlain = false): string {
   const writer = new Writer(isPlain)
   readHtml(html, {
@@ -55,10 +56,10 @@ class Writer {
   readonly #isPlain: boolean
   readonly #root = frameOf('root')
   readonly #frames: Frame[] = [this.#root]
-  /** For every open element, whether it has a frame. */
+  /** Whether each open element has a frame. */
   readonly #open: boolean[] = []
   #prefixes = 0
-  /** Open `pre` and `code` elements, in which nothing is escaped; in `pre`, white space is kept. */
+  /** Number of open `pre` and `code` elements. Text in them is not escaped; in `pre`, white space is kept. */
   #pre = 0
   #code = 0
   #heads = 0
@@ -121,7 +122,7 @@ class Writer {
     return this.#root.blocks.join('\n\n')
   }
 
-  /** Whether an element is written when it closes; the content of others belongs to the element around them. */
+  /** Whether an element gets a frame. The content of other elements belongs to the frame around them. */
   #hasFrame(tag: string): boolean {
     if (this.#pre > 0) return false
     const { tag: parent } = this.#top
@@ -218,12 +219,12 @@ function append({ inline }: Frame, text: string): void {
   if (text !== '') inline.push(text)
 }
 
-/** The last character of the block being written; empty if there is none. */
+/** The last character of the current block; empty if there is none. */
 function endOf({ inline }: Frame): string {
   return inline.at(-1)?.slice(-1) ?? ''
 }
 
-/** Ends the block being written. */
+/** Ends the current block. */
 function flush(frame: Frame): void {
   const text = frame.inline.join('').trim()
   frame.inline = []
@@ -250,11 +251,11 @@ function isPrefixed(tag: string): boolean {
   return tag === 'ul' || tag === 'ol' || tag === 'blockquote'
 }
 
-/** The blocks of a table: a table of Markdown, or its cells one after the other if it only arranges them. */
+/** The blocks of a table: a Markdown table, or one block per cell if it has a single column (a layout table). */
 function tableOf({ rows, blocks }: Frame, isPlain: boolean): string[] {
   const columns = Math.min(
     maxColumns,
-    rows.reduce((most, { length }) => Math.max(most, length), 0),
+    rows.reduce((max, { length }) => Math.max(max, length), 0),
   )
   if (isPlain)
     return [...blocks, rows.map((row) => row.join('\t')).join('\n')].filter((block) => block !== '')
@@ -275,7 +276,7 @@ function prefixed(text: string, first: string, others: string): string {
     .join('\n')
 }
 
-/** Inline code, with more backticks around it than it contains in a row. */
+/** Inline code with a delimiter that is longer than any run of backticks in it. */
 function inlineCode(text: string): string {
   const ticks = '`'.repeat(longestRun(text) + 1)
   const space = text.startsWith('`') || text.endsWith('`') ? ' ' : ''
@@ -283,15 +284,15 @@ function inlineCode(text: string): string {
 }
 
 function longestRun(text: string): number {
-  return (text.match(/`+/g) ?? []).reduce((most, { length }) => Math.max(most, length), 0)
+  return (text.match(/`+/g) ?? []).reduce((max, { length }) => Math.max(max, length), 0)
 }
 
-/** Escapes what would be markup anywhere in a text. */
+/** Escapes characters that are markup anywhere in a text. */
 function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*[\]<]/g, '\\$&').replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
 }
 
-/** Escapes what would be markup at the beginning of a block. */
+/** Escapes characters that are markup at the start of a block. */
 function escapeStart(text: string): string {
   return text
     .replace(/^(#{1,6}(?=\s)|[-+](?=\s)|>|~~~|[-=]{3,}(?=\s|$))/, '\\$1')

@@ -20,16 +20,16 @@ import { type Fetched, limits } from './types.ts'
 export interface GetOptions {
   readonly userAgent: string
   readonly accept: string
-  /** Bytes of the body that are read at most, by its media type; 0 reads nothing. */
+  /** Maximum bytes of the body that are read, by its media type; 0 reads nothing. */
   maxBytes(contentType: string): number
   readonly signal: AbortSignal
-  /** Called before each request, with the URL of a redirect too; rejects to stop. */
+  /** Called with the URL of each request, including redirects. A rejection stops the fetch. */
   before?(url: URL): Promise<void>
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** Sends requests to places that a guard allows. */
+/** Sends requests to the hosts and ports that a guard allows. */
 export class Network {
   readonly #guard: Guard
   readonly #active = new Map<string, number>()
@@ -47,7 +47,7 @@ export class Network {
   async get(from: URL, options: GetOptions): Promise<Fetched> {
     let url = from
     for (let hop = 0; ; hop++) {
-      const next = await this.#hop(url, options)
+      const next = await this.#request(url, options)
       if (!(next instanceof URL)) return next
       if (hop === limits.redirects) {
         throw new ToolError(
@@ -58,15 +58,15 @@ export class Network {
     }
   }
 
-  /** One request: the response, or the target of a redirect. */
-  async #hop(url: URL, options: GetOptions): Promise<Fetched | URL> {
+  /** Sends one request. Returns the response, or the target of a redirect. */
+  async #request(url: URL, options: GetOptions): Promise<Fetched | URL> {
     const { signal } = options
-    // Before the place in the queue is taken: robots.txt of the same host is requested here.
+    // Before a slot is taken, because this may request robots.txt of the same host.
     const route = await this.#guard.route(url, signal)
     await options.before?.(url)
-    const release = await this.#enter(hostOf(url), signal)
+    const release = await this.#acquire(hostOf(url), signal)
     try {
-      const response = await respond(url, route, options)
+      const response = await sendRequest(url, route, options)
       try {
         const { statusCode: status = 0, headers } = response
         if (redirectStatuses.has(status) && headers.location !== undefined) {
@@ -84,10 +84,10 @@ export class Network {
     }
   }
 
-  /** Waits until the host has a free place, and returns the function that frees it. */
-  async #enter(host: string, signal: AbortSignal): Promise<() => void> {
+  /** Waits for a free slot of the host. Returns the function that frees it. */
+  async #acquire(host: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
-    if (!this.#isFree(host)) {
+    if (!this.#hasSlot(host)) {
       if (this.#waiting.length >= limits.waiting) {
         throw new ToolError('Too many pages are being fetched. Try again when others are finished.')
       }
@@ -110,7 +110,7 @@ export class Network {
     }
     return () => {
       this.#count(host, -1)
-      const at = this.#waiting.findIndex((entry) => this.#isFree(entry.host))
+      const at = this.#waiting.findIndex((entry) => this.#hasSlot(entry.host))
       const [next] = at === -1 ? [] : this.#waiting.splice(at, 1)
       if (next === undefined) return
       this.#count(next.host, 1)
@@ -118,7 +118,7 @@ export class Network {
     }
   }
 
-  #isFree(host: string): boolean {
+  #hasSlot(host: string): boolean {
     return this.#total < limits.concurrent && (this.#active.get(host) ?? 0) < limits.concurrentPerHost
   }
 
@@ -130,8 +130,8 @@ export class Network {
   }
 }
 
-/** Sends one request, and resolves when its response begins. */
-function respond(
+/** Resolves when the response begins. */
+function sendRequest(
   url: URL,
   route: Route,
   { userAgent, accept, signal }: GetOptions,
@@ -147,27 +147,27 @@ function respond(
   }
   return new Promise((resolve, reject) => {
     const outgoing: ClientRequest = (isSecure ? httpsRequest : httpRequest)(url, options)
-    const connecting = setTimeout(() => {
+    const connectTimer = setTimeout(() => {
       const seconds = limits.connectMs / 1_000
       outgoing.destroy(
         new ToolError(`${url.host} accepted no connection within ${seconds} s. Try again later.`),
       )
     }, limits.connectMs)
     outgoing.once('socket', (socket) => {
-      const connected = (): void => clearTimeout(connecting)
-      if (socket.connecting) socket.once(isSecure ? 'secureConnect' : 'connect', connected)
-      else connected()
+      const onConnect = (): void => clearTimeout(connectTimer)
+      if (socket.connecting) socket.once(isSecure ? 'secureConnect' : 'connect', onConnect)
+      else onConnect()
     })
-    outgoing.setTimeout(limits.silenceMs, () => outgoing.destroy(silence(url)))
+    outgoing.setTimeout(limits.silenceMs, () => outgoing.destroy(silenceError(url)))
     outgoing.once('response', (response) => {
-      clearTimeout(connecting)
+      clearTimeout(connectTimer)
       outgoing.setTimeout(0)
-      response.setTimeout(limits.silenceMs, () => response.destroy(silence(url)))
+      response.setTimeout(limits.silenceMs, () => response.destroy(silenceError(url)))
       resolve(response)
     })
     outgoing.once('error', (error) => {
-      clearTimeout(connecting)
-      reject(signal.aborted ? signal.reason : failure(url, error))
+      clearTimeout(connectTimer)
+      reject(signal.aborted ? signal.reason : toToolError(url, error))
     })
     outgoing.end()
   })
@@ -177,36 +177,36 @@ function respond(
 async function read(url: URL, response: IncomingMessage, options: GetOptions): Promise<Fetched> {
   const { headers, statusCode: status = 0 } = response
   const { contentType, charset } = parseContentType(headers['content-type'] ?? '')
-  const most = options.maxBytes(contentType)
+  const maxBytes = options.maxBytes(contentType)
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   const length = Number(headers['content-length'] ?? Number.NaN)
-  const about = {
+  const metadata = {
     url,
     status,
     contentType,
     charset,
-    announcedBytes: encoding === 'identity' && Number.isSafeInteger(length) ? length : undefined,
+    contentLength: encoding === 'identity' && Number.isSafeInteger(length) ? length : undefined,
   }
-  if (most === 0) return { ...about, body: new Uint8Array(), isCut: true }
+  if (maxBytes === 0) return { ...metadata, body: new Uint8Array(), isCut: true }
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {
-    for await (const chunk of decoded(url, response, encoding)) {
-      const part: Uint8Array = chunk.subarray(0, most - bytes)
+    for await (const chunk of decodeBody(url, response, encoding)) {
+      const part: Uint8Array = chunk.subarray(0, maxBytes - bytes)
       chunks.push(part)
       bytes += part.length
-      if (part.length < chunk.length) return { ...about, body: Buffer.concat(chunks), isCut: true }
+      if (part.length < chunk.length) return { ...metadata, body: Buffer.concat(chunks), isCut: true }
     }
-    // A body that ends with its connection ends when the request is aborted, too.
+    // Without a content length, an abort also looks like the end of the body.
     options.signal.throwIfAborted()
   } catch (error) {
-    throw options.signal.aborted ? options.signal.reason : failure(url, error)
+    throw options.signal.aborted ? options.signal.reason : toToolError(url, error)
   }
-  return { ...about, body: Buffer.concat(chunks), isCut: false }
+  return { ...metadata, body: Buffer.concat(chunks), isCut: false }
 }
 
-/** The body without its content encoding, decompressed as it is read. */
-function decoded(url: URL, response: IncomingMessage, encoding: string): AsyncIterable<Buffer> {
+/** The body without its content encoding. It is decompressed as it is read. */
+function decodeBody(url: URL, response: IncomingMessage, encoding: string): AsyncIterable<Buffer> {
   if (encoding === 'identity' || encoding === '') return response
   const options = { chunkSize: 65_536 }
   const decoder =
@@ -239,12 +239,12 @@ function parseContentType(header: string): { contentType: string; charset: strin
   return { contentType: type.trim().toLowerCase(), charset }
 }
 
-function silence({ host }: URL): ToolError {
+function silenceError({ host }: URL): ToolError {
   return new ToolError(`${host} sent nothing for ${limits.silenceMs / 1_000} s. Try again later.`)
 }
 
-/** The error for the model: the cause without internals. */
-function failure(url: URL, error: unknown): ToolError {
+/** The error for the model, which contains no message of Node. */
+function toToolError(url: URL, error: unknown): ToolError {
   if (error instanceof ToolError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const reason =

@@ -4,7 +4,7 @@ import { limits } from './types.ts'
 
 /**
  * robots.txt (RFC 9309): whether a model may fetch a URL on its own. No file (4xx) allows everything; a file that cannot be read
- * (5xx, no connection) disallows everything until it can be.
+ * (5xx, no connection) disallows everything expiresAt it can be.
  */
 
 /** One line of a group. */
@@ -17,11 +17,11 @@ interface Rule {
 /** The rules of one origin's robots.txt for this server, and when they expire. */
 interface Entry {
   readonly rules: readonly Rule[] | 'unreachable'
-  readonly until: number
+  readonly expiresAt: number
 }
 
 const maxRules = 5_000
-const ruleChars = 2_048
+const maxRuleChars = 2_048
 
 /** Reads and caches robots.txt of origins. */
 export class Robots {
@@ -54,14 +54,14 @@ export class Robots {
 
   async #entry(origin: string, signal: AbortSignal): Promise<Entry> {
     const known = this.#entries.get(origin)
-    if (known !== undefined && known.until > Date.now()) return known
+    if (known !== undefined && known.expiresAt > Date.now()) return known
     const pending = this.#pending.get(origin)
-    // Another fetch that is cancelled must not fail this one, so only its result is shared.
+    // Only the result is shared: an aborted fetch must not fail another one that waits for it.
     if (pending !== undefined) {
-      await Promise.race([pending.catch(() => {}), aborted(signal)])
+      await Promise.race([pending.catch(() => {}), whenAborted(signal)])
       signal.throwIfAborted()
       const entry = this.#entries.get(origin)
-      if (entry !== undefined && entry.until > Date.now()) return entry
+      if (entry !== undefined && entry.expiresAt > Date.now()) return entry
     }
     const reading = this.#read(origin, signal)
     this.#pending.set(origin, reading)
@@ -87,13 +87,13 @@ export class Robots {
       })
       if (status >= 200 && status < 300) {
         const rules = rulesFor(this.#token, new TextDecoder().decode(body))
-        return { rules, until: Date.now() + limits.robotsMs }
+        return { rules, expiresAt: Date.now() + limits.robotsMs }
       }
-      if (status >= 400 && status < 500) return { rules: [], until: Date.now() + limits.robotsMs }
+      if (status >= 400 && status < 500) return { rules: [], expiresAt: Date.now() + limits.robotsMs }
     } catch (error) {
       if (signal.aborted) throw error
     }
-    return { rules: 'unreachable', until: Date.now() + limits.robotsRetryMs }
+    return { rules: 'unreachable', expiresAt: Date.now() + limits.robotsRetryMs }
   }
 }
 
@@ -119,7 +119,7 @@ export function rulesFor(token: string, text: string): Rule[] {
     } else if (field === 'allow' || field === 'disallow') {
       inAgents = false
       const pattern = normalize(value.trim())
-      if (pattern === '' || pattern.length > ruleChars) continue
+      if (pattern === '' || pattern.length > maxRuleChars) continue
       for (const rules of targets)
         if (rules.length < maxRules) rules.push({ allows: field === 'allow', pattern })
     }
@@ -127,7 +127,7 @@ export function rulesFor(token: string, text: string): Rule[] {
   return isNamed ? own : general
 }
 
-/** The longest matching pattern decides; of equal ones the one that allows. */
+/** Whether a path is allowed. The longest matching pattern decides; of two equally long ones, `allow`. */
 export function isAllowed(rules: readonly Rule[], path: string): boolean {
   if (path === '/robots.txt') return true
   const wanted = normalize(path)
@@ -156,7 +156,7 @@ function matches(pattern: string, path: string): boolean {
   return last === undefined ? at === path.length : path.length - last.length >= at && path.endsWith(last)
 }
 
-/** Percent-encodes what has to be, and decodes unreserved characters, so that equal paths are equal texts. */
+/** Normalizes percent-encoding, so that equal paths are equal strings. */
 function normalize(path: string): string {
   return path
     .replace(/[^\x21-\x7e]/gu, (char) => (char.isWellFormed() ? encodeURIComponent(char) : char))
@@ -166,7 +166,7 @@ function normalize(path: string): string {
     })
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

@@ -3,32 +3,45 @@ import { visibleText } from './text.ts'
 import { limits } from './types.ts'
 
 /**
- * The visible part of a page as small, well-formed HTML: without scripts, forms, hidden elements, invisible characters, and
- * everything but a few attributes; with absolute http: and https: URLs; bounded in elements and depth. It is read as a stream in
- * one pass, so that the work grows with the length of the page alone. What comes after it can rely on the bounds.
+ * Reduces a page to small, well-formed HTML of its visible part: without scripts, forms, hidden elements, invisible characters and
+ * most attributes; with absoluteUrl http: and https: URLs; with limits of elements and depth. The input is read in one pass, so the
+ * time is linear in its length.
  */
 
 export interface Sanitized {
   readonly html: string
   readonly title: string | undefined
-  /** Hidden elements with text, and invisible characters, that were left out. */
+  /** Number of hidden elements with text that were omitted. */
   readonly hiddenElements: number
+  /** Number of invisible characters that were removed. */
   readonly invisibleCharacters: number
-  /** The page exceeds a limit of elements; the rest is left out. */
+  /** Whether the page exceeded a limit, so that the rest was omitted. */
   readonly isCut: boolean
 }
 
-/** Elements whose content is not text of the page. */
-const dropped = new Set(
+/** Elements that are omitted with their content. */
+const omittedElements = new Set(
   'script style template noscript iframe frame object embed applet svg canvas audio video map input select option optgroup datalist textarea button meter progress title'.split(
     ' ',
   ),
 )
 
-const voids = new Set(['area', 'base', 'br', 'col', 'hr', 'img', 'link', 'meta', 'source', 'track', 'wbr'])
+const voidElements = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'hr',
+  'img',
+  'link',
+  'meta',
+  'source',
+  'track',
+  'wbr',
+])
 
-/** Elements that only change the look of text, or that the conversion has no use for; their content is kept. */
-const unwrapped = new Set([
+/** Elements without meaning for the conversion. They are omitted, but not their content. */
+const unwrappedElements = new Set([
   'html',
   'head',
   'body',
@@ -45,16 +58,16 @@ const unwrapped = new Set([
   'col',
 ])
 
-/** Attributes by which the main content is found. */
-const hints = ['class', 'id', 'role', 'itemprop', 'rel', 'start', 'datetime', 'lang', 'dir']
-const hintChars = 200
+/** Attributes that are kept, mainly for the extraction of the main content. */
+const keptAttributes = ['class', 'id', 'role', 'itemprop', 'rel', 'start', 'datetime', 'lang', 'dir']
+const maxAttributeChars = 200
 
 /** Declarations that make an element invisible, in an inline style without white space. */
 const hiddenStyle =
   /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0?\.?0*(?:%|;|!|$)|font-size:0(?:\.0+)?(?:px|em|rem|pt|%)?(?:;|!|$)|color:(?:transparent|rgba\([^)]*,0(?:\.0+)?\))|(?:left|top|right|bottom|text-indent|margin-left|margin-top):-(?:\d{4,}|999)|clip:rect\((?:0|1px|1)|clip-path:inset\((?:50|100)%|transform:scale\(0\))/
-/** Declarations that leave no room for an element, which hide it if what exceeds the room is not shown. */
-const noRoom = /(?:^|;)(?:max-)?(?:height|width):0(?:px)?(?:;|!|$)/
-const noOverflow = /(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)/
+/** Declarations that hide an element in combination with `overflow: hidden`. */
+const zeroSize = /(?:^|;)(?:max-)?(?:height|width):0(?:px)?(?:;|!|$)/
+const hiddenOverflow = /(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)/
 
 /** Sanitizes a page. @param base the URL of the page */
 export function sanitize(source: string, base: URL): Sanitized {
@@ -70,7 +83,7 @@ export function sanitize(source: string, base: URL): Sanitized {
   let isCut = false
   let title = ''
   let isInTitle = false
-  /** The outermost hidden element contains text that a person would not see. */
+  /** Whether the outermost hidden element contains text. */
   let isTextHidden = false
 
   const clean = (text: string): string => {
@@ -81,22 +94,22 @@ export function sanitize(source: string, base: URL): Sanitized {
   readHtml(source, {
     open(name, attributes) {
       if (open.length >= limits.openElements) {
-        // The parser takes longer with each open element.
+        // The time of the parser grows with the number of open elements.
         isCut = true
         return false
       }
       if (name === 'base' && attributes['href'] !== undefined)
-        baseUrl = absolute(attributes['href'], base) ?? base
+        baseUrl = absoluteUrl(attributes['href'], base) ?? base
       if (name === 'meta' && metadata.length < 100) metadata.push(metaTag(attributes))
       isInTitle = name === 'title' && hidden === 0 && title === ''
       const isHiddenHere = isHidden(name, attributes)
       if (isHiddenHere && hidden++ === 0) isTextHidden = false
-      const isEmitted = hidden === 0 && !isCut && depth < limits.depth && !unwrapped.has(name)
+      const isEmitted = hidden === 0 && !isCut && depth < limits.depth && !unwrappedElements.has(name)
       if (isEmitted) {
         elements++
         if (elements > limits.elements) isCut = true
         out.push(openTag(name, attributes, baseUrl, clean))
-        if (!voids.has(name)) depth++
+        if (!voidElements.has(name)) depth++
       }
       open.push({ name, isEmitted, isHidden: isHiddenHere })
       return true
@@ -110,14 +123,14 @@ export function sanitize(source: string, base: URL): Sanitized {
       if (name === 'title') isInTitle = false
       const element = open.pop()
       if (element === undefined) return
-      if (element.isHidden && --hidden === 0 && isTextHidden && !dropped.has(name)) hiddenElements++
-      if (!element.isEmitted || voids.has(name)) return
+      if (element.isHidden && --hidden === 0 && isTextHidden && !omittedElements.has(name)) hiddenElements++
+      if (!element.isEmitted || voidElements.has(name)) return
       depth--
       out.push(`</${name}>`)
     },
   })
   for (const { name, isEmitted } of open.toReversed())
-    if (isEmitted && !voids.has(name)) out.push(`</${name}>`)
+    if (isEmitted && !voidElements.has(name)) out.push(`</${name}>`)
   const shownTitle = clean(title).replace(/\s+/g, ' ').trim()
   const head = `<head><title>${escapeHtml(shownTitle)}</title>${metadata.join('')}</head>`
   return {
@@ -129,8 +142,8 @@ export function sanitize(source: string, base: URL): Sanitized {
   }
 }
 
-/** An absolute http: or https: URL; undefined for any other, such as javascript: and data:. */
-export function absolute(reference: string, base: URL): URL | undefined {
+/** An absoluteUrl http: or https: URL; undefined for any other, such as javascript: and data:. */
+export function absoluteUrl(reference: string, base: URL): URL | undefined {
   if (reference.length > limits.attributeChars) return undefined
   const url = URL.parse(reference.trim(), base)
   return url !== null && /^https?:$/.test(url.protocol) ? url : undefined
@@ -145,7 +158,7 @@ export function escapeHtml(text: string): string {
 }
 
 function isHidden(name: string, attributes: Readonly<Record<string, string>>): boolean {
-  if (dropped.has(name)) return true
+  if (omittedElements.has(name)) return true
   if (attributes['hidden'] !== undefined || attributes['aria-hidden']?.toLowerCase() === 'true') return true
   if (name === 'dialog' && attributes['open'] === undefined) return true
   const style = attributes['style']
@@ -154,7 +167,7 @@ function isHidden(name: string, attributes: Readonly<Record<string, string>>): b
     .slice(0, limits.attributeChars)
     .replace(/\s|\/\*.*?\*\//g, '')
     .toLowerCase()
-  return hiddenStyle.test(declarations) || (noRoom.test(declarations) && noOverflow.test(declarations))
+  return hiddenStyle.test(declarations) || (zeroSize.test(declarations) && hiddenOverflow.test(declarations))
 }
 
 function openTag(
@@ -167,14 +180,14 @@ function openTag(
   const add = (key: string, value: string | undefined): void => {
     if (value !== undefined && value !== '') kept.push(` ${key}="${escapeHtml(value)}"`)
   }
-  for (const key of hints) add(key, attributes[key]?.slice(0, hintChars))
+  for (const key of keptAttributes) add(key, attributes[key]?.slice(0, maxAttributeChars))
   if (name === 'a') add('href', linkTarget(attributes['href'], base))
   if (name === 'img') {
     const [source] = [attributes['src'], attributes['data-src'], attributes['data-original']].flatMap(
-      (value) => (value === undefined ? [] : (absolute(value, base)?.href ?? [])),
+      (value) => (value === undefined ? [] : (absoluteUrl(value, base)?.href ?? [])),
     )
     const alternative = clean(attributes['alt'] ?? '').slice(0, limits.attributeChars)
-    // Images without a URL are removed with the rest of what has no content.
+    // An image without a usable URL becomes its alternative text.
     if (source === undefined) return escapeHtml(alternative)
     add('src', source)
     add('alt', alternative)
@@ -185,7 +198,7 @@ function openTag(
 function linkTarget(reference: string | undefined, base: URL): string | undefined {
   if (reference === undefined || reference.startsWith('#')) return undefined
   if (/^mailto:[^\s<>"]{3,300}$/i.test(reference)) return reference
-  return absolute(reference, base)?.href
+  return absoluteUrl(reference, base)?.href
 }
 
 function metaTag(attributes: Readonly<Record<string, string>>): string {

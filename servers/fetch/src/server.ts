@@ -11,9 +11,9 @@ import {
 } from '@jackfield/sdk'
 import { z } from 'zod'
 import { Fetcher, version } from './fetcher.ts'
-import { type FetchOptions, type Format, limits, type Page, type Picture } from './types.ts'
+import { type FetchedImage, type FetchOptions, type Format, limits, type Page } from './types.ts'
 
-/** The server value: the tool and the prompt `fetch`. */
+/** The server definition with the tool and the prompt `fetch`. */
 
 /** Marks content that comes from a page, in `_meta` of its block. */
 export const untrustedMetaKey = 'io.github.jackfield/untrusted'
@@ -69,7 +69,7 @@ const output = z.object({
  */
 export function createFetchServer(options: FetchOptions = {}) {
   const fetcher = new Fetcher(options)
-  const kept = new KeptPages()
+  const cache = new PageCache()
   const fetchTool = tool({
     title: 'Fetch',
     description,
@@ -82,10 +82,10 @@ export function createFetchServer(options: FetchOptions = {}) {
       }
       const format = raw ? 'html' : (wanted ?? 'markdown')
       const page =
-        (start_index > 0 ? kept.find(ctx, url, format) : undefined) ??
+        (start_index > 0 ? cache.find(ctx, url, format) : undefined) ??
         (await fetcher.fetch({ url, format, initiator: 'model' }, ctx.signal))
-      if ('image' in page) return pictureReply(page)
-      kept.keep(ctx, url, page)
+      if ('image' in page) return imageReply(page)
+      cache.add(ctx, url, page)
       return pageReply(page, start_index, max_length)
     },
   })
@@ -106,7 +106,7 @@ export function createFetchServer(options: FetchOptions = {}) {
         async run({ url }, ctx): Promise<PromptMessage[]> {
           const page = await fetcher.fetch({ url, format: 'markdown', initiator: 'person' }, ctx.signal)
           const content =
-            'image' in page ? pictureReply(page).content : pageReply(page, 0, limits.maxChars).content
+            'image' in page ? imageReply(page).content : pageReply(page, 0, limits.maxChars).content
           return (content ?? []).map((block): PromptMessage => ({ role: 'user', content: block }))
         },
       }),
@@ -117,7 +117,7 @@ export function createFetchServer(options: FetchOptions = {}) {
 /** The type of a fetch server, for clients: `Client<FetchServer>`. */
 export type FetchServer = ReturnType<typeof createFetchServer>
 
-function pictureReply({ url, status, contentType, image: bytes }: Picture) {
+function imageReply({ url, status, contentType, image: bytes }: FetchedImage) {
   return reply({
     content: [
       `Image at ${url} (${contentType}, ${bytes.length} bytes):`,
@@ -130,7 +130,7 @@ function pictureReply({ url, status, contentType, image: bytes }: Picture) {
 function pageReply(
   { url, status, contentType, title, format, content, notes }: Page,
   start: number,
-  most: number,
+  maxChars: number,
 ) {
   if (start > 0 && start >= content.length) {
     throw new ToolError(
@@ -138,7 +138,7 @@ function pageReply(
     )
   }
   const from = characterStart(content, start)
-  const to = characterStart(content, Math.min(content.length, from + most), from)
+  const to = characterStart(content, Math.min(content.length, from + maxChars), from)
   const part = content.slice(from, to)
   const isLast = to >= content.length
   const shownNotes = notes.length > 0 ? `\n${notes.join(' ')}` : ''
@@ -173,36 +173,36 @@ function pageReply(
   })
 }
 
-/** An index that is not within a surrogate pair: at the pair's start, or its end if that is not after `after`. */
+/** Moves an index out of a surrogate pair: to the start of the pair if that is after `after`, else to its end. */
 function characterStart(text: string, index: number, after = -1): number {
   const isWithin = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(index - 1, index + 1))
   if (!isWithin) return index
   return index - 1 > after ? index - 1 : index + 1
 }
 
-interface KeptPage {
+interface CacheEntry {
   readonly page: Page
-  readonly until: number
+  readonly expiresAt: number
 }
 
-/** Pages of truncated results, so that their parts are of one copy and the site is asked once. Bounded, for a few minutes. */
-class KeptPages {
-  readonly #pages = new Map<string, KeptPage>()
+/** Caches fetched pages, so that all parts of a page come from one response. */
+class PageCache {
+  readonly #pages = new Map<string, CacheEntry>()
   #chars = 0
 
   find(ctx: Context, url: string, format: Format): Page | undefined {
-    const found = this.#pages.get(keyOf(ctx, url, format))
-    return found !== undefined && found.until > Date.now() ? found.page : undefined
+    const found = this.#pages.get(cacheKey(ctx, url, format))
+    return found !== undefined && found.expiresAt > Date.now() ? found.page : undefined
   }
 
-  keep(ctx: Context, url: string, page: Page): void {
-    const key = keyOf(ctx, url, page.format)
+  add(ctx: Context, url: string, page: Page): void {
+    const key = cacheKey(ctx, url, page.format)
     this.#remove(key)
-    this.#pages.set(key, { page, until: Date.now() + limits.keptMs })
+    this.#pages.set(key, { page, expiresAt: Date.now() + limits.cacheMs })
     this.#chars += page.content.length
-    for (const [oldest, { until }] of this.#pages) {
-      const isFull = this.#pages.size > limits.keptPages || this.#chars > limits.keptChars
-      if (!isFull && until > Date.now()) break
+    for (const [oldest, { expiresAt }] of this.#pages) {
+      const isFull = this.#pages.size > limits.cachedPages || this.#chars > limits.cachedChars
+      if (!isFull && expiresAt > Date.now()) break
       this.#remove(oldest)
     }
   }
@@ -213,7 +213,7 @@ class KeptPages {
   }
 }
 
-/** Principals share no copies: the existence of a copy would reveal what another principal fetched. */
-function keyOf({ peer }: Context, url: string, format: Format): string {
+/** Contains the principal: a shared entry would reveal what another principal fetched. */
+function cacheKey({ peer }: Context, url: string, format: Format): string {
   return JSON.stringify([peer.principal, format, url])
 }

@@ -1,20 +1,20 @@
-/** Text from bytes and pages: its charset, and the characters in it that a person would not see. */
+/** Decodes text, and removes characters that a person would not see. */
 
 /** The text of a body: by its byte order mark, the charset of the response, or a declaration in the document; else UTF-8. */
 export function decodeText(body: Uint8Array, charset: string | undefined): string {
-  const named = bomOf(body) ?? charset ?? declaredIn(body)
+  const named = charsetOfBom(body) ?? charset ?? declaredCharset(body)
   const decoder = named === undefined ? undefined : decoderFor(named)
   if (decoder !== undefined) return decoder.decode(body)
   try {
     // A body that was cut can end within a character.
     return new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: true })
   } catch {
-    // Text of old pages that declare nothing.
+    // Old pages that declare no charset.
     return new TextDecoder('windows-1252').decode(body)
   }
 }
 
-function bomOf(body: Uint8Array): string | undefined {
+function charsetOfBom(body: Uint8Array): string | undefined {
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return 'utf-8'
   if (body[0] === 0xfe && body[1] === 0xff) return 'utf-16be'
   if (body[0] === 0xff && body[1] === 0xfe) return 'utf-16le'
@@ -22,7 +22,7 @@ function bomOf(body: Uint8Array): string | undefined {
 }
 
 /** The charset in `<meta charset>`, `<meta http-equiv>` or an XML declaration, in the first 1024 bytes as browsers read it. */
-function declaredIn(body: Uint8Array): string | undefined {
+function declaredCharset(body: Uint8Array): string | undefined {
   const start = Buffer.from(body.subarray(0, 1_024)).toString('latin1')
   const found =
     /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})/i.exec(start) ??
@@ -40,9 +40,9 @@ function decoderFor(label: string): TextDecoder | undefined {
   }
 }
 
-/** Whether a body without a usable type is text: no byte that text does not have. */
+/** Whether a body contains no control bytes that text does not contain. */
 export function looksLikeText(body: Uint8Array): boolean {
-  if (bomOf(body) !== undefined) return true
+  if (charsetOfBom(body) !== undefined) return true
   return !body
     .subarray(0, 4_096)
     .some((byte) => byte < 9 || (byte > 13 && byte < 27) || (byte > 27 && byte < 32))

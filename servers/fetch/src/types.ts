@@ -1,4 +1,4 @@
-/** The values of the fetch server: its options, its limits, and a page on its way from the network to the model. */
+/** Options and limits of the fetch server, and the types of responses and results. */
 
 /** Options of `createFetchServer`. */
 export interface FetchOptions {
@@ -27,10 +27,10 @@ export interface FetchOptions {
 /** Resolves a host name to its addresses; rejects if it has none. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>
 
-/** Who asked for a fetch: a model on its own, which robots.txt is for, or a person. */
+/** Who asked for a fetch: a model on its own, for which robots.txt is checked, or a person. */
 export type Initiator = 'model' | 'person'
 
-/** The form of a result. */
+/** The format of a result. */
 export type Format = 'markdown' | 'text' | 'html'
 
 /** A response, with as much of its body as the limit allows. */
@@ -45,11 +45,11 @@ export interface Fetched {
   readonly body: Uint8Array
   /** The body was longer than the limit. */
   readonly isCut: boolean
-  /** The length that the response announces, of a body that is not encoded. */
-  readonly announcedBytes: number | undefined
+  /** `Content-Length` in bytes; undefined if the body is encoded or the header is absent. */
+  readonly contentLength: number | undefined
 }
 
-/** A page in the form of a result, before it is cut into parts. */
+/** A converted page, before it is cut into parts. */
 export interface Page {
   readonly url: string
   readonly status: number
@@ -57,18 +57,19 @@ export interface Page {
   readonly format: Format
   readonly title: string | undefined
   readonly content: string
-  /** Remarks for the model: what was left out. */
+  /** Messages for the model about content that was left out. */
   readonly notes: readonly string[]
 }
 
-/** An image in the form of a result. */
-export interface Picture {
+/** An image, unchanged. */
+export interface FetchedImage {
   readonly url: string
   readonly status: number
   readonly contentType: string
   readonly image: Uint8Array
 }
 
+/** `Ms`: milliseconds; `Chars`: characters (UTF-16 code units); `Mb`: mebibytes. */
 export const limits = {
   urlChars: 8_192,
   redirects: 5,
@@ -78,23 +79,23 @@ export const limits = {
   robotsBytes: 512_000,
   robotsEntries: 500,
   robotsMs: 3_600_000,
-  /** robots.txt that could not be read is tried again after this time. */
+  /** Time until robots.txt is requested again after it could not be read. */
   robotsRetryMs: 60_000,
   lookupMs: 5_000,
   connectMs: 10_000,
-  /** Until the response begins, and between two parts of its body. */
+  /** Maximum time until the response begins, and between two chunks of its body. */
   silenceMs: 15_000,
   concurrentPerHost: 2,
   concurrent: 16,
-  /** Fetches that wait for others. */
+  /** Maximum number of requests that wait for a slot. */
   waiting: 64,
   /** Elements of a page, and levels of nesting; deeper ones become children of the last level. */
   elements: 100_000,
   depth: 100,
-  /** Elements that are open at once; a page is cut where there are more. */
+  /** Maximum open elements. A page that exceeds it is cut there. */
   openElements: 5_000,
   attributeChars: 2_048,
-  /** Milliseconds for the conversion of a page, and of these for finding its main content. */
+  /** Time limit for the conversion of the whole page, and then for the extraction of its main content. */
   conversionMs: 10_000,
   extractionMs: 4_000,
   conversions: 2,
@@ -102,8 +103,8 @@ export const limits = {
   /** Characters of one result. */
   defaultChars: 5_000,
   maxChars: 1_000_000,
-  /** Pages that are kept for their next parts, for how long, and their characters together. */
-  keptPages: 50,
-  keptMs: 300_000,
-  keptChars: 20_000_000,
+  /** The cache of pages: their number, time to live and total characters. */
+  cachedPages: 50,
+  cacheMs: 300_000,
+  cachedChars: 20_000_000,
 } as const

@@ -207,7 +207,7 @@ describe('a response', () => {
     [404, 'the page does not exist'],
     [403, 'it is not public'],
     [429, 'too many requests; wait before the next'],
-    [503, 'a fault of the site; try again later'],
+    [503, 'an error of the site; try again later'],
     [204, undefined],
   ])('with status %i', async (status, reason) => {
     const site = await siteOf({ '/': { status, body: status === 204 ? '' : 'x' } })

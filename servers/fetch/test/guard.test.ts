@@ -126,9 +126,9 @@ describe('an address', () => {
 describe('an option of fetch', () => {
   test.each([
     [{ allowPrivate: ['169.254.169.254'] }, 'cannot be allowed'],
-    [{ allowPrivate: ['http://localhost'] }, 'is not a place'],
-    [{ allowPrivate: ['10.0.0.0/8'] }, 'is not a place'],
-    [{ allowPrivate: [''] }, 'is not a place'],
+    [{ allowPrivate: ['http://localhost'] }, 'is not a host'],
+    [{ allowPrivate: ['10.0.0.0/8'] }, 'is not a host'],
+    [{ allowPrivate: [''] }, 'is not a host'],
     [{ ports: [0] }, 'is not a port'],
     [{ timeoutSeconds: 0 }, '"timeoutSeconds"'],
     [{ userAgent: 'a\nb' }, '"userAgent"'],

@@ -82,7 +82,7 @@ describe('the command line', () => {
     [['--http', '70000'], '--http needs a port'],
     [['--port', '0'], 'is not a port'],
     [['--timeout', '-1'], 'timeout'],
-    [['--allow-private', 'a/b'], 'is not a place'],
+    [['--allow-private', 'a/b'], 'is not a host'],
     [['--allow-private', '169.254.169.254'], 'cannot be allowed'],
     [['--colour'], "Unknown option '--colour'"],
   ])('reports %j in one line', (args, message) => {

@@ -1,4 +1,4 @@
-import { type Allowed, allowedAt, withoutRepeats } from './access/boundary.ts'
+import { type Allowed, allowedAt, uniqueByPath } from './access/boundary.ts'
 import type { Lookup } from './access/directory.ts'
 import { systemLookup } from './access/directory.ts'
 
@@ -7,7 +7,7 @@ export type Confirm = 'always' | 'overwrite' | 'never'
 
 export const confirmations: readonly Confirm[] = ['always', 'overwrite', 'never']
 
-/** Bounds on what one call reads, writes and returns. Each can be overridden. */
+/** Default limits of one call. Each can be overridden. */
 export const defaultLimits = {
   /** Bytes of text that one call returns; a longer file is returned in parts, each with the start of the next one. */
   readBytes: 900_000,
@@ -21,7 +21,7 @@ export const defaultLimits = {
   entries: 1_000,
   /** Entries of one directory tree. */
   treeEntries: 5_000,
-  /** Directories within each other that a tree or a search visits. */
+  /** Maximum depth of directories that a tree or a search visits. */
   depth: 64,
   /** Matches that one search returns. */
   matches: 500,
@@ -31,13 +31,13 @@ export const defaultLimits = {
   searchBytes: 10_000_000,
   /** Characters of a line that are searched, and returned. */
   lineChars: 10_000,
-  /** Milliseconds after which a search returns what it has. */
+  /** Time limit of a search in milliseconds. It then returns the matches so far. */
   searchMs: 60_000,
   /** Entries that one call deletes. */
   deleted: 10_000,
   /** Resources that clients can be subscribed to at once. */
   subscriptions: 256,
-  /** Files that `resources/list` has, of all allowed directories together. */
+  /** Maximum files of `resources/list`, in all allowed directories together. */
   resources: 200,
 } as const
 
@@ -122,7 +122,7 @@ export async function settingsOf(options: FilesystemOptions): Promise<Settings> 
     )
   }
   return {
-    configured: withoutRepeats(configured),
+    configured: uniqueByPath(configured),
     readOnly,
     confirm,
     useRoots: !ignoreRoots,

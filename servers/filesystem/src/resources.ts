@@ -7,20 +7,20 @@ import { FileError } from './access/file-error.ts'
 import { readBytes, withFile } from './files/read.ts'
 import { decoderOf, encodingOf, mediaTypeOf } from './files/text.ts'
 import { pageOf, withDirectory } from './tools/list.ts'
-import { at, type Scope } from './tools/scope.ts'
+import { type ToolDependencies, withPath } from './tools/shared.ts'
 
 /** Media type of a directory, as the protocol's documents suggest. */
 const directoryType = 'inode/directory'
 
-/** Files and directories as resources: every one of the boundary can be read, those at the top are listed. */
-export const files = (scope: Scope) =>
+/** Files and directories as resources. All within the boundary can be read; only the top level is listed. */
+export const files = (dependencies: ToolDependencies) =>
   template({
     uriTemplate: 'file:///{+path}',
     title: 'Files',
     description:
       'Files and directories within the allowed directories, by absolute path. A directory is read as a list of its entries.',
-    list: (ctx) => topLevel(scope, ctx),
-    complete: { path: (typed, { peer, signal }) => completions(scope, typed, peer, signal) },
+    list: (ctx) => listTopLevel(dependencies, ctx),
+    complete: { path: (typed, { peer, signal }) => completions(dependencies, typed, peer, signal) },
     async read(_variables, ctx, uri) {
       const path = pathOf(uri)
       if (path === undefined) {
@@ -29,20 +29,20 @@ export const files = (scope: Scope) =>
           `Not the URI of a local file: ${uri}. Escape ? and # in file names as %3F and %23.`,
         )
       }
-      const boundary = await scope.access.forRequest(ctx)
+      const boundary = await dependencies.access.forRequest(ctx)
       try {
-        return await at(scope, boundary, path, async (place) => {
+        return await withPath(dependencies, boundary, path, async (place) => {
           const stats = await statIn(place.directory, place.name)
           if (stats === undefined) return undefined
           if (stats.isDirectory()) {
             const page = await withDirectory(place, (directory) =>
-              pageOf(directory, undefined, scope.settings.limits.entries, ctx.signal),
+              pageOf(directory, undefined, dependencies.settings.limits.entries, ctx.signal),
             )
             const lines = page.entries.map(({ name, type }) => (type === 'directory' ? `${name}/` : name))
             const more = page.cursor === undefined ? [] : [`… ${page.total - page.entries.length} more`]
             return { uri, mimeType: directoryType, text: [...lines, ...more].join('\n') }
           }
-          const { readBytes: textLimit, mediaBytes } = scope.settings.limits
+          const { readBytes: textLimit, mediaBytes } = dependencies.settings.limits
           const bytes = await withFile(place, (file) => readBytes(file, place.path, mediaBytes, ctx.signal))
           const text = bytes.length > textLimit ? undefined : textOf(bytes)
           const mimeType = mediaTypeOf(place.path)
@@ -69,16 +69,16 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /** The allowed directories and the files directly in them, up to a limit. */
-async function topLevel(scope: Scope, { peer, signal }: Context): Promise<Resource[]> {
-  const boundary = scope.access.lastOf(peer)
-  const limit = scope.settings.limits.resources
+async function listTopLevel(dependencies: ToolDependencies, { peer, signal }: Context): Promise<Resource[]> {
+  const boundary = dependencies.access.lastOf(peer)
+  const limit = dependencies.settings.limits.resources
   const listed: Resource[] = []
   for (const { path, kind } of boundary.allowed) {
     const isDirectory = kind === 'directory'
     listed.push(resourceOf(path, isDirectory ? directoryType : mediaTypeOf(path)))
     if (!isDirectory) continue
     try {
-      await at(scope, boundary, path, (place) =>
+      await withPath(dependencies, boundary, path, (place) =>
         withDirectory(place, async (directory) => {
           const { entries } = await pageOf(directory, undefined, limit * 10, signal)
           for (const { name, type } of entries) {
@@ -88,7 +88,7 @@ async function topLevel(scope: Scope, { peer, signal }: Context): Promise<Resour
         }),
       )
     } catch (error) {
-      // The directory was removed or may not be read; the others are listed nevertheless.
+      // The directory was removed or is not readable. The others are still listed.
       if (!(error instanceof FileError)) throw error
     }
   }
@@ -106,8 +106,13 @@ function resourceOf(path: string, mimeType: string | undefined): Resource {
 const maxCompletions = 1000
 
 /** Paths within the boundary that begin with what was typed, without their first slash, as the template has it. */
-async function completions(scope: Scope, typed: string, peer: Peer, signal: AbortSignal): Promise<string[]> {
-  const boundary = scope.access.lastOf(peer)
+async function completions(
+  dependencies: ToolDependencies,
+  typed: string,
+  peer: Peer,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const boundary = dependencies.access.lastOf(peer)
   const prefix = pathOf(`file:///${typed.replaceAll('?', '%3F').replaceAll('#', '%23')}`)
   if (prefix === undefined || typed.split('/').includes('..')) return []
   const tops = boundary.allowed.filter(({ path }) => path.startsWith(prefix))
@@ -115,7 +120,7 @@ async function completions(scope: Scope, typed: string, peer: Peer, signal: Abor
   const parent = typed.endsWith('/') || typed === '' ? prefix : dirname(prefix)
   const start = typed.endsWith('/') || typed === '' ? '' : basename(prefix)
   if (boundary.find(parent) === undefined) return found
-  const names = await at(scope, boundary, parent, (place) =>
+  const names = await withPath(dependencies, boundary, parent, (place) =>
     withDirectory(place, async (directory) => {
       const matching: { name: string; isDirectory: boolean }[] = []
       for await (const entry of entriesOf(directory)) {

@@ -12,8 +12,8 @@ import {
   listDirectoryWithSizes,
 } from './tools/list.ts'
 import { readFile, readMediaFile, readMultipleFiles, readTextFile } from './tools/read.ts'
-import type { Scope } from './tools/scope.ts'
 import { searchContent, searchFiles } from './tools/search.ts'
+import type { ToolDependencies } from './tools/shared.ts'
 import { createDirectory, editFile, moveFile, writeFile } from './tools/write.ts'
 
 const instructions = `Reads, searches and changes files on this machine, within the allowed directories only: list_allowed_directories names them. They can change while you work.
@@ -31,7 +31,7 @@ export async function createFilesystemServer(options: FilesystemOptions = {}): P
     useRoots: settings.useRoots,
     onChange: () => server.changes.publish({ type: 'resources' }),
   })
-  const scope: Scope = { settings, access }
+  const dependencies: ToolDependencies = { settings, access }
   const server = defineServer({
     name: 'filesystem',
     version: '0.1.0',
@@ -40,31 +40,31 @@ export async function createFilesystemServer(options: FilesystemOptions = {}): P
     instructions,
     use: [access.middleware],
     tools: {
-      read_file: readFile(scope),
-      read_text_file: readTextFile(scope),
-      read_media_file: readMediaFile(scope),
-      read_multiple_files: readMultipleFiles(scope),
-      list_directory: listDirectory(scope),
-      list_directory_with_sizes: listDirectoryWithSizes(scope),
-      directory_tree: directoryTree(scope),
-      search_files: searchFiles(scope),
-      search_content: searchContent(scope),
-      get_file_info: getFileInfo(scope),
-      list_allowed_directories: listAllowedDirectories(scope),
+      read_file: readFile(dependencies),
+      read_text_file: readTextFile(dependencies),
+      read_media_file: readMediaFile(dependencies),
+      read_multiple_files: readMultipleFiles(dependencies),
+      list_directory: listDirectory(dependencies),
+      list_directory_with_sizes: listDirectoryWithSizes(dependencies),
+      directory_tree: directoryTree(dependencies),
+      search_files: searchFiles(dependencies),
+      search_content: searchContent(dependencies),
+      get_file_info: getFileInfo(dependencies),
+      list_allowed_directories: listAllowedDirectories(dependencies),
       ...(settings.readOnly
         ? {}
         : {
-            write_file: writeFile(scope),
-            edit_file: editFile(scope),
-            create_directory: createDirectory(scope),
-            move_file: moveFile(scope),
-            delete_file: deleteFile(scope),
-            delete_directory: deleteDirectory(scope),
+            write_file: writeFile(dependencies),
+            edit_file: editFile(dependencies),
+            create_directory: createDirectory(dependencies),
+            move_file: moveFile(dependencies),
+            delete_file: deleteFile(dependencies),
+            delete_directory: deleteDirectory(dependencies),
           }),
     },
-    resources: { files: files(scope) },
+    resources: { files: files(dependencies) },
   })
-  const subscriptions = new FileSubscriptions(scope, server.changes)
+  const subscriptions = new FileSubscriptions(dependencies, server.changes)
   server.changes.subscribe = (filter, subscriber) => subscriptions.subscribe(filter, subscriber)
   return server
 }

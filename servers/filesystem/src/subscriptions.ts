@@ -10,11 +10,11 @@ import {
 import { pathOf } from './access/access.ts'
 import type { Boundary } from './access/boundary.ts'
 import { type Directory, statIn } from './access/directory.ts'
-import { at, type Scope } from './tools/scope.ts'
+import { type ToolDependencies, withPath } from './tools/shared.ts'
 
-/** Milliseconds in which changes of one file are combined into one notification. */
-const combineMs = 50
-/** Milliseconds after which a directory that disappeared is looked for again. */
+/** Time in milliseconds in which changes of one file are combined into one notification. */
+const debounceMs = 50
+/** Time in milliseconds until a missing directory is looked up again. */
 const retryMs = 2_000
 
 /**
@@ -22,23 +22,23 @@ const retryMs = 2_000
  * replacing it is a change as well.
  */
 export class FileSubscriptions {
-  readonly #scope: Scope
+  readonly #dependencies: ToolDependencies
   readonly #changes: Changes
   #count = 0
 
-  constructor(scope: Scope, changes: Changes) {
-    this.#scope = scope
+  constructor(dependencies: ToolDependencies, changes: Changes) {
+    this.#dependencies = dependencies
     this.#changes = changes
   }
 
   /** Watches what a filter names, as far as it is within the boundary of the client. @throws RpcError above the limit */
   async subscribe(filter: SubscriptionFilter, subscriber: Subscriber): Promise<ChangeSubscription> {
-    const boundary = this.#scope.access.ofSubscriber(subscriber)
+    const boundary = this.#dependencies.access.ofSubscriber(subscriber)
     const wanted = [...new Set(filter.resourceSubscriptions ?? [])].flatMap((uri) => {
       const path = pathOf(uri)
       return path === undefined || boundary.find(path) === undefined ? [] : [{ uri, path }]
     })
-    const { subscriptions } = this.#scope.settings.limits
+    const { subscriptions } = this.#dependencies.settings.limits
     if (this.#count + wanted.length > subscriptions) {
       throw new RpcError(
         ErrorCode.InvalidParams,
@@ -48,7 +48,9 @@ export class FileSubscriptions {
     this.#count += wanted.length
     const watches = wanted.map(
       ({ uri, path }) =>
-        new Watch(this.#scope, boundary, path, () => this.#changes.publish({ type: 'resource', uri })),
+        new PathWatcher(this.#dependencies, boundary, path, () =>
+          this.#changes.publish({ type: 'resource', uri }),
+        ),
     )
     await Promise.all(watches.map((one) => one.start()))
     let isOver = false
@@ -69,9 +71,9 @@ export class FileSubscriptions {
   }
 }
 
-/** One path that is watched, also where nothing has it yet. */
-class Watch {
-  readonly #scope: Scope
+/** Watches one path, which need not exist. */
+class PathWatcher {
+  readonly #dependencies: ToolDependencies
   readonly #boundary: Boundary
   readonly #path: string
   readonly #onChange: () => void
@@ -83,8 +85,8 @@ class Watch {
   #isMissing = false
   #isOver = false
 
-  constructor(scope: Scope, boundary: Boundary, path: string, onChange: () => void) {
-    this.#scope = scope
+  constructor(dependencies: ToolDependencies, boundary: Boundary, path: string, onChange: () => void) {
+    this.#dependencies = dependencies
     this.#boundary = boundary
     this.#path = path
     this.#onChange = onChange
@@ -92,11 +94,11 @@ class Watch {
 
   async start(): Promise<void> {
     try {
-      await at(this.#scope, this.#boundary, this.#path, async ({ directory, name }) => {
+      await withPath(this.#dependencies, this.#boundary, this.#path, async ({ directory, name }) => {
         const stats = await statIn(directory, name)
         await this.#watch(directory, name === '.' ? undefined : name)
         if (stats?.isDirectory() !== true || name === '.') return
-        // Of a directory, its entries.
+        // The entries of a directory are watched as well.
         const inner = await directory.openDirectory(name)
         try {
           await this.#watch(inner, undefined)
@@ -104,7 +106,7 @@ class Watch {
           await inner.close()
         }
       })
-      // What appeared again with its directory is a change.
+      // A path whose directory was missing has changed when the directory appears.
       if (this.#isMissing) this.#isChanged = true
       this.#isMissing = false
     } catch {
@@ -125,8 +127,8 @@ class Watch {
     watcher.on('change', (event, changed) => {
       const isOwn = name === undefined || changed === null || changed === name
       // Another name may be that of the directory itself, which is moved or removed: then the watch is restarted.
-      if (isOwn) this.#schedule(combineMs, true)
-      else if (event === 'rename') this.#schedule(combineMs, false)
+      if (isOwn) this.#schedule(debounceMs, true)
+      else if (event === 'rename') this.#schedule(debounceMs, false)
     })
     watcher.on('error', () => this.#schedule(retryMs, true))
     if (this.#isOver) watcher.close()
@@ -139,7 +141,7 @@ class Watch {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#close()
-      // First the new watch, so that no change after the notification is missed.
+      // The new watch starts before the notification, so that no later change is missed.
       this.start().then(
         () => {
           if (this.#isOver || !this.#isChanged) return

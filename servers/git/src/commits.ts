@@ -19,11 +19,11 @@ export const commitShape = z.object({
 
 export type Commit = z.infer<typeof commitShape>
 
-// A commit of a hostile repository can have any number and length of these.
-const mostParents = 100
-const mostRefs = 100
-const longestSubject = 1_000
-const longestName = 200
+// Limits for commits of hostile repositories.
+const maxParents = 100
+const maxRefs = 100
+const maxSubjectChars = 1_000
+const maxPersonChars = 200
 
 const fields = ['%H', '%P', '%an', '%ae', '%aI', '%cn', '%ce', '%cI', '%D', '%s', '%b']
 /** Options of `git log` for `parseCommits`: fields that end with NUL, as no field can contain one. */
@@ -34,32 +34,41 @@ export const commitFormat = [
   `--format=tformat:${fields.join('%x00')}`,
 ]
 
-/** Reads the output of `git log` with `commitFormat`. A last commit that was cut off is left out. */
-export function parseCommits(output: Buffer, bodyLength: number): Commit[] {
+/** Parses the output of `git log` with `commitFormat`. An incomplete last commit is left out. */
+export function parseCommits(output: Buffer, maxBodyChars: number): Commit[] {
   const parts = records(output).map(decode)
   const commits: Commit[] = []
   for (let at = 0; at + fields.length <= parts.length; at += fields.length) {
-    const [id = '', parents, an, ae, ad, cn, ce, cd, refs, subject = '', body = ''] = parts.slice(
-      at,
-      at + fields.length,
-    )
+    const [
+      id = '',
+      parents,
+      authorName,
+      authorEmail,
+      authorDate,
+      committerName,
+      committerEmail,
+      committerDate,
+      refs,
+      subject = '',
+      body = '',
+    ] = parts.slice(at, at + fields.length)
     const text = body.trimEnd()
     commits.push({
       id,
-      parents: words(parents, ' ').slice(0, mostParents),
-      author: person(an, ae, ad),
-      committer: person(cn, ce, cd),
-      refs: words(refs, ', ').slice(0, mostRefs),
-      subject: clip(subject, longestSubject),
-      body: clip(text, bodyLength),
-      ...(text.length > bodyLength ? { bodyTruncated: true } : {}),
+      parents: words(parents, ' ').slice(0, maxParents),
+      author: person(authorName, authorEmail, authorDate),
+      committer: person(committerName, committerEmail, committerDate),
+      refs: words(refs, ', ').slice(0, maxRefs),
+      subject: clip(subject, maxSubjectChars),
+      body: clip(text, maxBodyChars),
+      ...(text.length > maxBodyChars ? { bodyTruncated: true } : {}),
     })
   }
   return commits
 }
 
 function person(name = '', email = '', date = ''): Commit['author'] {
-  return { name: clip(name, longestName), email: clip(email, longestName), date }
+  return { name: clip(name, maxPersonChars), email: clip(email, maxPersonChars), date }
 }
 
 function words(text: string | undefined, separator: string): string[] {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Repository } from './repositories.ts'
-import { count, decode, fitting, listBytes, oneLine, type Page, pageOf, records } from './text.ts'
+import { count, decode, itemsWithin, maxListBytes, oneLine, type Page, pageOf, records } from './text.ts'
 
 /*
  * Differences between two states of a repository: the changed files, and a page of the patch. Used by git_diff, git_show, the
@@ -35,8 +35,8 @@ export interface Comparison {
   paths: readonly string[]
 }
 
-const mostFiles = 1_000
-const overviewBytes = 2_097_152
+const maxFiles = 1_000
+const maxOverviewBytes = 2_097_152
 
 const statuses: Readonly<Record<string, ChangedFile['status']>> = {
   A: 'added',
@@ -48,7 +48,7 @@ const statuses: Readonly<Record<string, ChangedFile['status']>> = {
   U: 'unmerged',
 }
 
-/** Nothing that the repository or its user configures changes the form of a difference, or runs a program for it. */
+/** Options with which configuration can neither change the format of a difference nor run a program for it. */
 const fixedOptions = [
   'diff',
   '--no-ext-diff',
@@ -70,10 +70,10 @@ export async function changedFiles(
 ): Promise<{ files: ChangedFile[]; complete: boolean }> {
   const { stdout, truncated } = await repository.run(
     [...fixedOptions, '--raw', '--numstat', '-z', ...between, '--', ...paths],
-    { signal, limit: overviewBytes },
+    { signal, limit: maxOverviewBytes },
   )
   const all = parseOverview(records(stdout))
-  const files = fitting(all.slice(0, mostFiles), listBytes)
+  const files = itemsWithin(all.slice(0, maxFiles), maxListBytes)
   return { files, complete: !truncated && files.length === all.length }
 }
 
@@ -92,7 +92,7 @@ export async function patch(
   return pageOf(stdout, offset, limit, truncated)
 }
 
-/** Reads `--raw --numstat -z`: all raw records first, then those with numbers. */
+/** Parses `--raw --numstat -z`: first all raw records, then those with line counts. */
 function parseOverview(parts: readonly Buffer[]): ChangedFile[] {
   const files = new Map<string, ChangedFile>()
   for (let at = 0; at < parts.length; ) {
@@ -100,18 +100,19 @@ function parseOverview(parts: readonly Buffer[]): ChangedFile[] {
     if (head.startsWith(':')) {
       const letter = head.split(' ')[4]?.[0] ?? ''
       const first = decode(parts[at++] ?? Buffer.alloc(0))
-      const moved = letter === 'R' || letter === 'C'
-      const path = moved ? decode(parts[at++] ?? Buffer.alloc(0)) : first
+      const isMoved = letter === 'R' || letter === 'C'
+      const path = isMoved ? decode(parts[at++] ?? Buffer.alloc(0)) : first
       const status = statuses[letter] ?? 'unknown'
       // An unmerged file has a second record for its version in the working tree.
       if (files.get(path)?.status === 'unmerged') continue
-      files.set(path, { path, ...(moved ? { oldPath: first } : {}), status, binary: false })
+      files.set(path, { path, ...(isMoved ? { oldPath: first } : {}), status, binary: false })
       continue
     }
     const [added = '', deleted = '', ...rest] = head.split('\t')
-    const given = rest.join('\t')
-    if (given === '') at++
-    const file = files.get(given === '' ? decode(parts[at++] ?? Buffer.alloc(0)) : given)
+    const plainPath = rest.join('\t')
+    // An empty path is followed by the old and the new path of a rename.
+    if (plainPath === '') at++
+    const file = files.get(plainPath === '' ? decode(parts[at++] ?? Buffer.alloc(0)) : plainPath)
     if (file === undefined) continue
     if (added === '-') file.binary = true
     else Object.assign(file, { additions: Number(added), deletions: Number(deleted) })
@@ -119,7 +120,7 @@ function parseOverview(parts: readonly Buffer[]): ChangedFile[] {
   return [...files.values()]
 }
 
-/** The changed files as text, one on each line, with a sum at the end. */
+/** The changed files as text, one on each line, with totals at the end. */
 export function filesText(files: readonly ChangedFile[], complete = true): string {
   if (files.length === 0) return 'No changes.'
   const lines = files.map((file) => {
@@ -134,7 +135,7 @@ export function filesText(files: readonly ChangedFile[], complete = true): strin
   return [...lines, all].join('\n')
 }
 
-/** What to do for the rest of a page; empty at the end. */
+/** A note about how to continue after a page; empty after the last one. */
 export function continuation({ nextOffset, bytes }: Page, offset: number): string {
   if (nextOffset === undefined) return ''
   return `\n[Truncated: bytes ${offset} to ${offset + bytes} of more. Continue with offset ${nextOffset}, or name fewer paths.]`

@@ -43,12 +43,12 @@ export interface GitOutput {
 }
 
 const defaultLimit = 4_194_304
-const stderrBytes = 16_384
-const killAfterMs = 2_000
+const maxStderrBytes = 16_384
+const killDelayMs = 2_000
 /** The first version with GIT_CONFIG_GLOBAL and GIT_CONFIG_COUNT, without which a repository's configuration stays active. */
-const oldest = [2, 32] as const
-/** Requests that may wait for a git process. */
-const longestQueue = 64
+const minVersion = [2, 32] as const
+/** Maximum number of requests that wait for a git process. */
+const maxQueued = 64
 
 /** A failed git invocation. The message is that of git, without its prefix. */
 export class GitError extends ToolError {
@@ -65,7 +65,7 @@ export class GitError extends ToolError {
 /** The git program of this machine and its running processes. */
 export class Git {
   readonly #limits: GitLimits
-  readonly #given: string | undefined
+  readonly #configuredProgram: string | undefined
   #program: Promise<string> | undefined
   #running = 0
   readonly #waiting: (() => void)[] = []
@@ -73,7 +73,7 @@ export class Git {
   /** @param program an absolute path. Default: the first `git` in an absolute folder of PATH */
   constructor(limits: GitLimits, program?: string) {
     this.#limits = limits
-    this.#given = program
+    this.#configuredProgram = program
   }
 
   /**
@@ -86,29 +86,30 @@ export class Git {
     if (args.some((arg) => arg.includes('\0'))) {
       throw new ToolError('An argument contains NUL, which git cannot take. Leave it out.')
     }
-    this.#program ??= findProgram(this.#given).catch((error: unknown) => {
+    this.#program ??= findProgram(this.#configuredProgram).catch((error: unknown) => {
       // It may be installed later.
       this.#program = undefined
       throw error
     })
     const program = await this.#program
-    await this.#enter(signal)
+    await this.#acquire(signal)
     try {
       const output = await this.#spawn(program, invocation)
       const failed = output.code !== 0 && !output.truncated && !allow.includes(output.code)
       if (failed) throw new GitError(args, output.code, output.stderr)
       return output
     } finally {
-      this.#leave()
+      this.#release()
     }
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
+  /** Waits until another process may run. */
+  async #acquire(signal: AbortSignal): Promise<void> {
     if (this.#running < this.#limits.concurrency) {
       this.#running++
       return
     }
-    if (this.#waiting.length >= longestQueue) {
+    if (this.#waiting.length >= maxQueued) {
       throw new ToolError('Too many git requests are waiting. Try again when some of them have finished.')
     }
     await new Promise<void>((resolve, reject) => {
@@ -125,8 +126,8 @@ export class Git {
     })
   }
 
-  /** Hands the place of an ended process to the next request that waits. */
-  #leave(): void {
+  /** Lets the next waiting request start its process. */
+  #release(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#running--
     else next()
@@ -144,20 +145,20 @@ export class Git {
       detached: process.platform !== 'win32',
       stdio: ['pipe', 'pipe', 'pipe'],
     })
-    const stdout = new Collected(skip, limit)
-    const stderr = new Collected(0, stderrBytes)
+    const stdout = new BoundedOutput(skip, limit)
+    const stderr = new BoundedOutput(0, maxStderrBytes)
     return new Promise((resolve, reject) => {
       let stopped: unknown
       let killTimer: NodeJS.Timeout | undefined
       const stop = (reason: unknown): void => {
         if (stopped !== undefined) return
         stopped = reason
-        endGroup(child, 'SIGTERM')
+        killGroup(child, 'SIGTERM')
         killTimer = setTimeout(() => {
-          endGroup(child, 'SIGKILL')
+          killGroup(child, 'SIGKILL')
           child.stdout.destroy()
           child.stderr.destroy()
-        }, killAfterMs)
+        }, killDelayMs)
       }
       const cancel = (): void => stop(signal.reason)
       const timer = setTimeout(
@@ -194,7 +195,7 @@ export class Git {
             code: code ?? -1,
             stdout: stdout.bytes(),
             stderr: decode(stderr.bytes()),
-            truncated: stdout.full,
+            truncated: stdout.isTruncated,
           })
         }
       })
@@ -204,26 +205,27 @@ export class Git {
 }
 
 /** Output from `skip` on, up to a limit. */
-class Collected {
+class BoundedOutput {
   #skip: number
-  #room: number
+  #remaining: number
   readonly #chunks: Buffer[] = []
-  full = false
+  /** Whether there was more output than the limit. */
+  isTruncated = false
 
   constructor(skip: number, limit: number) {
     this.#skip = skip
-    this.#room = limit
+    this.#remaining = limit
   }
 
-  /** Adds a chunk. Returns whether something of it was beyond the limit. */
+  /** Adds a chunk. Returns whether the output exceeds the limit. */
   add(chunk: Buffer): boolean {
     const wanted = chunk.subarray(this.#skip)
     this.#skip = Math.max(0, this.#skip - chunk.length)
-    if (wanted.length > this.#room) this.full = true
-    const fitting = wanted.subarray(0, this.#room)
-    this.#room -= fitting.length
-    if (fitting.length > 0) this.#chunks.push(fitting)
-    return this.full
+    if (wanted.length > this.#remaining) this.isTruncated = true
+    const part = wanted.subarray(0, this.#remaining)
+    this.#remaining -= part.length
+    if (part.length > 0) this.#chunks.push(part)
+    return this.isTruncated
   }
 
   bytes(): Buffer {
@@ -231,8 +233,8 @@ class Collected {
   }
 }
 
-/** Ends a process and what it started. SIGTERM lets git remove its lock files. */
-function endGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+/** Signals a process and everything it started. SIGTERM lets git remove its lock files. */
+function killGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (child.pid === undefined) return
   if (process.platform === 'win32') {
     execFile('taskkill', ['/pid', String(child.pid), '/T', '/F'], { windowsHide: true }, () => {})
@@ -245,9 +247,9 @@ function endGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-/** The program to run, once its version is known to be sufficient. */
-async function findProgram(given: string | undefined): Promise<string> {
-  const program = given ?? searchPath()
+/** The git program. @throws ToolError if it is missing, cannot be started, or is too old */
+async function findProgram(configured: string | undefined): Promise<string> {
+  const program = configured ?? findInPath()
   if (program === undefined) {
     throw new ToolError('The program "git" was not found in PATH. Install Git, or name it with --git.')
   }
@@ -259,22 +261,23 @@ async function findProgram(given: string | undefined): Promise<string> {
     )
   })
   const [, major = 0, minor = 0] = (/^git version (\d+)\.(\d+)/.exec(text) ?? []).map(Number)
-  if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+  if (major < minVersion[0] || (major === minVersion[0] && minor < minVersion[1])) {
     throw new ToolError(
-      `${program} is ${text.trim()}. Version ${oldest.join('.')} or later is needed to switch off programs that a repository configures.`,
+      `${program} is ${text.trim()}. Version ${minVersion.join('.')} or later is needed to switch off programs that a repository configures.`,
     )
   }
   return program
 }
 
 /** The absolute folders of PATH. A relative one would depend on the current repository. */
-export function searchFolders(): string[] {
+export function pathFolders(): string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute)
 }
 
-function searchPath(): string | undefined {
+/** The first executable `git` in PATH. */
+function findInPath(): string | undefined {
   const name = process.platform === 'win32' ? 'git.exe' : 'git'
-  return searchFolders()
+  return pathFolders()
     .map((folder) => join(folder, name))
     .find((file) => {
       try {

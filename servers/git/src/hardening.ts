@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ToolError } from '@jackfield/sdk'
-import { searchFolders } from './git.ts'
+import { pathFolders } from './git.ts'
 import { clip, oneLine, records } from './text.ts'
 
 /*
@@ -37,7 +37,7 @@ export interface SafeConfig {
 }
 
 /** Variables that git or the system libraries need. `JACKFIELD_SERVER_ID` lets a host find the processes of a server. */
-const passedOn = [
+const inheritedVariables = [
   'HOME',
   'USER',
   'LOGNAME',
@@ -124,7 +124,7 @@ const fixedConfig: readonly (readonly [key: string, value: string])[] = [
 ]
 
 /** Values of the user's own configuration that have an effect unless the repository sets them. */
-const ofUser: ReadonlySet<string> = new Set([
+const userKeys: ReadonlySet<string> = new Set([
   'user.name',
   'user.email',
   'author.name',
@@ -145,26 +145,26 @@ const ofUser: ReadonlySet<string> = new Set([
 ])
 
 /** Files of patterns. Only the user names them: a repository could name any file of the account. */
-const filesOfUser: Readonly<Record<string, string>> = {
+const userFiles: Readonly<Record<string, string>> = {
   'core.excludesfile': 'ignore',
   'core.attributesfile': 'attributes',
 }
 
 /** Last parts of keys whose value is, or contains, a program. */
-const program =
+const programKey =
   /^(fsmonitor|hookspath|pager|editor|askpass|sshcommand|gitproxy|alternaterefscommand|helper|program|defaultkeycommand|external|command|cmd|textconv|driver|clean|smudge|process|packobjectshook|uploadpack|receivepack|vcs|difffilter|path|update)$/
 const harmlessPath = /^(submodule|includeif|include)\./
 
-const mostOverrides = 500
-/** Ignored keys that the status names. */
-const mostNamed = 100
+const maxOverrides = 500
+/** Maximum number of ignored keys in the status. */
+const maxReportedKeys = 100
 
 /** The variables of every git process. `config` are the values from `safeConfig`. */
 export function environment(
   config: readonly (readonly [key: string, value: string])[],
 ): Record<string, string> {
-  const env: Record<string, string> = { PATH: searchFolders().join(delimiter), ...fixedVariables }
-  for (const name of passedOn) {
+  const env: Record<string, string> = { PATH: pathFolders().join(delimiter), ...fixedVariables }
+  for (const name of inheritedVariables) {
     const value = process.env[name]
     if (value !== undefined) env[name] = value
   }
@@ -189,16 +189,16 @@ export const withoutUserConfig: Readonly<Record<string, string>> = {
  */
 export function safeConfig(listed: Buffer): SafeConfig {
   const entries = parse(listed)
-  const ofRepository = entries.filter(({ scope }) => scope === 'local' || scope === 'worktree')
-  const own = entries.filter(({ scope }) => scope === 'system' || scope === 'global')
+  const repositoryEntries = entries.filter(({ scope }) => scope === 'local' || scope === 'worktree')
+  const userEntries = entries.filter(({ scope }) => scope === 'system' || scope === 'global')
   // Its address can be any folder of the account.
-  if (ofRepository.some(({ key, value }) => key === 'extensions.refstorage' && value.includes(':'))) {
+  if (repositoryEntries.some(({ key, value }) => key === 'extensions.refstorage' && value.includes(':'))) {
     throw new ToolError(
       'This repository stores its references at an address (extensions.refStorage), which this server does not use.',
     )
   }
   const values = new Map<string, string>()
-  for (const { key } of ofRepository) {
+  for (const { key } of repositoryEntries) {
     const [section = '', name = ''] = [key.slice(0, key.indexOf('.')), key.slice(0, key.lastIndexOf('.'))]
     const variable = key.slice(key.lastIndexOf('.') + 1)
     if (section === 'filter' && name.includes('.')) {
@@ -208,17 +208,17 @@ export function safeConfig(listed: Buffer): SafeConfig {
     if (section === 'hook' && name.includes('.')) values.set(`${name}.enabled`, 'false')
     if (section === 'merge' && variable === 'driver') values.set(key, 'false')
   }
-  if (values.size > mostOverrides) {
+  if (values.size > maxOverrides) {
     throw new ToolError(
       `The configuration of this repository defines too many filters, hooks and merge drivers (${values.size} values) to switch them off. Remove them from .git/config.`,
     )
   }
-  for (const [key, value] of ofUserIn(own, ofRepository)) values.set(key, value)
-  const ignored = ofRepository
+  for (const [key, value] of userValues(userEntries, repositoryEntries)) values.set(key, value)
+  const ignored = repositoryEntries
     .map(({ key }) => key)
-    .filter((key) => program.test(key.slice(key.lastIndexOf('.') + 1)) && !harmlessPath.test(key))
-  const named = [...new Set(ignored)].slice(0, mostNamed).map((key) => oneLine(clip(key, 200)))
-  return { values: [...values], ignored: named, filters: filtersIn(entries) }
+    .filter((key) => programKey.test(key.slice(key.lastIndexOf('.') + 1)) && !harmlessPath.test(key))
+  const reported = [...new Set(ignored)].slice(0, maxReportedKeys).map((key) => oneLine(clip(key, 200)))
+  return { values: [...values], ignored: reported, filters: filtersIn(entries) }
 }
 
 /** The names of filters with a program. */
@@ -231,14 +231,17 @@ function filtersIn(entries: readonly ConfigEntry[]): Set<string> {
 }
 
 /** The user's values to pass on. */
-function ofUserIn(own: readonly ConfigEntry[], ofRepository: readonly ConfigEntry[]): Map<string, string> {
-  const set = new Set(ofRepository.map(({ key }) => key))
+function userValues(
+  userEntries: readonly ConfigEntry[],
+  repositoryEntries: readonly ConfigEntry[],
+): Map<string, string> {
+  const set = new Set(repositoryEntries.map(({ key }) => key))
   const values = new Map<string, string>()
-  for (const { key, value } of own) if (ofUser.has(key) && !set.has(key)) values.set(key, value)
-  for (const [key, file] of Object.entries(filesOfUser)) {
-    const named = own.findLast((entry) => entry.key === key)?.value
+  for (const { key, value } of userEntries) if (userKeys.has(key) && !set.has(key)) values.set(key, value)
+  for (const [key, file] of Object.entries(userFiles)) {
+    const configured = userEntries.findLast((entry) => entry.key === key)?.value
     const home = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config')
-    values.set(key, named ?? join(home, 'git', file))
+    values.set(key, configured ?? join(home, 'git', file))
   }
   return values
 }

@@ -72,11 +72,11 @@ function readArguments(): GitServerOptions | 'help' | 'version' {
   }
 }
 
-function number(option: string, text: string | undefined, least: number, most: number): number | undefined {
+function number(option: string, text: string | undefined, min: number, max: number): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (text !== '' && Number.isInteger(value) && value >= least && value <= most) return value
-  throw new Error(`${option} takes an integer from ${least} to ${most}, not "${text}"`)
+  if (text !== '' && Number.isInteger(value) && value >= min && value <= max) return value
+  throw new Error(`${option} takes an integer from ${min} to ${max}, not "${text}"`)
 }
 
 try {

@@ -37,7 +37,7 @@ interface GitDirectories {
   commonDirectory: string
 }
 
-/** How to run a command on a repository. */
+/** Options of a command on a repository, as in `Invocation`. */
 export interface RunOptions {
   signal: AbortSignal
   input?: string | Buffer
@@ -48,12 +48,12 @@ export interface RunOptions {
   writes?: boolean
 }
 
-const deepestFolder = 4
-const mostFoldersRead = 5_000
-const mostRepositories = 200
-const mostGitEntries = 50_000
-const deepestAlternates = 5
-const mostAlternatesBytes = 65_536
+const maxFolderDepth = 4
+const maxFoldersRead = 5_000
+const maxRepositories = 200
+const maxGitEntries = 50_000
+const maxAlternatesDepth = 5
+const maxAlternatesBytes = 65_536
 const skippedFolders: ReadonlySet<string> = new Set(['node_modules', 'vendor', 'target', 'dist', 'build'])
 
 /** An opened repository: commands run on it with its configuration made harmless. */
@@ -105,18 +105,18 @@ export class Repository {
 /** The repositories of one server. */
 export class Repositories {
   readonly #git: Git
-  readonly #given: readonly string[]
-  /** The folders of the only client, for completions, which cannot ask for roots. */
-  #latest: readonly Folder[] = []
-  /** Working trees that git found to have their `.git` as Git directory, by path, with their identity. */
-  readonly #plain = new Map<string, string>()
+  readonly #configuredFolders: readonly string[]
+  /** The roots of the only client, for completions, which cannot ask for roots. */
+  #lastRootFolders: readonly Folder[] = []
+  /** Working trees whose Git directory is their `.git`, as git confirmed: their identity by path. */
+  readonly #verifiedTrees = new Map<string, string>()
 
   constructor({ git, folders }: RepositoriesOptions) {
     this.#git = git
-    this.#given = folders
+    this.#configuredFolders = folders
   }
 
-  /** All repositories that the request may use. `complete` is false if there are more than were looked for. */
+  /** All repositories that the request may use. `complete` is false if the search ended at a limit. */
   async list(ctx: Context): Promise<{ repositories: KnownRepository[]; complete: boolean }> {
     return findAll(await this.#folders(ctx))
   }
@@ -145,24 +145,26 @@ export class Repositories {
   }
 
   async #completionFolders(): Promise<readonly Folder[]> {
-    return this.#given.length > 0 ? usable(this.#given) : this.#latest
+    return this.#configuredFolders.length > 0
+      ? existingFolders(this.#configuredFolders)
+      : this.#lastRootFolders
   }
 
   async #folders(ctx: Context): Promise<readonly Folder[]> {
-    if (this.#given.length > 0) return usable(this.#given)
+    if (this.#configuredFolders.length > 0) return existingFolders(this.#configuredFolders)
     if (!ctx.can('roots')) {
       throw new ToolError(
         'There is no repository to use: the server was started without a folder, and this client has no roots. Start the server with the folders of the repositories as arguments.',
       )
     }
-    const folders = await usable(pathsOf(await ctx.roots()))
+    const folders = await existingFolders(pathsOf(await ctx.roots()))
     if (folders.length === 0) {
       throw new ToolError(
         'There is no repository to use: none of the roots of this client is a folder that exists. Open a folder in the client, or start the server with folders as arguments.',
       )
     }
     // Over a pipe there is one client only, so its folders can be remembered.
-    if (ctx.transport.kind === 'pipe') this.#latest = folders
+    if (ctx.transport.kind === 'pipe') this.#lastRootFolders = folders
     return folders
   }
 
@@ -171,8 +173,8 @@ export class Repositories {
     name: string | undefined,
     signal: AbortSignal,
   ): Promise<Repository> {
-    const known = name === undefined ? await onlyOne(folders) : await named(folders, name)
-    const directories = await this.#directories(known, folders, signal)
+    const known = name === undefined ? await singleRepository(folders) : await findByName(folders, name)
+    const directories = await this.#allowedGitDirectories(known, folders, signal)
     const listed = await this.#git.run({
       args: ['config', '--list', '--show-scope', '-z'],
       cwd: known.path,
@@ -187,14 +189,14 @@ export class Repositories {
     return new Repository(this.#git, known, directories, listed.stdout)
   }
 
-  /** The Git directories of a working tree, none of which leads out of the allowed folders. */
-  async #directories(
+  /** The Git directories of a working tree. @throws ToolError if one leads out of the allowed folders */
+  async #allowedGitDirectories(
     known: KnownRepository,
     folders: readonly Folder[],
     signal: AbortSignal,
   ): Promise<GitDirectories> {
     const { name } = known
-    const directories = await this.#find(known, signal)
+    const directories = await this.#gitDirectories(known, signal)
     for (const directory of new Set([directories.gitDirectory, directories.commonDirectory])) {
       if (!isWithin(folders, directory)) {
         throw new ToolError(
@@ -202,27 +204,27 @@ export class Repositories {
         )
       }
       await requireWithin(directory, folders, name)
-      await requireAlternatesWithin(join(directory, 'objects'), folders, name, deepestAlternates)
+      await requireAlternatesWithin(join(directory, 'objects'), folders, name, maxAlternatesDepth)
     }
     return directories
   }
 
-  /** The Git directories of a working tree, which git finds and whose owner it checks: once, as long as they are the same. */
-  async #find(known: KnownRepository, signal: AbortSignal): Promise<GitDirectories> {
+  /** The Git directories of a working tree. Git finds them and checks their owner once, and again when they were replaced. */
+  async #gitDirectories(known: KnownRepository, signal: AbortSignal): Promise<GitDirectories> {
     const { path } = known
     const own = join(path, '.git')
     const identity = await plainIdentity(path)
-    if (identity !== undefined && this.#plain.get(path) === identity) {
+    if (identity !== undefined && this.#verifiedTrees.get(path) === identity) {
       return { gitDirectory: own, commonDirectory: own }
     }
-    const directories = await this.#search(known, signal)
+    const directories = await this.#askGit(known, signal)
     const isPlain = directories.gitDirectory === own && directories.commonDirectory === own
-    if (this.#plain.size >= mostRepositories) this.#plain.clear()
-    if (identity !== undefined && isPlain) this.#plain.set(path, identity)
+    if (this.#verifiedTrees.size >= maxRepositories) this.#verifiedTrees.clear()
+    if (identity !== undefined && isPlain) this.#verifiedTrees.set(path, identity)
     return directories
   }
 
-  async #search({ name, path }: KnownRepository, signal: AbortSignal): Promise<GitDirectories> {
+  async #askGit({ name, path }: KnownRepository, signal: AbortSignal): Promise<GitDirectories> {
     const { stdout } = await this.#git.run({
       args: ['rev-parse', '--absolute-git-dir', '--git-common-dir'],
       cwd: path,
@@ -246,8 +248,8 @@ export class Repositories {
   }
 }
 
-/** The given paths that are folders. */
-async function usable(paths: readonly string[]): Promise<Folder[]> {
+/** The paths that exist, without links. */
+async function existingFolders(paths: readonly string[]): Promise<Folder[]> {
   const found = await Promise.all(
     paths.map((path) =>
       realpath(path).then(
@@ -274,8 +276,11 @@ function pathsOf(roots: readonly Root[]): string[] {
 /** Whether a path without links is one of the folders or lies in one. */
 function isWithin(folders: readonly Folder[], path: string): boolean {
   return folders.some((folder) => {
-    const way = relative(folder.path, path)
-    return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+    const relativePath = relative(folder.path, path)
+    return (
+      relativePath === '' ||
+      !(relativePath === '..' || relativePath.startsWith(`..${sep}`) || isAbsolute(relativePath))
+    )
   })
 }
 
@@ -308,14 +313,14 @@ async function findAll(
 ): Promise<{ repositories: KnownRepository[]; complete: boolean }> {
   const found: KnownRepository[] = []
   const seen = new Set<string>()
-  let left = mostFoldersRead
+  let remaining = maxFoldersRead
   let complete = true
   for (const folder of folders) {
     const queue = [{ path: folder.path, depth: 0 }]
     for (const { path, depth } of queue) {
       if (seen.has(path)) continue
       seen.add(path)
-      if (left-- <= 0 || found.length >= mostRepositories) {
+      if (remaining-- <= 0 || found.length >= maxRepositories) {
         complete = false
         break
       }
@@ -323,7 +328,7 @@ async function findAll(
         found.push({ name: relative(dirname(folder.path), path).split(sep).join('/'), path })
         continue
       }
-      if (depth === deepestFolder) continue
+      if (depth === maxFolderDepth) continue
       const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
       for (const entry of entries) {
         if (!entry.isDirectory() || entry.name.startsWith('.') || skippedFolders.has(entry.name)) continue
@@ -331,28 +336,28 @@ async function findAll(
       }
     }
   }
-  const times = new Map<string, number>()
-  for (const { name } of found) times.set(name, (times.get(name) ?? 0) + 1)
+  const nameCounts = new Map<string, number>()
+  for (const { name } of found) nameCounts.set(name, (nameCounts.get(name) ?? 0) + 1)
   const repositories = found.map(({ name, path }) => ({
-    name: times.get(name) === 1 && name !== '' ? name : path,
+    name: nameCounts.get(name) === 1 && name !== '' ? name : path,
     path,
   }))
   return { repositories, complete }
 }
 
-async function onlyOne(folders: readonly Folder[]): Promise<KnownRepository> {
+async function singleRepository(folders: readonly Folder[]): Promise<KnownRepository> {
   const { repositories, complete } = await findAll(folders)
   const [only] = repositories
-  if (only === undefined) throw await noneFound(folders)
+  if (only === undefined) throw await noRepositoryError(folders)
   if (repositories.length > 1 || !complete) {
     throw new ToolError(
-      `Which repository? There are ${repositories.length}${complete ? '' : ' or more'}: ${listed(repositories)}. Name one in "repository".`,
+      `Which repository? There are ${repositories.length}${complete ? '' : ' or more'}: ${namesOf(repositories)}. Name one in "repository".`,
     )
   }
   return only
 }
 
-async function noneFound(folders: readonly Folder[]): Promise<ToolError> {
+async function noRepositoryError(folders: readonly Folder[]): Promise<ToolError> {
   for (const { path } of folders) {
     for (let up = dirname(path); up !== dirname(up); up = dirname(up)) {
       if (await isWorkingTree(up)) {
@@ -369,7 +374,7 @@ async function noneFound(folders: readonly Folder[]): Promise<ToolError> {
 }
 
 /** The repository of a name from the list, or at a path: absolute, or relative to an allowed folder. */
-async function named(folders: readonly Folder[], name: string): Promise<KnownRepository> {
+async function findByName(folders: readonly Folder[], name: string): Promise<KnownRepository> {
   if (name.includes('\0')) throw new ToolError('"repository" must not contain NUL.')
   const { repositories } = await findAll(folders)
   const known = repositories.find((repository) => repository.name === name)
@@ -381,12 +386,12 @@ async function named(folders: readonly Folder[], name: string): Promise<KnownRep
   }
   throw new ToolError(
     repositories.length === 0
-      ? (await noneFound(folders)).message
-      : `There is no repository "${oneLine(name)}" in the allowed folders. There ${repositories.length === 1 ? 'is' : 'are'} ${listed(repositories)}.`,
+      ? (await noRepositoryError(folders)).message
+      : `There is no repository "${oneLine(name)}" in the allowed folders. There ${repositories.length === 1 ? 'is' : 'are'} ${namesOf(repositories)}.`,
   )
 }
 
-function listed(repositories: readonly KnownRepository[]): string {
+function namesOf(repositories: readonly KnownRepository[]): string {
   const shown = repositories.slice(0, 20).map(({ name }) => oneLine(name))
   const more = repositories.length - shown.length
   return shown.join(', ') + (more > 0 ? ` and ${count(more, 'other')}` : '')
@@ -397,14 +402,14 @@ function listed(repositories: readonly KnownRepository[]): string {
  * objects only the first level is looked at, since git gives them their names.
  */
 async function requireWithin(directory: string, folders: readonly Folder[], name: string): Promise<void> {
-  let left = mostGitEntries
+  let remaining = maxGitEntries
   const queue = [{ path: directory, depth: 0 }]
   for (const { path, depth } of queue) {
     const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
-    left -= entries.length
-    if (left < 0) {
+    remaining -= entries.length
+    if (remaining < 0) {
       throw new ToolError(
-        `The Git directory of "${name}" has more than ${mostGitEntries} files besides objects. Run "git pack-refs --all" and "git gc" there first.`,
+        `The Git directory of "${name}" has more than ${maxGitEntries} files besides objects. Run "git pack-refs --all" and "git gc" there first.`,
       )
     }
     for (const entry of entries) {
@@ -441,9 +446,9 @@ async function requireAlternatesWithin(
   const file = join(objects, 'info', 'alternates')
   const found = await stat(file).catch(() => undefined)
   if (found === undefined) return
-  if (!found.isFile() || found.size > mostAlternatesBytes) {
+  if (!found.isFile() || found.size > maxAlternatesBytes) {
     throw new ToolError(
-      `"${name}" cannot be used: ${oneLine(file)} is not a file of at most ${mostAlternatesBytes} bytes.`,
+      `"${name}" cannot be used: ${oneLine(file)} is not a file of at most ${maxAlternatesBytes} bytes.`,
     )
   }
   const text = await readFile(file, 'utf8')

@@ -10,9 +10,9 @@ import { listRefs } from './tools/inspect.ts'
 
 /* Files at a revision as resources, with completion of repositories, revisions and paths. */
 
-/** The most bytes of a file that is read as a resource, which has no pages. */
-const mostBytes = 524_288
-const mostSuggestions = 1_000
+/** Maximum bytes of a file that is read as a resource, which has no pages. */
+const maxResourceBytes = 524_288
+const maxSuggestions = 1_000
 
 const mimeTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css',
@@ -56,9 +56,9 @@ export const fileAtRevision = (server: ServerContext) =>
           throw new ToolError(`"${oneLine(path)}" is a folder. git_file lists it.`)
         }
         const size = await blobSize(repository, found.id, signal)
-        if (size > mostBytes) {
+        if (size > maxResourceBytes) {
           throw new ToolError(
-            `"${oneLine(path)}" has ${size} bytes. Resources are read up to ${mostBytes}; git_file reads parts of it.`,
+            `"${oneLine(path)}" has ${size} bytes. Resources are read up to ${maxResourceBytes}; git_file reads parts of it.`,
           )
         }
         const { stdout } = await repository.run(['cat-file', 'blob', found.id], { signal })
@@ -98,7 +98,7 @@ export async function revisions(
     fields: ['refname:short'],
     roots: ['refs/heads/', 'refs/tags/', 'refs/remotes/'],
     sort: '-creatordate',
-    limit: mostSuggestions,
+    limit: maxSuggestions,
   })
   return ['HEAD', ...rows.flat()].filter((name) => name.startsWith(typed))
 }

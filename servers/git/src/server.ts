@@ -77,9 +77,9 @@ export function createGitServer(options: GitServerOptions = {}) {
   })
 }
 
-function requireInteger(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  throw new RangeError(`"${name}" must be an integer from ${least} to ${most}, not ${value}`)
+function requireInteger(name: string, value: number, min: number, max: number): void {
+  if (Number.isInteger(value) && value >= min && value <= max) return
+  throw new RangeError(`"${name}" must be an integer from ${min} to ${max}, not ${value}`)
 }
 
 /** The type of a git server, for clients: `Client<GitServer>`. */

@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer'
 const invisible = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 const notInOneLine = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
-/** The text of bytes. Bytes that are not UTF-8 are shown as `\xNN`. */
+/** Decodes UTF-8. Other bytes are shown as `\xNN`. */
 export function decode(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8')
   let text = ''
@@ -27,7 +27,7 @@ export function decode(bytes: Buffer): string {
   return text
 }
 
-/** Bytes of the UTF-8 sequence that begins with a byte; 0 if none does. */
+/** The length of the UTF-8 sequence that begins with a byte; 0 if none begins with it. */
 function sequenceLength(lead: number): number {
   if (lead < 0x80) return 1
   if (lead < 0xc2) return 0
@@ -52,10 +52,10 @@ function escaped(char: string): string {
   return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
 }
 
-/** At most `length` characters, with an ellipsis where something was left out. */
-export function clip(text: string, length: number): string {
-  if (text.length <= length) return text
-  return `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`
+/** At most `maxChars` characters, followed by an ellipsis if the text was cut. */
+export function clip(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text
+  return `${text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
 /** A number with its noun: `1 file`, `2 files`. */
@@ -63,18 +63,18 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** The first items whose JSON has at most `bytes`, and at least one. Names in a repository can be long. */
-export function fitting<T>(items: readonly T[], bytes: number): T[] {
-  let left = bytes
-  const end = items.findIndex((item, at) => {
-    left -= Buffer.byteLength(JSON.stringify(item))
-    return left < 0 && at > 0
+/** The first items whose JSON has at most `maxBytes` together, and at least one. Names in a repository can be long. */
+export function itemsWithin<T>(items: readonly T[], maxBytes: number): T[] {
+  let remaining = maxBytes
+  const end = items.findIndex((item, index) => {
+    remaining -= Buffer.byteLength(JSON.stringify(item))
+    return remaining < 0 && index > 0
   })
   return items.slice(0, end === -1 ? undefined : end)
 }
 
-/** Bytes of a list of names in one result: twice as many, as text and as structured content, fit into a message. */
-export const listBytes = 524_288
+/** Maximum bytes of a list of names in one result. A message has room for the list twice: as text and as structured content. */
+export const maxListBytes = 524_288
 
 /** A slice of a long output, cut after a line where possible. */
 export interface Page {
@@ -93,10 +93,10 @@ export interface Page {
  */
 export function pageOf(bytes: Buffer, offset: number, limit: number, more: boolean): Page {
   if (!more && bytes.length <= limit) return { text: decode(bytes), bytes: bytes.length }
-  const most = bytes.subarray(0, limit)
-  const lineEnd = most.lastIndexOf(10) + 1
-  const end = lineEnd > 0 ? lineEnd : characterBoundary(most)
-  return { text: decode(most.subarray(0, end)), bytes: end, nextOffset: offset + end }
+  const slice = bytes.subarray(0, limit)
+  const lineEnd = slice.lastIndexOf(10) + 1
+  const end = lineEnd > 0 ? lineEnd : characterBoundary(slice)
+  return { text: decode(slice.subarray(0, end)), bytes: end, nextOffset: offset + end }
 }
 
 /** The length without a UTF-8 sequence that is cut at the end. */

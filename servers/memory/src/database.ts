@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { limits } from './types.ts'
 
-/** The SQLite file: its tables, how it is opened by several processes at once, and its transactions. */
+/** The schema of the SQLite file, and access to it. Several processes may use one file. */
 
-const version = 1
+const schemaVersion = 1
 
 const schema = `
   CREATE TABLE graphs (
@@ -80,18 +80,20 @@ export function openDatabase(file: string): DatabaseSync {
     database.exec(`PRAGMA max_page_count = ${Math.floor(limits.fileBytes / pageSize)}`)
     transaction(database, () => {
       const found = integer(database.prepare('PRAGMA user_version').get(), 'user_version')
-      if (found > version) {
+      if (found > schemaVersion) {
         throw new Error(
-          `${file} was written by a newer memory server (layout ${found}; this version reads ${version}). Update the server or choose another file.`,
+          `${file} was written by a newer memory server (layout ${found}; this version reads ${schemaVersion}). Update the server or choose another file.`,
         )
       }
       const tables = integer(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get(), 'n')
       if (found === 0 && tables > 0) {
-        throw new Error(`${file} is a database of another program. Choose another file.`)
+        throw new Error(
+          `${file} is not a memory database: it contains tables of another program. Choose another file.`,
+        )
       }
       if (found === 0) {
         database.exec(schema)
-        database.exec(`PRAGMA user_version = ${version}`)
+        database.exec(`PRAGMA user_version = ${schemaVersion}`)
       }
     })
   } catch (error) {

@@ -11,7 +11,7 @@ import { type Entity, type GraphKey, limits, type Relation } from './types.ts'
  * "observations"}`, and for each relation, `{"type":"relation","from","to","relationType"}`.
  */
 
-const importedLine = z.discriminatedUnion('type', [
+const lineSchema = z.discriminatedUnion('type', [
   entity.extend({
     type: z.literal('entity'),
     observations: z.array(entity.shape.observations.element).max(limits.observationsPerEntity),
@@ -19,21 +19,20 @@ const importedLine = z.discriminatedUnion('type', [
   relation.extend({ type: z.literal('relation') }),
 ])
 
-/** What an import stored. */
-export interface Imported {
+/** Numbers of what an import added. */
+export interface ImportResult {
   entities: number
   observations: number
   relations: number
-  /** Names that only relations mention: they were created as entities of the type `unknown`. */
+  /** Names in relations without an entity. They were created as entities of the type `unknown`. */
   unknown: string[]
 }
 
 /**
- * Reads a file into a graph: all of it, or nothing if a line cannot be used. Entities that exist get the observations that
- * they lack.
+ * Imports a file into a graph: the whole file, or nothing if a line is invalid. Existing entities get the new observations.
  * @throws Error that names the line
  */
-export async function importGraph(store: MemoryStore, key: GraphKey, file: string): Promise<Imported> {
+export async function importGraph(store: MemoryStore, key: GraphKey, file: string): Promise<ImportResult> {
   const entities: Entity[] = []
   const relations: Relation[] = []
   let number = 0
@@ -58,17 +57,17 @@ export function* exportLines(store: MemoryStore, key: GraphKey): Generator<strin
   for (const one of store.allRelations(key)) yield JSON.stringify({ type: 'relation', ...one })
 }
 
-function parseLine(text: string, where: string): z.infer<typeof importedLine> {
+function parseLine(text: string, where: string): z.infer<typeof lineSchema> {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     throw new Error(`${where} is not JSON. Nothing was imported.`)
   }
-  const parsed = importedLine.safeParse(value)
+  const parsed = lineSchema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new Error(
-    `${where} is no entity or relation: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}. Nothing was imported.`,
+    `${where} is not an entity or relation: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}. Nothing was imported.`,
   )
 }

@@ -15,7 +15,7 @@ Usage: jackfield-server-memory [options]
 
   --file FILE            SQLite file of the memory; ":memory:" stores nothing.
                          Default: JACKFIELD_MEMORY_FILE, or
-                         ${dataFile()}
+                         ${defaultFile()}
   --scope SCOPE          Memory of requests that name no conversation: "shared" (default), one for all; or
                          "conversation", one for each session, deleted when the session ends.
   --http PORT            Serve http://127.0.0.1:PORT/mcp instead of standard input and output; 0 takes any free port.
@@ -27,7 +27,7 @@ Usage: jackfield-server-memory [options]
   --version              Print the version.`
 
 /** The file in the data folder of this user. */
-function dataFile(): string {
+function defaultFile(): string {
   const { LOCALAPPDATA, XDG_DATA_HOME } = process.env
   const home = homedir()
   const base =
@@ -63,7 +63,9 @@ function readArguments(): Arguments {
       version: { type: 'boolean' },
     },
   })
-  const { scope, http: port, conversation } = values
+  const { scope, http: port } = values
+  // Normalized like the argument of the tools, so that both name the same memory.
+  const conversation = values.conversation?.trim().normalize()
   const http = port === undefined ? undefined : Number(port)
   if (http !== undefined && !(port !== '' && Number.isInteger(http) && http >= 0 && http <= 65_535)) {
     throw new Error(`--http needs a port from 0 to 65535, not "${port}"`)
@@ -73,11 +75,12 @@ function readArguments(): Arguments {
   }
   const modes = [http, values.import, values.export].filter((mode) => mode !== undefined)
   if (modes.length > 1) throw new Error('--http, --import and --export exclude each other')
+  if (conversation === '') throw new Error('--conversation needs a name')
   if (conversation !== undefined && values.import === undefined && values.export === undefined) {
     throw new Error('--conversation needs --import or --export; a client names the conversation in its calls')
   }
   return {
-    file: values.file || process.env['JACKFIELD_MEMORY_FILE'] || dataFile(),
+    file: values.file || process.env['JACKFIELD_MEMORY_FILE'] || defaultFile(),
     scope,
     http,
     importFrom: values.import,
@@ -119,17 +122,17 @@ async function transfer({ file, importFrom, exportTo = '-', conversation }: Argu
   }
 }
 
-/** Lets a question be answered after a restart: a key and used states, in files next to the database. */
+/** The key and the used states in files next to the database, so that a confirmation can be answered after a restart. */
 async function persistentState(file: string): Promise<Pick<ServeStdioOptions, 'keys' | 'backplane'>> {
   if (file === ':memory:') return {}
   const { sqliteBackplane } = await import('@jackfield/sdk/backplane/sqlite')
-  return { keys: [keyIn(`${file}.key`)], backplane: sqliteBackplane(`${file}.state`) }
+  return { keys: [readOrCreateKey(`${file}.key`)], backplane: sqliteBackplane(`${file}.state`) }
 }
 
 /** The key in a file that only its owner can read; created if it does not exist. */
-function keyIn(file: string): string {
+function readOrCreateKey(file: string): string {
   if (!existsSync(file)) {
-    // Written under another name first, since another process may read the file at the same time.
+    // Written under another name first, because another process may read the file at the same time.
     const draft = `${file}.${process.pid}`
     writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 })
     try {
@@ -164,16 +167,16 @@ async function serve({ file, scope, http: port }: Arguments): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const given = readArguments()
-  if (given.help || given.version) {
-    process.stdout.write(`${given.help ? help : version()}\n`)
+  const args = readArguments()
+  if (args.help || args.version) {
+    process.stdout.write(`${args.help ? help : version()}\n`)
     return
   }
   if (process.getBuiltinModule?.('node:sqlite') === undefined) {
     throw new Error(`needs Node.js 22.13 or later, for node:sqlite; this is ${process.version}`)
   }
-  if (given.importFrom !== undefined || given.exportTo !== undefined) await transfer(given)
-  else await serve(given)
+  if (args.importFrom !== undefined || args.exportTo !== undefined) await transfer(args)
+  else await serve(args)
 }
 
 function fail(error: unknown): never {

@@ -28,11 +28,11 @@ export class Notifier {
     this.#store = store
     this.#mayNotify = mayNotify
     const { changes } = server
-    const watch = changes.watch.bind(changes)
+    const watchAll = changes.watch.bind(changes)
     changes.watch = (wants, signal, subscriber) => {
-      if (subscriber === undefined) return watch(wants, signal)
+      if (subscriber === undefined) return watchAll(wants, signal)
       this.#countWatcher(signal)
-      return watch((change) => this.#isFor(subscriber, change) && wants(change), signal, subscriber)
+      return watchAll((change) => this.#mayReceive(subscriber, change) && wants(change), signal, subscriber)
     }
   }
 
@@ -44,7 +44,7 @@ export class Notifier {
     for (const change of changes) this.#publishOne(change)
   }
 
-  /** Stops looking for changes of other processes. */
+  /** Stops polling for changes of other processes. */
   stop(): void {
     clearInterval(this.#timer)
   }
@@ -63,10 +63,10 @@ export class Notifier {
   }
 
   /**
-   * Changes of resources without a key were replicated from another node, which does not say whose they are: the log has
-   * those of every process.
+   * Ignores changes of resources without a key: they were replicated from another node, without their owner. This process reads
+   * the same changes from the log.
    */
-  #isFor(subscriber: Subscriber, change: Change): boolean {
+  #mayReceive(subscriber: Subscriber, change: Change): boolean {
     if (change.type !== 'resource' && change.type !== 'resources') return true
     const key = this.#keys.get(change)
     return key !== undefined && this.#mayNotify(key, subscriber)

@@ -5,17 +5,17 @@ import type { Memory } from './server.ts'
 import { limits } from './types.ts'
 import { uris } from './uris.ts'
 
-/** The resources and the prompt: what a person or a client reads and attaches without a tool. */
+/** The resources, and the prompt `remember`. */
 
-const json = 'application/json'
-const suggestions = 100
+const jsonType = 'application/json'
+const maxSuggestions = 100
 
 export const knowledgeGraph = (memory: Memory) =>
   resource({
     uri: uris.graph,
     title: 'Knowledge Graph',
     description: `The knowledge graph: its first ${limits.entitiesPerPage} entities, or fewer if they are long, with their relations. With more, "nextCursor" continues in the tool read_graph`,
-    mimeType: json,
+    mimeType: jsonType,
     read(ctx) {
       const { next, ...page } = memory.store.page(memory.keyOf(ctx, undefined), 0, limits.entitiesPerPage)
       return JSON.stringify({ ...page, nextCursor: next === undefined ? undefined : String(next) }, null, 2)
@@ -27,18 +27,18 @@ export const entityResource = (memory: Memory) =>
     uriTemplate: uris.entityTemplate,
     title: 'Entity',
     description: 'One entity with its observations and relations',
-    mimeType: json,
+    mimeType: jsonType,
     complete: {
-      name: (value, context) => memory.store.names(keyFor(memory, context), value, suggestions),
+      name: (value, context) => memory.store.names(keyFor(memory, context), value, maxSuggestions),
     },
     list(ctx) {
-      const key = memory.keyIfAny(ctx)
+      const key = memory.findKey(ctx)
       if (key === undefined) return []
       return memory.store.recent(key, limits.listedEntities).map(({ name, entityType, changedAt }) => ({
         uri: uris.entity(key, name),
         name,
         description: entityType,
-        mimeType: json,
+        mimeType: jsonType,
         annotations: { lastModified: new Date(changedAt).toISOString() },
       }))
     },
@@ -82,6 +82,6 @@ export const remember = (memory: Memory) =>
     },
   })
 
-function keyFor(memory: Memory, { peer, arguments: chosen }: CompletionContext) {
-  return memory.keyOf({ peer }, chosen['conversation'])
+function keyFor(memory: Memory, { peer, arguments: values }: CompletionContext) {
+  return memory.keyOf({ peer }, values['conversation'])
 }

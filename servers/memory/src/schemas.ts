@@ -3,36 +3,37 @@ import { limits } from './types.ts'
 
 /** The schemas of what is stored, for arguments and imported files. */
 
-/** Text that SQLite and JSON store unchanged. */
-export const line = (most: number) =>
+/** Trimmed text in Unicode normalization form NFC. */
+export const textLine = (maxChars: number) =>
   z
     .string()
     .trim()
     .min(1)
-    .max(most)
+    .max(maxChars)
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode')
-    // One text for one name, however its accents are encoded.
+    // Equal names can have different encodings of accents.
     .overwrite((value) => value.normalize())
 
-export const many = <T extends z.ZodType>(item: T) => z.array(item).max(limits.itemsPerCall)
+/** The items of one call. */
+export const listOf = <T extends z.ZodType>(item: T) => z.array(item).max(limits.itemsPerCall)
 
-export const name = line(limits.nameChars)
-export const observation = line(limits.observationChars)
+export const name = textLine(limits.nameChars)
+export const observation = textLine(limits.observationChars)
 
 export const entity = z.object({
   name: name.describe('The name of the entity'),
-  entityType: line(limits.typeChars).describe('The type of the entity, such as person or project'),
-  observations: many(observation).describe('Facts about the entity, one each'),
+  entityType: textLine(limits.typeChars).describe('The type of the entity, such as person or project'),
+  observations: listOf(observation).describe('Facts about the entity, one each'),
 })
 
 export const relation = z.object({
   from: name.describe('The name of the entity where the relation starts'),
   to: name.describe('The name of the entity where the relation ends'),
-  relationType: line(limits.typeChars).describe(
+  relationType: textLine(limits.typeChars).describe(
     'The type of the relation, in active voice, such as works_at',
   ),
 })
 
-export const conversationArgument = line(limits.conversationChars)
+export const conversationArgument = textLine(limits.conversationChars)
   .optional()
   .describe('Name of the conversation whose own memory is used. Default: the memory of the server')

@@ -15,7 +15,7 @@ type Session = NonNullable<Exchange['session']>
 /** The `_meta` key with which a host names the conversation of a request, so that its model does not have to. */
 export const conversationMetaKey = 'io.github.jackfield/conversation'
 
-/** A request, as far as it determines the graph. */
+/** The parts of a request that determine its graph. */
 export interface ScopedRequest {
   readonly peer: Caller
   readonly meta?: Readonly<Record<string, unknown>>
@@ -45,13 +45,13 @@ export class Scopes {
   keyOf({ peer, meta = {} }: ScopedRequest, named: string | undefined): GraphKey {
     const owner = ownerOf(peer)
     const fromHost = meta[conversationMetaKey]
-    if (fromHost !== undefined && !isConversation(fromHost)) {
+    if (fromHost !== undefined && !isConversationName(fromHost)) {
       throw new ToolError(
         `_meta["${conversationMetaKey}"] must be a text of 1 to ${limits.conversationChars} characters.`,
       )
     }
-    const conversation = nameOf(named ?? fromHost)
-    if (fromHost !== undefined && nameOf(fromHost) !== conversation) {
+    const conversation = normalizedName(named ?? fromHost)
+    if (fromHost !== undefined && normalizedName(fromHost) !== conversation) {
       throw new ToolError(
         'This client works on another conversation than "conversation" names. Leave "conversation" out.',
       )
@@ -68,7 +68,7 @@ export class Scopes {
   }
 
   /** The graph of a request that names no conversation in its arguments; undefined if it has none. */
-  keyIfAny(request: ScopedRequest): GraphKey | undefined {
+  findKey(request: ScopedRequest): GraphKey | undefined {
     const isNamed = request.meta?.[conversationMetaKey] !== undefined
     if (this.#scope === 'conversation' && !isNamed && this.#current.getStore() === undefined) return undefined
     return this.keyOf(request, undefined)
@@ -93,7 +93,7 @@ export class Scopes {
 }
 
 /** Whether a value can name a conversation. */
-function isConversation(value: unknown): value is string {
+function isConversationName(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.trim() !== '' &&
@@ -102,8 +102,8 @@ function isConversation(value: unknown): value is string {
   )
 }
 
-/** The name of a conversation in the form in which arguments are validated. */
-function nameOf(text: string | undefined): string | undefined {
+/** Normalized like the argument `conversation`. */
+function normalizedName(text: string | undefined): string | undefined {
   return text?.trim().normalize()
 }
 

@@ -8,15 +8,15 @@ import type { Entity } from './types.ts'
  */
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
-const termChars = 64
-/** Terms of one entity in the index. */
+const maxTermChars = 64
+/** Maximum terms of one entity in the index. */
 const maxTerms = 5_000
-/** Terms of a query that are searched for. */
-const queryTerms = 16
-/** Characters that a search without matching words reads. */
-const scannedChars = 20_000_000
+/** Maximum terms of a query. The others are ignored. */
+const maxQueryTerms = 16
+/** Maximum characters that a search without matching words reads. */
+const maxScannedChars = 20_000_000
 
-/** How much a word counts by where it occurs. */
+/** The weight of a word, by where it occurs. */
 const weights = { name: 10, type: 4, observation: 1 }
 
 /** Finds the entities of a graph by their words. */
@@ -46,8 +46,8 @@ export class SearchIndex {
       `SELECT entity, max(weight * CASE term WHEN ? THEN 1 ELSE 0.5 END) AS weight FROM terms
        WHERE graph = ? AND term >= ? AND term < ? GROUP BY entity`,
     )
-    for (const term of termsIn(query).slice(0, queryTerms)) {
-      // One or two letters begin too many words.
+    for (const term of termsIn(query).slice(0, maxQueryTerms)) {
+      // One or two letters would match the beginning of too many words.
       const end = term.length < 3 ? `${term}\0` : `${term}\u{10ffff}`
       const rows = matching.all(term, graph ?? 0, term, end)
       const rarity = Math.log(1 + total / Math.max(1, rows.length))
@@ -75,7 +75,7 @@ export class SearchIndex {
       const whole = text(row, 'text')
       if (fold(whole).includes(wanted)) found.push(integer(row, 'id'))
       scanned += whole.length
-      if (scanned > scannedChars) break
+      if (scanned > maxScannedChars) break
     }
     return found
   }
@@ -88,7 +88,7 @@ function termsIn(text: string): string[] {
     if (isWordLike !== true) continue
     // A segment can join several words, such as `snake_case` and `example.org`.
     for (const word of segment.split(/[^\p{L}\p{N}]+/u)) {
-      if (word !== '') found.add(word.slice(0, termChars))
+      if (word !== '') found.add(word.slice(0, maxTermChars))
     }
   }
   return [...found]

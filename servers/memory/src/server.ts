@@ -16,7 +16,7 @@ import {
 } from './tools.ts'
 import type { GraphKey } from './types.ts'
 
-/** The server value: tools, resources and prompt on one store. */
+/** The server definition: tools, resources and a prompt on one store. */
 
 /** Options of `createMemoryServer`. */
 export interface MemoryOptions {
@@ -32,15 +32,15 @@ export interface MemoryOptions {
   signal?: AbortSignal
 }
 
-/** What tools, resources and prompts work on. */
+/** The context of tools, resources and prompts. */
 export interface Memory {
   readonly store: MemoryStore
   /** The graph of a request. @throws ToolError if it cannot be determined */
   keyOf(request: ScopedRequest, conversation: string | undefined): GraphKey
   /** The graph of a request that names no conversation; undefined if it has none. */
-  keyIfAny(request: ScopedRequest): GraphKey | undefined
-  /** Notifies subscribed clients of what was written. */
-  changed(): void
+  findKey(request: ScopedRequest): GraphKey | undefined
+  /** Notifies subscribed clients. Called after every write. */
+  notifyChanged(): void
 }
 
 const instructions = `Remembers facts as a knowledge graph: entities with observations, and relations between them.
@@ -69,8 +69,8 @@ export function createMemoryServer({ file, scope = 'shared', signal }: MemoryOpt
   const memory: Memory = {
     store,
     keyOf: (request, conversation) => scopes.keyOf(request, conversation),
-    keyIfAny: (request) => scopes.keyIfAny(request),
-    changed: () => notifier.publish(),
+    findKey: (request) => scopes.findKey(request),
+    notifyChanged: () => notifier.publish(),
   }
   const server = defineServer({
     name: 'memory',

@@ -12,18 +12,18 @@ import {
 } from './types.ts'
 
 /**
- * The graphs in one SQLite file. Every method that writes is one transaction: it does all that it is asked to, or throws and
- * changes nothing. Messages of a `ToolError` are for the model.
+ * The graphs in one SQLite file. Every method that writes is one transaction: if it throws, nothing is changed. Messages of a
+ * `ToolError` are for the model.
  */
 export class MemoryStore {
   readonly #database: DatabaseSync
   readonly #statements: Statements
   readonly #now: () => number
   readonly #index: SearchIndex
-  /** A transaction is open. */
-  #writing = false
-  /** The last change in the log that `changes` returned. */
-  #seen: number
+  /** Whether a write transaction is open. */
+  #isWriting = false
+  /** The id of the last change that `changes` returned. */
+  #lastSeenChange: number
 
   /**
    * @param file a path, or `:memory:`
@@ -34,7 +34,7 @@ export class MemoryStore {
     this.#statements = new Statements(this.#database)
     this.#now = now
     this.#index = new SearchIndex(this.#statements)
-    this.#seen = this.#lastChange()
+    this.#lastSeenChange = this.#lastChange()
     this.#removeAbandoned()
   }
 
@@ -42,7 +42,7 @@ export class MemoryStore {
     this.#database.close()
   }
 
-  /** Creates entities. Those with a name that exists are left as they are. */
+  /** Creates entities. Existing ones are not changed. */
   createEntities(key: GraphKey, entities: readonly Entity[]): { created: Entity[]; existing: string[] } {
     return this.#write(() => {
       const graph = this.#graphForWriting(key)
@@ -65,7 +65,7 @@ export class MemoryStore {
     })
   }
 
-  /** Creates relations. Those that exist are counted and left as they are. */
+  /** Creates relations. `existing`: the number of those that existed already. */
   createRelations(key: GraphKey, relations: readonly Relation[]): { created: Relation[]; existing: number } {
     return this.#write(() => {
       const graph = this.#graphForWriting(key)
@@ -101,7 +101,10 @@ export class MemoryStore {
       )
       const results = additions.map(({ entityName, contents }) => {
         const id = ids.get(entityName) ?? 0
-        return { entityName, addedObservations: contents.filter((content) => this.#observe(id, content)) }
+        return {
+          entityName,
+          addedObservations: contents.filter((content) => this.#addObservation(id, content)),
+        }
       })
       this.#reindex(key, graph, ids, new Set(changedNames(results, 'addedObservations')))
       return results
@@ -109,8 +112,8 @@ export class MemoryStore {
   }
 
   /**
-   * Adds entities and relations: existing entities get the observations that they lack, and ends of relations without an entity
-   * become entities of the type `unknown`.
+   * Adds entities and relations. Existing entities get the new observations. If a relation names an entity that does not exist,
+   * it is created with the type `unknown`.
    */
   merge(
     key: GraphKey,
@@ -152,16 +155,16 @@ export class MemoryStore {
       const before = this.#count('relations', graph)
       const wanted = [...new Set(names)]
       const remove = this.#statements.prepare('DELETE FROM entities WHERE graph = ? AND name = ?')
-      const touched = new Set<string>()
+      const neighbors = new Set<string>()
       const deleted = wanted.filter((name) => {
-        for (const { from, to } of this.#relationsOf(graph, [name]).relations) touched.add(from).add(to)
+        for (const { from, to } of this.#relationsOf(graph, [name]).relations) neighbors.add(from).add(to)
         return graph !== undefined && Number(remove.run(graph, name).changes) > 0
       })
       for (const name of deleted) {
-        touched.delete(name)
+        neighbors.delete(name)
         this.#log(key, name, true)
       }
-      if (graph !== undefined) this.#touch(key, graph, touched)
+      if (graph !== undefined) this.#touch(key, graph, neighbors)
       const missing = wanted.filter((name) => !deleted.includes(name))
       return { deleted, relations: before - this.#count('relations', graph), missing }
     })
@@ -218,13 +221,13 @@ export class MemoryStore {
    * One page of a graph in the order of creation, with every relation that starts at one of its entities.
    * @param after the `next` of the page before; 0 for the first
    */
-  page(key: GraphKey, after: number, most: number): Excerpt & { next: number | undefined; total: number } {
+  page(key: GraphKey, after: number, max: number): Excerpt & { next: number | undefined; total: number } {
     return this.#read(() => {
       const graph = this.#graphId(key)
       const rows = this.#statements
         .prepare('SELECT id, name, type FROM entities WHERE graph = ? AND id > ? ORDER BY id LIMIT ?')
-        .all(graph ?? 0, after, most + 1)
-      const { entities, ids } = this.#load(rows, most)
+        .all(graph ?? 0, after, max + 1)
+      const { entities, ids } = this.#load(rows, max)
       const last = ids.at(-1)
       return {
         entities,
@@ -257,17 +260,17 @@ export class MemoryStore {
    * Entities that contain words of the query, or words that begin with them, the best first: rare words and words of names
    * count more. If there are none, entities that contain the query as a part of their text.
    */
-  search(key: GraphKey, query: string, most: number): Excerpt & { total: number } {
+  search(key: GraphKey, query: string, max: number): Excerpt & { total: number } {
     return this.#read(() => {
       const graph = this.#graphId(key)
       const ranked = this.#index.rank(graph, query, this.#count('entities', graph))
       const ids = ranked.length > 0 ? ranked : this.#index.containing(graph, query)
       const byId = this.#statements.prepare('SELECT id, name, type FROM entities WHERE id = ?')
       const rows = ids
-        .slice(0, most)
+        .slice(0, max)
         .map((id) => byId.get(id))
         .filter((row) => row !== undefined)
-      const { entities } = this.#load(rows, most)
+      const { entities } = this.#load(rows, max)
       const relations = this.#relationsOf(
         graph,
         entities.map(({ name }) => name),
@@ -293,24 +296,24 @@ export class MemoryStore {
   }
 
   /** Names that contain a text, those that begin with it first. */
-  names(key: GraphKey, part: string, most: number): string[] {
+  names(key: GraphKey, part: string, max: number): string[] {
     const like = `%${escapeLike(part)}%`
     return this.#statements
       .prepare(
         `SELECT name FROM entities WHERE graph = ? AND name LIKE ? ESCAPE '\\'
          ORDER BY name LIKE ? ESCAPE '\\' DESC, name LIMIT ?`,
       )
-      .all(this.#graphId(key) ?? 0, like, like.slice(1), most)
+      .all(this.#graphId(key) ?? 0, like, like.slice(1), max)
       .map((row) => text(row, 'name'))
   }
 
   /** The most recently changed entities. */
-  recent(key: GraphKey, most: number): { name: string; entityType: string; changedAt: number }[] {
+  recent(key: GraphKey, max: number): { name: string; entityType: string; changedAt: number }[] {
     return this.#statements
       .prepare(
         'SELECT name, type, changed_at FROM entities WHERE graph = ? ORDER BY changed_at DESC, id DESC LIMIT ?',
       )
-      .all(this.#graphId(key) ?? 0, most)
+      .all(this.#graphId(key) ?? 0, max)
       .map((row) => ({
         name: text(row, 'name'),
         entityType: text(row, 'type'),
@@ -336,10 +339,12 @@ export class MemoryStore {
    * The changes since the last call, of this and of other processes; `lost` if there were more than the log contains.
    */
   changes(): { changes: EntityChange[]; lost: boolean } {
-    const rows = this.#statements.prepare('SELECT * FROM changes WHERE id > ? ORDER BY id').all(this.#seen)
+    const rows = this.#statements
+      .prepare('SELECT * FROM changes WHERE id > ? ORDER BY id')
+      .all(this.#lastSeenChange)
     const first = integer(rows[0], 'id')
-    const lost = rows.length > 0 && first > this.#seen + 1
-    this.#seen = rows.length > 0 ? integer(rows.at(-1), 'id') : this.#seen
+    const lost = rows.length > 0 && first > this.#lastSeenChange + 1
+    this.#lastSeenChange = rows.length > 0 ? integer(rows.at(-1), 'id') : this.#lastSeenChange
     const changes = rows.map((row) => ({
       key: { owner: text(row, 'owner'), conversation: text(row, 'conversation') },
       name: text(row, 'name'),
@@ -348,9 +353,9 @@ export class MemoryStore {
     return { changes, lost }
   }
 
-  /** Skips the changes so far: nothing was subscribed to them. */
+  /** Ignores all changes until now. Called when the first client subscribes. */
   skipChanges(): void {
-    this.#seen = this.#lastChange()
+    this.#lastSeenChange = this.#lastChange()
   }
 
   /**
@@ -358,27 +363,27 @@ export class MemoryStore {
    * @throws ToolError if another process holds the file for longer than 5 s
    */
   #write<T>(work: () => T): T {
-    if (this.#writing) return work()
-    this.#writing = true
+    if (this.#isWriting) return work()
+    this.#isWriting = true
     try {
       return transaction(this.#database, work)
     } catch (error) {
       const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
-      if (code === sqlite.busy || code === sqlite.locked) {
+      if (code === sqliteCodes.busy || code === sqliteCodes.locked) {
         throw new ToolError('Another process is writing to the memory file. Nothing was changed; try again.')
       }
-      if (code === sqlite.full) {
+      if (code === sqliteCodes.full) {
         throw new ToolError(
           `Nothing was stored: the memory file has reached ${limits.fileBytes / 1_048_576} MiB, or the disk is full. Delete entities that are no longer needed.`,
         )
       }
       throw error
     } finally {
-      this.#writing = false
+      this.#isWriting = false
     }
   }
 
-  /** Runs several reads on one state of the file. */
+  /** Runs several reads in one transaction, so that they see the same data. */
   #read<T>(work: () => T): T {
     this.#database.exec('BEGIN')
     try {
@@ -449,12 +454,12 @@ export class MemoryStore {
       .prepare('INSERT INTO entities (graph, name, type, changed_at) VALUES (?, ?, ?, ?)')
       .run(graph, name, entityType, this.#now())
     const id = Number(lastInsertRowid)
-    for (const observation of observations) this.#observe(id, observation)
+    for (const observation of observations) this.#addObservation(id, observation)
     return id
   }
 
   /** Stores an observation, and returns whether it is new. */
-  #observe(entity: number, observation: string): boolean {
+  #addObservation(entity: number, observation: string): boolean {
     const { changes } = this.#statements
       .prepare('INSERT INTO observations (entity, text) VALUES (?, ?) ON CONFLICT DO NOTHING')
       .run(entity, observation)
@@ -496,7 +501,9 @@ export class MemoryStore {
     const { lastInsertRowid } = this.#statements
       .prepare('INSERT INTO changes (owner, conversation, name, listed) VALUES (?, ?, ?, ?)')
       .run(owner, conversation, name, listed ? 1 : 0)
-    this.#statements.prepare('DELETE FROM changes WHERE id <= ?').run(Number(lastInsertRowid) - loggedChanges)
+    this.#statements
+      .prepare('DELETE FROM changes WHERE id <= ?')
+      .run(Number(lastInsertRowid) - maxLoggedChanges)
   }
 
   #lastChange(): number {
@@ -523,17 +530,17 @@ export class MemoryStore {
     }
   }
 
-  #requireCount(table: 'entities' | 'relations', graph: number, most: number): void {
-    if (this.#count(table, graph) <= most) return
-    throw new ToolError(`A graph has at most ${most} ${table}. Nothing was stored; delete some first.`)
+  #requireCount(table: 'entities' | 'relations', graph: number, max: number): void {
+    if (this.#count(table, graph) <= max) return
+    throw new ToolError(`A graph has at most ${max} ${table}. Nothing was stored; delete some first.`)
   }
 
-  /** Entities with their observations, until the page is full. At least one is loaded. */
-  #load(rows: readonly Row[], most: number): { entities: Entity[]; ids: number[] } {
+  /** Entities with their observations, until the page has `charsPerPage` characters. At least one is loaded. */
+  #load(rows: readonly Row[], max: number): { entities: Entity[]; ids: number[] } {
     const entities: Entity[] = []
     const ids: number[] = []
     let chars = 0
-    for (const row of rows.slice(0, most)) {
+    for (const row of rows.slice(0, max)) {
       const entity = this.#entityOf(row)
       chars += charsOf(entity)
       if (chars > limits.charsPerPage && entities.length > 0) break
@@ -545,7 +552,7 @@ export class MemoryStore {
 
   /** The relations that start at these entities. */
   #relationsFrom(ids: readonly number[]): Pick<Excerpt, 'relations' | 'omittedRelations'> {
-    return this.#collect(ids.map((id) => [id, 'r.source = ?']))
+    return this.#selectRelations(ids.map((id) => [id, 'r.source = ?']))
   }
 
   /** The relations that start or end at these entities. */
@@ -554,13 +561,13 @@ export class MemoryStore {
     names: readonly string[],
   ): Pick<Excerpt, 'relations' | 'omittedRelations'> {
     const ids = [...this.#entityIds(graph, names).values()]
-    return this.#collect([
+    return this.#selectRelations([
       ...ids.map((id) => [id, 'r.source = ?'] as const),
       ...ids.map((id) => [id, 'r.target = ?'] as const),
     ])
   }
 
-  #collect(
+  #selectRelations(
     conditions: readonly (readonly [id: number, where: 'r.source = ?' | 'r.target = ?'])[],
   ): Pick<Excerpt, 'relations' | 'omittedRelations'> {
     const found = new Map<number, Relation>()
@@ -582,17 +589,17 @@ export class MemoryStore {
     this.#write(() => {
       this.#statements
         .prepare("DELETE FROM graphs WHERE conversation LIKE 's:%' AND used_at < ?")
-        .run(this.#now() - abandonedMs)
+        .run(this.#now() - maxSessionGraphAgeMs)
     })
   }
 }
 
 const selectRelations = `SELECT r.id, s.name AS source, t.name AS target, r.type FROM relations r
   JOIN entities s ON s.id = r.source JOIN entities t ON t.id = r.target`
-const loggedChanges = 10_000
-const abandonedMs = 30 * 86_400_000
+const maxLoggedChanges = 10_000
+const maxSessionGraphAgeMs = 30 * 86_400_000
 
-/** Names for a message, in quotation marks; of many only the first. */
+/** Up to ten names in quotation marks, for a message. */
 export function quoted(names: readonly string[]): string {
   const shown = names.slice(0, 10).map((name) => JSON.stringify(name))
   return names.length > shown.length
@@ -633,4 +640,4 @@ function escapeLike(part: string): string {
 }
 
 /** Primary result codes of SQLite. */
-const sqlite = { busy: 5, locked: 6, full: 13 }
+const sqliteCodes = { busy: 5, locked: 6, full: 13 }

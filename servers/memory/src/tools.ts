@@ -1,48 +1,53 @@
 import { type Context, reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
-import { conversationArgument, entity, line, many, name, observation, relation } from './schemas.ts'
+import { conversationArgument, entity, listOf, name, observation, relation, textLine } from './schemas.ts'
 import type { Memory } from './server.ts'
 import { quoted } from './store.ts'
 import { type Graph, limits } from './types.ts'
 
 /** The tools: the arguments and results are those of the memory server of the MCP reference servers, with additions. */
 
-/** Entities that one call deletes without asking the person. */
-const unconfirmedDeletions = 20
-const defaultPage = 100
-const defaultMatches = 50
+/** Maximum entities that one call deletes without a confirmation of the person. */
+const maxUnconfirmedDeletions = 20
+const defaultPageSize = 100
+const defaultSearchLimit = 50
 
-const shownEntity = z.object({ name: z.string(), entityType: z.string(), observations: z.array(z.string()) })
-const shownRelation = z.object({ from: z.string(), to: z.string(), relationType: z.string() })
+const entityOutput = z.object({ name: z.string(), entityType: z.string(), observations: z.array(z.string()) })
+const relationOutput = z.object({ from: z.string(), to: z.string(), relationType: z.string() })
 const graphOutput = z.object({
-  entities: z.array(shownEntity),
-  relations: z.array(shownRelation),
+  entities: z.array(entityOutput),
+  relations: z.array(relationOutput),
   omittedRelations: z
     .number()
     .int()
     .optional()
     .describe('Relations of these entities that are left out; open_nodes with fewer names returns them'),
 })
-const deletion = z.object({ success: z.boolean(), message: z.string() })
+const deletionOutput = z.object({ success: z.boolean(), message: z.string() })
 
-const creates = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
-const deletes = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false }
-const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+const createHints = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+}
+const deleteHints = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false }
+const readHints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 
 export const createEntities = (memory: Memory) =>
   tool({
     title: 'Create Entities',
     description:
       'Create multiple new entities in the knowledge graph. Entities that exist are left as they are: use add_observations for them',
-    input: z.object({ entities: many(entity), conversation: conversationArgument }),
+    input: z.object({ entities: listOf(entity), conversation: conversationArgument }),
     output: z.object({
-      entities: z.array(shownEntity).describe('The new entities'),
+      entities: z.array(entityOutput).describe('The new entities'),
       existing: z.array(z.string()).optional().describe('Names that existed already and were not changed'),
     }),
-    annotations: creates,
+    annotations: createHints,
     run({ entities, conversation }, ctx) {
       const { created, existing } = memory.store.createEntities(memory.keyOf(ctx, conversation), entities)
-      memory.changed()
+      memory.notifyChanged()
       const unchanged =
         existing.length === 0
           ? ''
@@ -59,12 +64,12 @@ export const createRelations = (memory: Memory) =>
     title: 'Create Relations',
     description:
       'Create multiple new relations between entities in the knowledge graph. Relations should be in active voice. Both entities must exist',
-    input: z.object({ relations: many(relation), conversation: conversationArgument }),
-    output: z.object({ relations: z.array(shownRelation).describe('The new relations') }),
-    annotations: creates,
+    input: z.object({ relations: listOf(relation), conversation: conversationArgument }),
+    output: z.object({ relations: z.array(relationOutput).describe('The new relations') }),
+    annotations: createHints,
     run({ relations, conversation }, ctx) {
       const { created, existing } = memory.store.createRelations(memory.keyOf(ctx, conversation), relations)
-      memory.changed()
+      memory.notifyChanged()
       return reply({
         content: `Created ${count(created.length, 'relation')}.${existing > 0 ? ` ${existing} existed already.` : ''}`,
         structured: { relations: created },
@@ -77,10 +82,10 @@ export const addObservations = (memory: Memory) =>
     title: 'Add Observations',
     description: 'Add new observations to existing entities in the knowledge graph',
     input: z.object({
-      observations: many(
+      observations: listOf(
         z.object({
           entityName: name.describe('The name of the entity to add the observations to'),
-          contents: many(observation).describe('Facts about the entity, one each'),
+          contents: listOf(observation).describe('Facts about the entity, one each'),
         }),
       ),
       conversation: conversationArgument,
@@ -88,13 +93,13 @@ export const addObservations = (memory: Memory) =>
     output: z.object({
       results: z.array(z.object({ entityName: z.string(), addedObservations: z.array(z.string()) })),
     }),
-    annotations: creates,
+    annotations: createHints,
     run({ observations, conversation }, ctx) {
       const results = memory.store.addObservations(memory.keyOf(ctx, conversation), observations)
-      memory.changed()
+      memory.notifyChanged()
       const added = results.reduce((sum, { addedObservations }) => sum + addedObservations.length, 0)
-      const given = observations.reduce((sum, { contents }) => sum + contents.length, 0)
-      const known = given > added ? ` ${given - added} existed already.` : ''
+      const requested = observations.reduce((sum, { contents }) => sum + contents.length, 0)
+      const known = requested > added ? ` ${requested - added} existed already.` : ''
       return reply({ content: `Added ${count(added, 'observation')}.${known}`, structured: { results } })
     },
   })
@@ -102,23 +107,23 @@ export const addObservations = (memory: Memory) =>
 export const deleteEntities = (memory: Memory) =>
   tool({
     title: 'Delete Entities',
-    description: `Delete multiple entities and their associated relations from the knowledge graph. For more than ${unconfirmedDeletions} entities at once the person is asked`,
+    description: `Delete multiple entities and their associated relations from the knowledge graph. For more than ${maxUnconfirmedDeletions} entities at once the person is asked`,
     input: z.object({
-      entityNames: many(name).describe('An array of entity names to delete'),
+      entityNames: listOf(name).describe('An array of entity names to delete'),
       conversation: conversationArgument,
     }),
-    output: deletion,
-    annotations: deletes,
+    output: deletionOutput,
+    annotations: deleteHints,
     async run({ entityNames, conversation }, ctx) {
       const key = memory.keyOf(ctx, conversation)
       const existing = memory.store.countExisting(key, entityNames)
-      if (existing > unconfirmedDeletions && !(await isConfirmed(ctx, existing, entityNames))) {
-        return deleted(false, 'The person did not agree. Nothing was deleted.')
+      if (existing > maxUnconfirmedDeletions && !(await isConfirmed(ctx, existing, entityNames))) {
+        return deletionReply(false, 'The person did not agree. Nothing was deleted.')
       }
       const result = memory.store.deleteEntities(key, entityNames)
-      memory.changed()
+      memory.notifyChanged()
       const relations = result.relations > 0 ? ` and ${count(result.relations, 'relation')}` : ''
-      return deleted(
+      return deletionReply(
         true,
         `Deleted ${count(result.deleted.length, 'entity', 'entities')}${relations}.${notFound(result.missing)}`,
       )
@@ -130,22 +135,22 @@ export const deleteObservations = (memory: Memory) =>
     title: 'Delete Observations',
     description: 'Delete specific observations from entities in the knowledge graph',
     input: z.object({
-      deletions: many(
+      deletions: listOf(
         z.object({
           entityName: name.describe('The name of the entity containing the observations'),
-          observations: many(observation).describe('The observations to delete, word for word'),
+          observations: listOf(observation).describe('The observations to delete, word for word'),
         }),
       ),
       conversation: conversationArgument,
     }),
-    output: deletion,
-    annotations: deletes,
+    output: deletionOutput,
+    annotations: deleteHints,
     run({ deletions, conversation }, ctx) {
       const result = memory.store.deleteObservations(memory.keyOf(ctx, conversation), deletions)
-      memory.changed()
-      const given = deletions.reduce((sum, { observations }) => sum + observations.length, 0)
-      const left = given > result.deleted ? ` ${given - result.deleted} did not exist.` : ''
-      return deleted(
+      memory.notifyChanged()
+      const requested = deletions.reduce((sum, { observations }) => sum + observations.length, 0)
+      const left = requested > result.deleted ? ` ${requested - result.deleted} did not exist.` : ''
+      return deletionReply(
         true,
         `Deleted ${count(result.deleted, 'observation')}.${left}${notFound(result.missing)}`,
       )
@@ -157,16 +162,16 @@ export const deleteRelations = (memory: Memory) =>
     title: 'Delete Relations',
     description: 'Delete multiple relations from the knowledge graph',
     input: z.object({
-      relations: many(relation).describe('An array of relations to delete'),
+      relations: listOf(relation).describe('An array of relations to delete'),
       conversation: conversationArgument,
     }),
-    output: deletion,
-    annotations: deletes,
+    output: deletionOutput,
+    annotations: deleteHints,
     run({ relations, conversation }, ctx) {
       const result = memory.store.deleteRelations(memory.keyOf(ctx, conversation), relations)
-      memory.changed()
+      memory.notifyChanged()
       const left = relations.length - result.deleted
-      return deleted(
+      return deletionReply(
         true,
         `Deleted ${count(result.deleted, 'relation')}.${left > 0 ? ` ${left} did not exist.` : ''}`,
       )
@@ -185,7 +190,7 @@ export const readGraph = (memory: Memory) =>
         .int()
         .min(1)
         .max(limits.entitiesPerPage)
-        .default(defaultPage)
+        .default(defaultPageSize)
         .describe('The most entities on a page'),
       conversation: conversationArgument,
     }),
@@ -193,7 +198,7 @@ export const readGraph = (memory: Memory) =>
       nextCursor: z.string().optional().describe('Cursor of the next page; absent on the last'),
       total: z.number().int().describe('Entities in the graph'),
     }),
-    annotations: reads,
+    annotations: readHints,
     run({ cursor, limit, conversation }, ctx) {
       if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
         throw new ToolError(
@@ -202,7 +207,7 @@ export const readGraph = (memory: Memory) =>
       }
       const { next, ...page } = memory.store.page(memory.keyOf(ctx, conversation), Number(cursor ?? 0), limit)
       return reply({
-        structured: { ...shown(page), ...(next !== undefined && { nextCursor: String(next) }) },
+        structured: { ...toOutput(page), ...(next !== undefined && { nextCursor: String(next) }) },
       })
     },
   })
@@ -213,7 +218,7 @@ export const searchNodes = (memory: Memory) =>
     description:
       'Search the knowledge graph for entities whose name, type or observations contain words of the query, the best match first',
     input: z.object({
-      query: line(limits.queryChars).describe(
+      query: textLine(limits.queryChars).describe(
         'Words to match against entity names, types, and observation content; words that begin with them match too',
       ),
       limit: z
@@ -221,14 +226,16 @@ export const searchNodes = (memory: Memory) =>
         .int()
         .min(1)
         .max(limits.entitiesPerPage)
-        .default(defaultMatches)
+        .default(defaultSearchLimit)
         .describe('The most entities to return'),
       conversation: conversationArgument,
     }),
     output: graphOutput.extend({ total: z.number().int().describe('Entities that match') }),
-    annotations: reads,
+    annotations: readHints,
     run({ query, limit, conversation }, ctx) {
-      return reply({ structured: shown(memory.store.search(memory.keyOf(ctx, conversation), query, limit)) })
+      return reply({
+        structured: toOutput(memory.store.search(memory.keyOf(ctx, conversation), query, limit)),
+      })
     },
   })
 
@@ -237,7 +244,7 @@ export const openNodes = (memory: Memory) =>
     title: 'Open Nodes',
     description: 'Open specific nodes in the knowledge graph by their names',
     input: z.object({
-      names: many(name).describe('An array of entity names to retrieve'),
+      names: listOf(name).describe('An array of entity names to retrieve'),
       conversation: conversationArgument,
     }),
     output: graphOutput.extend({
@@ -247,12 +254,12 @@ export const openNodes = (memory: Memory) =>
         .optional()
         .describe('Names that did not fit into this result: open them next'),
     }),
-    annotations: reads,
+    annotations: readHints,
     run({ names, conversation }, ctx) {
       const { missing, omitted, ...graph } = memory.store.open(memory.keyOf(ctx, conversation), names)
       return reply({
         structured: {
-          ...shown(graph),
+          ...toOutput(graph),
           ...(missing.length > 0 && { missing }),
           ...(omitted.length > 0 && { omitted }),
         },
@@ -263,7 +270,7 @@ export const openNodes = (memory: Memory) =>
 async function isConfirmed(ctx: Context, existing: number, names: readonly string[]): Promise<boolean> {
   if (!ctx.can('elicitation')) {
     throw new ToolError(
-      `Nothing was deleted. Deleting ${existing} entities at once needs the person's agreement, and this client cannot ask for it. Delete at most ${unconfirmedDeletions} in one call.`,
+      `Nothing was deleted. Deleting ${existing} entities at once needs the person's agreement, and this client cannot ask for it. Delete at most ${maxUnconfirmedDeletions} in one call.`,
     )
   }
   const answer = await ctx.elicit({
@@ -278,12 +285,12 @@ async function isConfirmed(ctx: Context, existing: number, names: readonly strin
   return answer.action === 'accept' && answer.content.confirm
 }
 
-function deleted(success: boolean, message: string) {
+function deletionReply(success: boolean, message: string) {
   return reply({ content: message, structured: { success, message } })
 }
 
 /** Leaves out a count of zero. */
-function shown<T extends Graph & { omittedRelations: number }>({ omittedRelations, ...graph }: T) {
+function toOutput<T extends Graph & { omittedRelations: number }>({ omittedRelations, ...graph }: T) {
   return { ...graph, ...(omittedRelations > 0 && { omittedRelations }) }
 }
 

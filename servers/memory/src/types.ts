@@ -1,4 +1,4 @@
-/** The values of the memory server: what a graph contains, how large it may be, and which graph a request works on. */
+/** The types of a graph, and the limits of graphs and requests. */
 
 /** A remembered person, place, project or other thing. */
 export interface Entity {
@@ -38,7 +38,7 @@ export interface GraphKey {
 export interface EntityChange {
   readonly key: GraphKey
   readonly name: string
-  /** The entity was created or deleted, so that the list of resources changed. */
+  /** Whether the entity was created or deleted, which changes the list of resources. */
   readonly listed: boolean
 }
 
@@ -57,7 +57,7 @@ export const limits = {
   entitiesPerGraph: 50_000,
   relationsPerGraph: 200_000,
   graphsPerOwner: 1_000,
-  /** Entities in one result, and when the next page begins: the length of their text. */
+  /** Maximum entities of one page, and characters after which the next page begins. */
   entitiesPerPage: 500,
   charsPerPage: 100_000,
   relationsPerPage: 1_000,

@@ -128,6 +128,7 @@ describe('the command line', () => {
     [['--file', '/dev/null/memory.db'], '/dev/null'],
     [['--import', 'a', '--export', 'b'], 'exclude each other'],
     [['--conversation', 'a'], '--conversation needs --import or --export'],
+    [['--conversation', ' ', '--export', '-'], '--conversation needs a name'],
     [['--file', ':memory:', '--import', '/no/such/file'], '/no/such/file'],
   ])('reports %j in one line', (args, message) => {
     const { status, stdout, stderr } = run(...args)
@@ -154,6 +155,18 @@ describe('the command line', () => {
     expect(run('--file', file, '--import', source).stderr).toContain('Imported 0 entities, 1 observations')
   })
 
+  test('imports into the conversation that clients name, however its accents are encoded', async () => {
+    const file = temporaryFile()
+    const source = temporaryFile('memory.jsonl')
+    writeFileSync(source, lines({ type: 'entity', ...alice }))
+    const name = ' cafe\u0301 '
+    expect(run('--file', file, '--import', source, '--conversation', name).status).toBe(0)
+    const client = await connect<MemoryServer>(stdio(programOf(file)))
+    onTestFinished(() => client.close())
+    const { structuredContent } = await client.call('read_graph', { conversation: name })
+    expect(structuredContent?.entities).toEqual([alice])
+  })
+
   test('imports relations whose ends have no entity', () => {
     const file = temporaryFile()
     const source = temporaryFile('memory.jsonl')
@@ -170,10 +183,10 @@ describe('the command line', () => {
 
   test.each([
     ['{"type":"entity"', 'line 2 is not JSON'],
-    ['{"type":"thing"}', 'line 2 is no entity or relation'],
+    ['{"type":"thing"}', 'line 2 is not an entity or relation'],
     [
       '{"type":"entity","name":"","entityType":"x","observations":[]}',
-      'line 2 is no entity or relation: name',
+      'line 2 is not an entity or relation: name',
     ],
   ])('imports nothing from a file with the line %s', (line, message) => {
     const file = temporaryFile()
@@ -192,7 +205,7 @@ describe('the command line', () => {
     const other = new DatabaseSync(file)
     other.exec('CREATE TABLE mine (id INTEGER)')
     other.close()
-    expect(run('--file', file, '--export', '-').stderr).toContain('is a database of another program')
+    expect(run('--file', file, '--export', '-').stderr).toContain('contains tables of another program')
     expect(existsSync(file)).toBe(true)
   })
 })

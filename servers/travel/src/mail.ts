@@ -1,21 +1,21 @@
 /** Sends one plain-text message. */
 export interface Mailer {
-  /** Settles when the mail server took the message; rejects with a `MailError` when it did not. */
+  /** Resolves when the mail server accepted the message; rejects with a `MailError` if it did not. */
   send(mail: { to: string; subject: string; body: string }): Promise<void>
 }
 
-/** Why a message was not taken, in words without addresses or credentials of the mail server. */
+/** Why a message was not accepted, without addresses or credentials of the mail server. */
 export class MailError extends Error {
   override readonly name: string = 'MailError'
 }
 
-const waitMs = 15_000
+const timeoutMs = 15_000
 
 /**
  * A mailer for an SMTP server.
  * @param url such as `smtps://user:password@mail.example.com`
- * @param from the sender's address; the user of the URL where that is one
- * @throws TypeError when the URL is not one of an SMTP server, or when no sender is known
+ * @param from the sender's address; default: the user of the URL if it is an address
+ * @throws TypeError if the URL is not that of an SMTP server, or without a sender
  */
 export function createMailer(url: string, from?: string): Mailer {
   const server = URL.canParse(url) ? new URL(url) : undefined
@@ -32,9 +32,9 @@ export function createMailer(url: string, from?: string): Mailer {
       const { createTransport } = await import('nodemailer')
       const transport = createTransport({
         url,
-        connectionTimeout: waitMs,
-        greetingTimeout: waitMs,
-        socketTimeout: waitMs,
+        connectionTimeout: timeoutMs,
+        greetingTimeout: timeoutMs,
+        socketTimeout: timeoutMs,
       })
       try {
         await transport.sendMail({ from: sender, to, subject, text: body })

@@ -11,10 +11,10 @@ const help = `The travel server: plan and book a trip over the Model Context Pro
 
 Usage: jackfield-travel [--db FILE] [--provider URL] [--http PORT]
 
-  --db FILE    SQLite file to keep bookings, calendar and trips in; ":memory:" keeps nothing.
+  --db FILE    SQLite file for bookings, calendar and trips; ":memory:" stores nothing.
                Default: TRAVEL_DB, or ${dataFile()}
   --provider URL
-               Take flights, hotels and weather from this service (https, or http on this machine) instead of
+               Get flights, hotels and weather from this service (https, or http on this machine) instead of
                computing them. The README describes its requests. Default: TRAVEL_PROVIDER
   --http PORT  Serve http://127.0.0.1:PORT/mcp instead of standard input and output; 0 takes any free port.
   --help       Show this.
@@ -95,8 +95,8 @@ async function openServer(database: string, provider: string | undefined): Promi
   })
 }
 
-/** What lets a question be answered after a restart, in files beside the database; nothing where none is kept. */
-async function lastingState(database: string): Promise<Pick<ServeStdioOptions, 'keys' | 'backplane'>> {
+/** Lets a question be answered after a restart: a key and used states, in files next to the database. */
+async function persistentState(database: string): Promise<Pick<ServeStdioOptions, 'keys' | 'backplane'>> {
   if (database === ':memory:') return {}
   const { sqliteBackplane } = await import('@jackfield/sdk/backplane/sqlite')
   return { keys: [keyIn(`${database}.key`)], backplane: sqliteBackplane(`${database}.state`) }
@@ -105,7 +105,7 @@ async function lastingState(database: string): Promise<Pick<ServeStdioOptions, '
 /** The key in a file that only its owner can read; created if it does not exist. */
 function keyIn(file: string): string {
   if (!existsSync(file)) {
-    // Written whole under another name first, since another process may read the file at once.
+    // Written under another name first, since another process may read the file at the same time.
     const draft = `${file}.${process.pid}`
     writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 })
     try {
@@ -134,14 +134,14 @@ async function serveOverHttp(server: TravelServer, port: number): Promise<void> 
 }
 
 async function main(): Promise<void> {
-  const given = readArguments()
-  if (given.help || given.version) {
-    process.stdout.write(`${given.help ? help : version()}\n`)
+  const options = readArguments()
+  if (options.help || options.version) {
+    process.stdout.write(`${options.help ? help : version()}\n`)
     return
   }
-  const server = await openServer(given.db, given.provider)
-  if (given.http === undefined) await serveStdio(server, await lastingState(given.db)).closed
-  else await serveOverHttp(server, given.http)
+  const server = await openServer(options.db, options.provider)
+  if (options.http === undefined) await serveStdio(server, await persistentState(options.db)).closed
+  else await serveOverHttp(server, options.http)
 }
 
 main().catch((error: unknown) => fail(reasonOf(error)))

@@ -6,11 +6,11 @@ import { completePlaces } from './domain/suggest.ts'
 import { count, list, usd } from './domain/words.ts'
 import { nextDays } from './resources.ts'
 import { dateArgument } from './schemas.ts'
+import type { TravelServices } from './services.ts'
 import { unknownPlace } from './tools/arguments.ts'
 import { uris } from './uris.ts'
-import type { World } from './world.ts'
 
-const interestsKnown = [
+const knownInterests = [
   'architecture',
   'beaches',
   'food',
@@ -22,8 +22,8 @@ const interestsKnown = [
   'shopping',
 ]
 
-/** A number as people write it: `3000`, `$3,000`, `7 days`. */
-const written = (unit: string) =>
+/** A number as text: `3000`, `$3,000`, `7 days`. */
+const numberArgument = (unit: string) =>
   z.string().transform((text, ctx) => {
     const number = Number(text.replace(/[$,\s]|usd|days?/gi, ''))
     if (Number.isFinite(number) && number > 0) return number
@@ -31,46 +31,48 @@ const written = (unit: string) =>
     return z.NEVER
   })
 
-export const planVacation = (world: World) =>
+export const planVacation = (services: TravelServices) =>
   prompt({
     title: 'Plan a vacation',
     description: 'Guide through vacation planning process',
     input: z.object({
       destination: z.string().min(1).max(100).describe('City or IATA code to travel to'),
-      duration: written('days').optional().describe('days'),
-      budget: written('US dollars').optional().describe('The most that flights and hotel may cost, in USD'),
+      duration: numberArgument('days').optional().describe('days'),
+      budget: numberArgument('US dollars')
+        .optional()
+        .describe('The most that flights and hotel may cost, in USD'),
       interests: z.string().max(500).optional().describe('What to do there, separated by commas'),
       departure_date: dateArgument.optional().describe('Day of the flight out, such as 2027-06-15'),
       return_date: dateArgument.optional().describe('Day of the flight back'),
-      travelers: written('travellers').optional().describe('How many people travel'),
+      travelers: numberArgument('travellers').optional().describe('How many people travel'),
     }),
     complete: {
       destination: (value) => completePlaces(value),
       duration: (value) => ['3', '5', '7', '10', '14', '21'].filter((days) => days.startsWith(value)),
       budget: (value) => ['1000', '2000', '3000', '5000', '10000'].filter((sum) => sum.startsWith(value)),
       interests: completeInterests,
-      departure_date: nextDays(world),
-      return_date: nextDays(world),
+      departure_date: nextDays(services),
+      return_date: nextDays(services),
       travelers: (value) => ['1', '2', '3', '4'].filter((people) => people.startsWith(value)),
     },
-    run(wish): PromptMessage[] {
-      const place = findPlace(wish.destination)
-      if (place === undefined) throw new RpcError(ErrorCode.InvalidParams, unknownPlace(wish.destination))
+    run(request): PromptMessage[] {
+      const place = findPlace(request.destination)
+      if (place === undefined) throw new RpcError(ErrorCode.InvalidParams, unknownPlace(request.destination))
       const city = place.city.name
-      const years = yearsToLookAt(world.now(), wish.departure_date)
-      const days = wish.duration ?? 7
+      const years = yearsToLookAt(services.now(), request.departure_date)
+      const days = request.duration ?? 7
       const back =
-        wish.return_date ??
-        (wish.departure_date === undefined ? undefined : addDays(wish.departure_date, Math.round(days)))
-      const past = world.trips.all().filter((trip) => trip.end < world.now().toISOString().slice(0, 10))
+        request.return_date ??
+        (request.departure_date === undefined ? undefined : addDays(request.departure_date, Math.round(days)))
+      const past = services.trips.all().filter((trip) => trip.end < services.now().toISOString().slice(0, 10))
       const about = past.filter((trip) => findPlace(trip.destination)?.city === place.city)
       const facts = [
-        wish.departure_date === undefined
+        request.departure_date === undefined
           ? `for about ${count(days, 'day')}, on dates still to be found`
-          : `from ${wish.departure_date} to ${back}`,
-        wish.travelers === undefined ? undefined : `for ${count(wish.travelers, 'traveller')}`,
-        wish.budget === undefined ? undefined : `for at most ${usd(wish.budget)} in all`,
-        interestsOf(wish.interests),
+          : `from ${request.departure_date} to ${back}`,
+        request.travelers === undefined ? undefined : `for ${count(request.travelers, 'traveller')}`,
+        request.budget === undefined ? undefined : `for at most ${usd(request.budget)} in all`,
+        interestsOf(request.interests),
       ].filter((fact) => fact !== undefined)
       return [
         user({
@@ -91,10 +93,10 @@ export const planVacation = (world: World) =>
             `3. Weather. Read weather://forecast/${encodeURIComponent(city)}/{date} for the days in question.`,
             '4. Flights. Use searchFlights for each direction, from NYC unless I say otherwise, then findBestFlight with my preferences. Show me three options with prices.',
             `5. Ask me which I prefer. Then bookVacation with the ids of those flights${
-              wish.budget === undefined ? '' : ` and budget ${wish.budget}`
+              request.budget === undefined ? '' : ` and budget ${request.budget}`
             }. It asks me to confirm; if I do not, nothing is booked, and you ask me what to change.`,
             '6. Once booked: createCalendarEvent for the trip, saveItinerary with the booking reference, and offer to write an out-of-office message with sendEmail. Show me the message before you send it.',
-            ...(wish.interests === undefined
+            ...(request.interests === undefined
               ? []
               : ['7. Suggest a plan for each day that fits my interests and the weather.']),
           ].join('\n'),
@@ -105,7 +107,7 @@ export const planVacation = (world: World) =>
             resource: {
               uri: uris.calendar(year),
               mimeType: 'application/json',
-              text: JSON.stringify({ year, events: world.calendar.inYear(year) }, null, 2),
+              text: JSON.stringify({ year, events: services.calendar.inYear(year) }, null, 2),
             },
           }),
         ),
@@ -119,7 +121,7 @@ export const planVacation = (world: World) =>
             mimeType: 'text/markdown',
           }),
         ),
-        ...(wish.departure_date === undefined ? [] : [user(forecastLink(city, wish.departure_date))]),
+        ...(request.departure_date === undefined ? [] : [user(forecastLink(city, request.departure_date))]),
       ]
     },
   })
@@ -145,7 +147,7 @@ function forecastLink(city: string, date: string): ResourceLink {
   }
 }
 
-/** Takes `a, b` as well as the JSON array that the argument is in the documentation. */
+/** Accepts `a, b` as well as a JSON array, which the documentation of the protocol uses. */
 function interestsOf(text: string | undefined): string | undefined {
   const items = (text ?? '')
     .replace(/[[\]"]/g, '')
@@ -161,7 +163,7 @@ function completeInterests(value: string): string[] {
   const typed = value.slice(before.length).trim().toLowerCase()
   const chosen = before.split(',').map((item) => item.trim().toLowerCase())
   const lead = before === '' ? '' : `${before} `
-  return interestsKnown
+  return knownInterests
     .filter((interest) => interest.startsWith(typed) && !chosen.includes(interest))
     .map((interest) => `${lead}${interest}`)
 }

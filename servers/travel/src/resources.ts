@@ -7,33 +7,33 @@ import { cities, findPlace, label, mainAirport, type Place } from './domain/plac
 import type { FlightOption } from './domain/schedule.ts'
 import { completePlaces } from './domain/suggest.ts'
 import { list } from './domain/words.ts'
+import type { TravelServices } from './services.ts'
 import { isReachable, placeOf, unknownPlace } from './tools/arguments.ts'
 import { uris } from './uris.ts'
-import type { World } from './world.ts'
 
 const json = 'application/json'
 const markdown = 'text/markdown'
 const dayMs = 86_400_000
 
-export const bookings = (world: World) =>
+export const bookings = (services: TravelServices) =>
   resource({
     uri: uris.bookings,
     title: 'Bookings',
     description: 'Every booked trip with its flights, hotel and price',
     mimeType: json,
-    read: () => asJson({ bookings: world.bookings.all() }),
+    read: () => asJson({ bookings: services.bookings.all() }),
   })
 
-export const outbox = (world: World) =>
+export const outbox = (services: TravelServices) =>
   resource({
     uri: uris.outbox,
     title: 'Outbox',
     description: 'E-mails that sendEmail took, and whether they were sent',
     mimeType: json,
-    read: () => asJson({ messages: world.outbox.all() }),
+    read: () => asJson({ messages: services.outbox.all() }),
   })
 
-export const tripHistory = (world: World) =>
+export const tripHistory = (services: TravelServices) =>
   resource({
     uri: uris.trips,
     title: 'Trips',
@@ -41,13 +41,13 @@ export const tripHistory = (world: World) =>
     mimeType: json,
     read: () =>
       asJson({
-        trips: world.trips
+        trips: services.trips
           .all()
           .map(({ notes: _notes, ...trip }) => ({ ...trip, uri: uris.trip(trip.name) })),
       }),
   })
 
-export const trip = (world: World) =>
+export const trip = (services: TravelServices) =>
   template({
     uriTemplate: 'trips://history/{trip}',
     title: 'Trip',
@@ -55,13 +55,13 @@ export const trip = (world: World) =>
     mimeType: markdown,
     complete: {
       trip: (value) =>
-        world.trips
+        services.trips
           .all()
           .map(({ name }) => name)
           .filter((name) => name.startsWith(value.toLowerCase())),
     },
     list: () =>
-      world.trips.all().map(({ name, title, destination }) => ({
+      services.trips.all().map(({ name, title, destination }) => ({
         uri: uris.trip(name),
         name,
         title,
@@ -69,7 +69,7 @@ export const trip = (world: World) =>
         mimeType: markdown,
       })),
     read({ trip: name }) {
-      const found = world.trips.find(name)
+      const found = services.trips.find(name)
       return (
         found &&
         `# ${found.title}\n\n${found.destination}, ${found.start} to ${found.end}\n\n${found.notes.trim()}\n`
@@ -77,15 +77,15 @@ export const trip = (world: World) =>
     },
   })
 
-export const calendar = (world: World) =>
+export const calendar = (services: TravelServices) =>
   template({
     uriTemplate: 'calendar://events/{year}',
     title: 'Calendar',
     description: 'Everything in the calendar in one year, to see which days are free',
     mimeType: json,
-    complete: { year: (value) => world.calendar.years().filter((year) => year.startsWith(value)) },
+    complete: { year: (value) => services.calendar.years().filter((year) => year.startsWith(value)) },
     list: () =>
-      world.calendar.years().map((year) => ({
+      services.calendar.years().map((year) => ({
         uri: uris.calendar(year),
         name: `calendar-${year}`,
         title: `Calendar ${year}`,
@@ -93,56 +93,56 @@ export const calendar = (world: World) =>
         mimeType: json,
       })),
     read: ({ year }) =>
-      /^20\d\d$/.test(year) ? asJson({ year, events: world.calendar.inYear(year) }) : undefined,
+      /^20\d\d$/.test(year) ? asJson({ year, events: services.calendar.inYear(year) }) : undefined,
   })
 
-export const weatherForecast = (world: World) =>
+export const weatherForecast = (services: TravelServices) =>
   template({
     uriTemplate: 'weather://forecast/{city}/{date}',
     title: 'Weather Forecast',
     description: 'Get weather forecast for any city and date',
     mimeType: json,
     cache: { ttlMs: dayMs, cacheScope: 'public' },
-    complete: { city: (value) => completePlaces(value), date: nextDays(world) },
+    complete: { city: (value) => completePlaces(value), date: nextDays(services) },
     async read({ city, date }, { signal }, uri) {
       const place = placeAt(city, uri)
       if (!isDate(date)) throw notFound(uri, `"${date}" is not a date such as 2027-06-15`)
-      return asJson(await world.provider.weather(place.city, date, signal))
+      return asJson(await services.provider.weather(place.city, date, signal))
     },
   })
 
-const daysShown = 14
+const searchedDays = 14
 
-export const flightSearch = (world: World) =>
+export const flightSearch = (services: TravelServices) =>
   template({
     uriTemplate: 'travel://flights/{origin}/{destination}',
     title: 'Flight Search',
-    description: `Search available flights between cities: the distance, and for each of the next ${daysShown} days the number of options with the cheapest and the quickest`,
+    description: `Search available flights between cities: the distance, and for each of the next ${searchedDays} days the number of options with the cheapest and the quickest`,
     mimeType: json,
     cache: { ttlMs: dayMs / 24, cacheScope: 'public' },
     complete: {
       origin: (value) => completePlaces(value),
       destination: (value, { arguments: chosen }) => {
         const origin = findPlace(chosen['origin'] ?? '')
-        return completePlaces(value, (origin && world.provider.destinations?.(origin.city)) ?? cities)
+        return completePlaces(value, (origin && services.provider.destinations?.(origin.city)) ?? cities)
       },
     },
     async read({ origin: from, destination: to }, { signal }, uri) {
       const origin = placeAt(from, uri)
       const destination = placeAt(to, uri)
-      if (!isReachable(world.provider, origin.city, destination.city)) {
+      if (!isReachable(services.provider, origin.city, destination.city)) {
         throw notFound(uri, `No flights connect ${label(origin)} and ${label(destination)}`)
       }
-      const today = todayIn(origin.city, world.now())
+      const today = todayIn(origin.city, services.now())
       return asJson({
         origin: placeOf(origin),
         destination: placeOf(destination),
         distanceKm: Math.round(distanceKm(mainAirport(origin.city), mainAirport(destination.city))),
         currency: 'USD',
         days: await Promise.all(
-          Array.from({ length: daysShown }, async (_, i) => {
+          Array.from({ length: searchedDays }, async (_, i) => {
             const date = addDays(today, i)
-            return daySummary(date, await world.provider.flights(origin, destination, date, signal))
+            return daySummary(date, await services.provider.flights(origin, destination, date, signal))
           }),
         ),
       })
@@ -186,10 +186,10 @@ export const activities = () =>
     },
   })
 
-/** The next days that go on from what was typed. */
-export function nextDays(world: World): Completer {
+/** Completes a date within the next year. */
+export function nextDays(services: TravelServices): Completer {
   return (value) => {
-    const today = world.now().toISOString().slice(0, 10)
+    const today = services.now().toISOString().slice(0, 10)
     return Array.from({ length: 365 }, (_, i) => addDays(today, i)).filter((date) => date.startsWith(value))
   }
 }

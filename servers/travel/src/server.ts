@@ -12,6 +12,7 @@ import {
   tripHistory,
   weatherForecast,
 } from './resources.ts'
+import type { TravelServices } from './services.ts'
 import { Bookings, Calendar, Outbox, openDatabase, Trips } from './store/index.ts'
 import {
   bookVacation,
@@ -22,18 +23,17 @@ import {
   searchFlights,
   sendEmail,
 } from './tools/index.ts'
-import type { World } from './world.ts'
 
 export interface TravelOptions {
-  /** Path of the SQLite file that keeps bookings, calendar, trips and outbox; `:memory:` keeps nothing. */
+  /** Path of the SQLite file for bookings, calendar, trips and outbox; `:memory:` stores nothing. */
   database: string
   /** Flights, hotels and weather. Default: computed, without a network. */
   provider?: TravelProvider
-  /** What time it is. Default: the clock. */
+  /** The current time. Default: the system clock. */
   now?: () => Date
-  /** SMTP server for `sendEmail`, such as `smtps://user:password@host`. Left out, mail stays in the outbox. */
+  /** SMTP server for `sendEmail`, such as `smtps://user:password@host`. Default: none; messages stay in the outbox. */
   smtpUrl?: string
-  /** Sender's address. Default: the user of `smtpUrl` where that is an address. */
+  /** The sender's address. Default: the user of `smtpUrl` if it is an address. */
   smtpFrom?: string
 }
 
@@ -49,7 +49,7 @@ Subscribe to travel://bookings, trips://history or calendar://events/{year} to h
 
 /**
  * The travel server of the protocol's documentation: flights, weather, calendar, past trips, bookings and mail.
- * @throws Error when the database cannot be opened; TypeError when the mail server's address is wrong
+ * @throws Error if the database cannot be opened; TypeError if `smtpUrl` or the sender is invalid
  */
 export function createTravelServer(options: TravelOptions) {
   const now = options.now ?? ((): Date => new Date())
@@ -57,7 +57,7 @@ export function createTravelServer(options: TravelOptions) {
   const database = openDatabase(options.database, now())
   const trips = new Trips(database)
   const { provider = computedProvider } = options
-  const world: World = {
+  const services: TravelServices = {
     provider,
     calendar: new Calendar(database),
     trips,
@@ -65,10 +65,10 @@ export function createTravelServer(options: TravelOptions) {
     outbox: new Outbox(database),
     mailer,
     now,
-    changed(...changed: string[]): void {
-      for (const uri of changed) server.resourceUpdated(uri)
+    notifyUpdated(...updated: string[]): void {
+      for (const uri of updated) server.resourceUpdated(uri)
     },
-    listed(): void {
+    notifyListChanged(): void {
       server.changes.publish({ type: 'resources' })
     },
   }
@@ -80,25 +80,25 @@ export function createTravelServer(options: TravelOptions) {
     instructions: instructions(provider.description),
     use: [rateLimit({ perMinute: 1200 })],
     tools: {
-      searchFlights: searchFlights(world),
-      findBestFlight: findBestFlight(world),
-      bookVacation: bookVacation(world),
-      createCalendarEvent: createCalendarEvent(world),
-      sendEmail: sendEmail(world),
-      saveItinerary: saveItinerary(world),
-      findTravelFiles: findTravelFiles(world),
+      searchFlights: searchFlights(services),
+      findBestFlight: findBestFlight(services),
+      bookVacation: bookVacation(services),
+      createCalendarEvent: createCalendarEvent(services),
+      sendEmail: sendEmail(services),
+      saveItinerary: saveItinerary(services),
+      findTravelFiles: findTravelFiles(services),
     },
     resources: {
-      bookings: bookings(world),
-      outbox: outbox(world),
-      'trip-history': tripHistory(world),
-      trip: trip(world),
-      calendar: calendar(world),
-      'weather-forecast': weatherForecast(world),
-      'flight-search': flightSearch(world),
+      bookings: bookings(services),
+      outbox: outbox(services),
+      'trip-history': tripHistory(services),
+      trip: trip(services),
+      calendar: calendar(services),
+      'weather-forecast': weatherForecast(services),
+      'flight-search': flightSearch(services),
       activities: activities(),
     },
-    prompts: { 'plan-vacation': planVacation(world) },
+    prompts: { 'plan-vacation': planVacation(services) },
   })
   return server
 }

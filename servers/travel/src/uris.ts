@@ -1,4 +1,4 @@
-/** The addresses of what the server keeps. */
+/** The URIs of the resources. */
 export const uris = {
   bookings: 'travel://bookings',
   outbox: 'travel://outbox',

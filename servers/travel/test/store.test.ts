@@ -134,3 +134,12 @@ describe('a booking', () => {
     expect(bookings.all()).toEqual([])
   })
 })
+
+test('a full disk is reported as such', () => {
+  const { database, bookings } = open(file())
+  const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count'])
+  database.exec(`PRAGMA max_page_count = ${pages + 2}; PRAGMA cache_size = 1`)
+  const trip = { title: 'Barcelona', notes: 'x'.repeat(1_000_000) }
+  expect(() => bookings.book('key', { order: order(), details: {} }, trip, now)).toThrow(/full/)
+  expect(bookings.all()).toEqual([])
+})

@@ -17,7 +17,7 @@ import { JSONRPCMessageSchema } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
 import type { StreamableHTTPClientTransportOptions } from './streamableHttp.ts'
 
-/** A transport of this package. Its messages are handled by Jackfield: `onmessage` and `send` have no use. */
+/** A transport of this package. Jackfield handles its messages: `onmessage` and `send` are not used. */
 export interface ConnectingTransport extends Transport {
   /** What to connect to. `adopted` is called by the client with the negotiated revision. */
   '~target'(): Target
@@ -59,7 +59,7 @@ export class MessageTransport implements ClientTransport {
     }
     transport.onclose = () => {
       onclose?.()
-      this.#lost()
+      this.#onTransportClosed()
     }
     await transport.start()
   }
@@ -129,7 +129,7 @@ export class MessageTransport implements ClientTransport {
     else if (message.id !== undefined) this.#pending.get(message.id)?.resolve(message)
   }
 
-  #lost(): void {
+  #onTransportClosed(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#settle(closedError())
@@ -162,7 +162,7 @@ export function httpOptions({
   }
   if (sessionId !== undefined)
     throw new NotCoveredError('sessionId', 'Connect without it: a new session begins')
-  if (redirectPolicy === 'follow') throw new NotCoveredError("redirectPolicy: 'follow'", 'Give the final URL')
+  if (redirectPolicy === 'follow') throw new NotCoveredError("redirectPolicy: 'follow'", 'Use the final URL')
   const { headers, ...others } = requestInit ?? {}
   const base = createFetchWithInit(send, Object.keys(others).length === 0 ? undefined : others)
   return {

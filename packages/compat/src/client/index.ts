@@ -14,7 +14,7 @@ import {
   connect,
   type Watch,
 } from '@jackfield/sdk/client'
-import { officialError } from '../official-error.ts'
+import { toOfficialError } from '../official-error.ts'
 import {
   type AnyObjectSchema,
   type AnySchema,
@@ -101,7 +101,8 @@ const listNotifications: ReadonlyMap<string, SubscriptionFilter> = new Map([
 ])
 const defaultTimeoutMs = 60_000
 const defaultDebounceMs = 300
-const longestMs = 3_600_000
+/** Limit of a request with `resetTimeoutOnProgress` and without `maxTotalTimeout`. */
+const maxTotalTimeoutMs = 3_600_000
 
 /** Which kinds of elicitation a client declares: without a kind, forms. */
 export function getSupportedElicitationModes(capabilities: ClientCapabilities['elicitation']): {
@@ -215,7 +216,7 @@ export class Client<
       const target = isConnecting(transport) ? transport['~target']() : new MessageTransport(transport)
       const { signal, timeout } = options
       const connection = await connect(target, {
-        ...this.#answers(),
+        ...this.#handlerOptions(),
         info: implementationOf(this.#info),
         ...(signal === undefined ? {} : { signal }),
         connectTimeoutMs: timeout ?? defaultTimeoutMs,
@@ -230,7 +231,7 @@ export class Client<
       transport.setProtocolVersion?.(connection.server.revision)
     } catch (error) {
       this.#transport = undefined
-      throw officialError(error)
+      throw toOfficialError(error)
     }
     for (const method of this.#notificationHandlers.keys()) this.#watchList(method)
     this.#watchOptions()
@@ -276,11 +277,11 @@ export class Client<
       const { signal } = options
       throw signal?.aborted === true
         ? new McpError(ErrorCode.RequestTimeout, String(signal.reason))
-        : officialError(error)
+        : toOfficialError(error)
     }
   }
 
-  /** Sends a notification: only that roots changed; the others are sent by the client itself. */
+  /** Sends `notifications/roots/list_changed`; the client sends all other notifications itself. @throws NotCoveredError for any other */
   async notification({ method }: ClientNotification | NotificationT): Promise<void> {
     if (method === 'notifications/roots/list_changed') return this.sendRootsListChanged()
     throw new NotCoveredError(`the notification "${method}" to a server`, 'Leave it out, or use a request')
@@ -382,7 +383,7 @@ export class Client<
   }
 
   /** The handlers for Jackfield's client: those of declared capabilities, which may be set later. */
-  #answers(): Pick<
+  #handlerOptions(): Pick<
     ConnectOptions,
     'onElicit' | 'onSample' | 'onRoots' | 'elicitation' | 'sampling' | 'experimental'
   > {
@@ -393,14 +394,14 @@ export class Client<
         ? {}
         : {
             onElicit: async (params, context) =>
-              this.#answer('elicitation/create', params, context, isElicitResult),
+              this.#callHandler('elicitation/create', params, context, isElicitResult),
             elicitation: { form: modes.supportsFormMode, url: modes.supportsUrlMode },
           }),
       ...(sampling === undefined
         ? {}
         : {
             onSample: async (params, context) =>
-              this.#answer('sampling/createMessage', params, context, isSamplingResult),
+              this.#callHandler('sampling/createMessage', params, context, isSamplingResult),
             sampling: {
               tools: sampling.tools !== undefined,
               context: sampling.context !== undefined,
@@ -410,13 +411,14 @@ export class Client<
       ...(roots === undefined
         ? {}
         : {
-            onRoots: async (context) => (await this.#answer('roots/list', {}, context, isRootsResult)).roots,
+            onRoots: async (context) =>
+              (await this.#callHandler('roots/list', {}, context, isRootsResult)).roots,
           }),
       ...(experimental === undefined ? {} : { experimental: { ...experimental } }),
     }
   }
 
-  async #answer<T>(
+  async #callHandler<T>(
     method: string,
     params: object,
     context: AskContext,
@@ -426,7 +428,7 @@ export class Client<
     if (handler === undefined) throw new RpcError(ErrorCode.MethodNotFound, 'Method not found')
     const result = await handler({ method, params: { ...params } }, context)
     if (isResult(result)) return result
-    throw new McpError(ErrorCode.InternalError, `The handler of ${method} returned no valid result`)
+    throw new McpError(ErrorCode.InternalError, `The handler of ${method} returned an invalid result`)
   }
 
   #extra({
@@ -541,10 +543,10 @@ export class Client<
   }
 }
 
-/** The options of a call: without `resetTimeoutOnProgress`, the timeout is one for the whole request. */
+/** The options of a call. Without `resetTimeoutOnProgress`, `timeout` applies to the whole request. */
 function callOptions(options: RequestOptions = {}, meta?: unknown): CallOptions {
   const { signal, timeout = defaultTimeoutMs, resetTimeoutOnProgress, maxTotalTimeout, onprogress } = options
-  const totalMs = maxTotalTimeout ?? longestMs
+  const totalMs = maxTotalTimeout ?? maxTotalTimeoutMs
   return {
     timeoutMs: timeout,
     maxTotalMs: resetTimeoutOnProgress === true ? totalMs : Math.min(timeout, totalMs),
@@ -555,7 +557,7 @@ function callOptions(options: RequestOptions = {}, meta?: unknown): CallOptions 
 }
 
 function rethrowOfficial(error: unknown): never {
-  throw officialError(error)
+  throw toOfficialError(error)
 }
 
 function implementationOf({ name, version, title }: Implementation): NonNullable<ConnectOptions['info']> {

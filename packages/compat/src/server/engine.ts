@@ -33,7 +33,7 @@ import {
 import { NotCoveredError } from '../uncovered.ts'
 import type { ServedHttpRequest } from './http-context.ts'
 import {
-  type Carrier,
+  type CallExchange,
   currentCall,
   isObject,
   type Notification,
@@ -51,14 +51,14 @@ export interface WireMessage {
 /** Handles one request method. */
 export type MethodHandler = (request: WireMessage, call: ServedCall) => unknown
 
-type Row = NonNullable<ReturnType<Server['method']>>
+type MethodEntry = NonNullable<ReturnType<Server['method']>>
 
-/** Milliseconds that a request waits for work of `oninitialized` and of notification handlers. */
-const jobPatienceMs = 5_000
+/** Maximum milliseconds that a request waits for `oninitialized` and notification handlers. */
+const maxBackgroundWaitMs = 5_000
 /** The default timeout of a request to the client, in milliseconds. */
 export const defaultTimeoutMs = 60_000
 
-/** A request to the client that waits for a request of the client. */
+/** A request to the client that waits for a request of the client with which it can be sent. */
 interface WaitingRequest {
   readonly question: Question
   readonly signal: AbortSignal
@@ -68,7 +68,7 @@ interface WaitingRequest {
 
 /** The suspended calls of this process: a retry may reach another server value, as where each request creates one. */
 let suspendedCalls: SuspendedCalls<{ readonly id: string } & Suspended> | undefined
-const suspendedBounds = { suspended: 256, suspendedPerPrincipal: 256, suspendedMs: 600_000 }
+const suspendedLimits = { suspended: 256, suspendedPerPrincipal: 256, suspendedMs: 600_000 }
 
 /** The handlers of one official server, and its connection to a client. */
 export class Engine {
@@ -80,7 +80,7 @@ export class Engine {
   onListen: ((isOpen: boolean) => void) | undefined
   /** Called once a client is known: at `notifications/initialized`, or at the first request of 2026-07-28. */
   onInitialized: (() => unknown) | undefined
-  /** The arguments of a tool that are mirrored into HTTP headers. */
+  /** The arguments of a tool that clients mirror into HTTP headers. */
   headerPlan: Server['headerPlan'] = () => undefined
   /** What a transport added to requests in flight, by their id. */
   readonly extras: Map<RequestId, ServedHttpRequest> = new Map()
@@ -93,8 +93,8 @@ export class Engine {
   #isInitialized = false
   readonly #calls = new Set<ServedCall>()
   readonly #waiting = new Set<WaitingRequest>()
-  readonly #jobs = new Set<Promise<unknown>>()
-  /** Called when work that requests wait for waits itself for a request that can carry its own. */
+  readonly #backgroundWork = new Set<Promise<unknown>>()
+  /** Called when background work sends a request that waits for the client's next request, which must not wait for that work. */
   readonly #onWaiting = new Set<() => void>()
   readonly #onError: (error: unknown) => void
 
@@ -112,7 +112,7 @@ export class Engine {
     this.#onError = options.onError
   }
 
-  /** The client that was seen last. */
+  /** The client of the running call, else of the last request. */
   get client(): Peer | undefined {
     return runningCall()?.peer ?? this.#client
   }
@@ -127,7 +127,7 @@ export class Engine {
 
   /**
    * Adds capabilities; members of a capability are merged.
-   * @throws Error after the server was connected: clients were given the capabilities
+   * @throws Error after the server was connected: clients have received the capabilities
    */
   declare(capabilities: object): void {
     if (this.isServing) throw new Error('Cannot register capabilities after connecting to transport')
@@ -195,15 +195,15 @@ export class Engine {
     this.#waiting.clear()
   }
 
-  /** A notification of the client, as the transport received it. */
+  /** Handles a notification of the client, as the transport received it. */
   receive(notification: WireMessage): void {
     const { method } = notification
     if (method === 'notifications/initialized' || method === 'notifications/cancelled') return
     const handler = this.notificationHandlers.get(method) ?? this.fallbackNotification
-    if (handler !== undefined) this.#work(() => handler(notification))
+    if (handler !== undefined) this.#runInBackground(() => handler(notification))
   }
 
-  /** Whether `receive` has a use for notifications. */
+  /** Whether any notification has a handler. */
   get wantsNotifications(): boolean {
     return this.notificationHandlers.size > 0 || this.fallbackNotification !== undefined
   }
@@ -228,10 +228,12 @@ export class Engine {
       )
     }
     const timeout = AbortSignal.timeout(timeoutMs)
-    const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+    const combined = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     const carrier = call?.canAsk === true ? call : [...this.#calls].findLast(({ canAsk }) => canAsk)
     try {
-      return await (carrier === undefined ? this.#wait(question, either) : carrier.ask(question, either))
+      return await (carrier === undefined
+        ? this.#waitForRequest(question, combined)
+        : carrier.ask(question, combined))
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason
       if (timeout.aborted) {
@@ -241,7 +243,8 @@ export class Engine {
     }
   }
 
-  #wait(question: Question, signal: AbortSignal): Promise<unknown> {
+  /** Queues a request until the client sends one. */
+  #waitForRequest(question: Question, signal: AbortSignal): Promise<unknown> {
     if (!this.isServing) throw new LocalError('CONNECTION_CLOSED', 'Not connected')
     return new Promise((resolve, reject) => {
       const waiting: WaitingRequest = { question, signal, resolve, reject }
@@ -318,9 +321,9 @@ export class Engine {
     return capabilitiesOf(version === '2025-11-25' ? this.#declared : others)
   }
 
-  #method(inner: Server, name: string, version: ProtocolVersion): Row | undefined {
-    const row = inner.method(name, version)
-    if (row !== undefined) return row
+  #method(inner: Server, name: string, version: ProtocolVersion): MethodEntry | undefined {
+    const entry = inner.method(name, version)
+    if (entry !== undefined) return entry
     const isCustom = !protocolVersions.some((one) => inner.method(name, one) !== undefined)
     if (!isCustom || (!this.handlers.has(name) && this.fallback === undefined)) return undefined
     return { from: 'client', since: protocolVersions[0], asks: true }
@@ -331,7 +334,7 @@ export class Engine {
     filter: Parameters<NonNullable<Server['changes']['subscribe']>>[0],
     subscriber: Subscriber,
   ): Promise<{ acknowledged: typeof filter; release(): void }> {
-    this.#begin(subscriber.peer)
+    this.#setClient(subscriber.peer)
     const uris = filter.resourceSubscriptions ?? []
     for (const uri of uris) await this.#callSubscription('resources/subscribe', uri, subscriber)
     return {
@@ -369,7 +372,7 @@ export class Engine {
   async #callSubscription(method: string, uri: string, { peer, session }: Subscriber): Promise<void> {
     const handler = this.handlers.get(method)
     if (handler === undefined) return
-    const carrier: Carrier = {
+    const carrier: CallExchange = {
       id: 0,
       method,
       params: { uri },
@@ -387,7 +390,7 @@ export class Engine {
     const { method, params, peer, inputStrategy } = exchange
     if (method === 'subscriptions/listen') return this.#listen(inner, exchange)
     if (method === 'server/discover') {
-      this.#begin(peer)
+      this.#setClient(peer)
       const outcome = await inner.handle(exchange)
       if (outcome.type !== 'complete') return outcome
       return {
@@ -408,10 +411,10 @@ export class Engine {
     )
   }
 
-  /** Keeps the handler running while its client, asked by an `input_required` result, is away. */
+  /** Runs a handler that stays suspended between an `input_required` result and the retry of its client. */
   async #suspendable(handler: MethodHandler, exchange: Exchange): Promise<Outcome> {
     const compose = await import('@jackfield/sdk/internal')
-    suspendedCalls ??= new compose.SuspendedCalls(suspendedBounds)
+    suspendedCalls ??= new compose.SuspendedCalls(suspendedLimits)
     const { requestState, inputResponses } = exchange.params
     const { inputStrategy, peer } = exchange
     const isRetry = requestState !== undefined || inputResponses !== undefined
@@ -424,7 +427,7 @@ export class Engine {
     } else {
       const { state } = run.carried
       const found = suspendedCalls.resume(isObject(state) ? state['suspended'] : undefined, peer.principal)
-      if (found === undefined) throw callLost()
+      if (found === undefined) throw lostCallError()
       call = found
       call.answer(run.carried.answers)
     }
@@ -450,12 +453,12 @@ export class Engine {
     this.#calls.add(call)
     try {
       const result = await currentCall.run(call, async () => {
-        this.#begin(call.peer)
-        await this.#settle(call)
+        this.#setClient(call.peer)
+        await this.#prepare(call)
         return handler({ method: call.method, params: call.params }, call)
       })
       if (isObject(result)) return result
-      throw new TypeError(`The handler of "${call.method}" returned ${String(result)}, which is no result`)
+      throw new TypeError(`The handler of "${call.method}" returned ${String(result)} instead of an object`)
     } catch (error) {
       throw call.signal.aborted ? error : wireError(error)
     } finally {
@@ -465,12 +468,12 @@ export class Engine {
     }
   }
 
-  /** Makes the client known, and calls what waits for one. */
-  #begin(peer: Peer): void {
+  /** Records the client, and calls `onInitialized` and the `logging/setLevel` handler as on a session. */
+  #setClient(peer: Peer): void {
     this.#client = peer
     if (!this.#isInitialized) {
       this.#isInitialized = true
-      this.#work(() => this.onInitialized?.())
+      this.#runInBackground(() => this.onInitialized?.())
     }
     const { logLevel } = peer
     const setLevel = this.handlers.get('logging/setLevel')
@@ -479,18 +482,18 @@ export class Engine {
     this.#logLevel = logLevel
     const call = runningCall()
     if (isDefault || call === undefined) return
-    this.#work(() => setLevel({ method: 'logging/setLevel', params: { level: logLevel } }, call))
+    this.#runInBackground(() => setLevel({ method: 'logging/setLevel', params: { level: logLevel } }, call))
   }
 
-  /** Runs work that is no request; requests wait for it for a while, because it prepares them. */
-  #work(work: () => unknown): void {
-    const job = (async () => work())().catch((error) => this.#onError(error))
-    this.#jobs.add(job)
-    job.then(() => this.#jobs.delete(job))
+  /** Runs `oninitialized` or a notification handler. Requests wait for it, because it may prepare the server for them. */
+  #runInBackground(work: () => unknown): void {
+    const running = (async () => work())().catch((error) => this.#onError(error))
+    this.#backgroundWork.add(running)
+    running.then(() => this.#backgroundWork.delete(running))
   }
 
-  /** Sends the requests that wait for one of the client, and waits for the work that sent them. */
-  async #settle(call: ServedCall): Promise<void> {
+  /** Before a handler runs: sends the waiting requests to the client with this call, and waits for background work. */
+  async #prepare(call: ServedCall): Promise<void> {
     // `oninitialized` runs up to its first request in the same turn.
     await Promise.resolve()
     if (call.canAsk) {
@@ -499,16 +502,16 @@ export class Engine {
       }
       this.#waiting.clear()
     }
-    if (this.#jobs.size === 0 || this.#waiting.size > 0) return
+    if (this.#backgroundWork.size === 0 || this.#waiting.size > 0) return
     await new Promise<void>((resolve) => {
       const resume = (): void => {
         clearTimeout(timer)
         this.#onWaiting.delete(resume)
         resolve()
       }
-      const timer = setTimeout(resume, jobPatienceMs)
+      const timer = setTimeout(resume, maxBackgroundWaitMs)
       this.#onWaiting.add(resume)
-      Promise.all(this.#jobs).then(resume)
+      Promise.all(this.#backgroundWork).then(resume)
     })
   }
 }
@@ -519,7 +522,7 @@ function outcomeOf({ method, peer }: Exchange, result: JsonObject): Outcome {
   return isTask ? { type: 'extension', resultType: 'task', result } : { type: 'complete', result }
 }
 
-function callLost(): RpcError {
+function lostCallError(): RpcError {
   return new RpcError(
     -32603,
     'The call that asked is no longer open in this process: it timed out, the process was restarted, or the retry reached ' +
@@ -527,7 +530,7 @@ function callLost(): RpcError {
   )
 }
 
-/** The error of a handler as its client gets it: with its code, if it has one, and its message. */
+/** The error response for an error of a handler: its code, if it has one, and its message. */
 function wireError(error: unknown): RpcError {
   if (error instanceof RpcError) return error
   const { code, message, data }: { code?: unknown; message?: unknown; data?: unknown } = isObject(error)

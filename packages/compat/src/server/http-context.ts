@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuthInfo, IsomorphicHeaders } from '../types.ts'
 
 export interface ServedHttpRequest {
-  /** All headers, credentials included: the program received them itself. */
+  /** All headers, including credentials: the program received them itself. */
   readonly headers: IsomorphicHeaders
   readonly url: URL | undefined
   readonly authInfo: AuthInfo | undefined
@@ -17,7 +17,7 @@ export const httpRequest: AsyncLocalStorage<ServedHttpRequest> = new AsyncLocalS
 /** Requests whose Host was allowed by middleware. */
 export const checkedHosts: WeakSet<IncomingMessage> = new WeakSet()
 
-/** Whether a request is for one of these host names, on any port; otherwise it is answered with 403. */
+/** Whether the Host of a request is one of these names, on any port. Otherwise responds with 403. */
 export function allowsHost(
   request: IncomingMessage,
   response: ServerResponse,
@@ -36,5 +36,5 @@ export function allowsHost(
   return false
 }
 
-/** The names of this machine. */
+/** The host names of the loopback interface. */
 export const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']

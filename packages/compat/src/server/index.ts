@@ -2,7 +2,7 @@
  * `Server` of the official SDK 1: request handlers by schema. They are served by an engine, which is a server value of Jackfield.
  */
 
-import { officialError } from '../official-error.ts'
+import { toOfficialError } from '../official-error.ts'
 import type {
   NotificationOptions,
   ProtocolOptions,
@@ -53,7 +53,7 @@ import {
   safeParse,
 } from './schemas.ts'
 import { isObject, type ServedCall } from './served-call.ts'
-import { isServing, type ServingHost, serveMessages } from './serving.ts'
+import { type ConnectedServer, isServing, serveMessages } from './serving.ts'
 import { serveTasks, taskStoreOf } from './tasks.ts'
 
 export type ServerOptions = ProtocolOptions & {
@@ -84,7 +84,7 @@ export class Server<
 > {
   /** Called when the connection is closed, by either side. */
   onclose?: () => void
-  /** Called with errors that no request gets. */
+  /** Called with errors that no response reports. */
   onerror?: (error: Error) => void
   /** Handles requests of methods without a handler. */
   fallbackRequestHandler?: (
@@ -211,13 +211,13 @@ export class Server<
     engine.fallback =
       fallback === undefined ? undefined : (request, call) => fallback(request, this.#extra(call))
     this.#transport = transport
-    const host: ServingHost = {
+    const connected: ConnectedServer = {
       engine,
-      closed: () => this.#closed(transport),
-      failed: (error) => this.#report(error),
+      onClose: () => this.#closed(transport),
+      onError: (error) => this.#report(error),
     }
     try {
-      await (isServing(transport) ? transport['~serve'](host) : serveMessages(transport, host))
+      await (isServing(transport) ? transport['~serve'](connected) : serveMessages(transport, connected))
     } catch (error) {
       this.#transport = undefined
       throw error
@@ -241,7 +241,7 @@ export class Server<
     return this.#engine.client?.info
   }
 
-  /** Has no request to send: Jackfield checks connections itself. */
+  /** @throws NotCoveredError: Jackfield checks connections itself */
   async ping(): Promise<Result> {
     throw new NotCoveredError('ping from a server', 'Remove it: a closed connection is reported by onclose')
   }
@@ -269,7 +269,7 @@ export class Server<
       : this.#send(request, CreateMessageResultWithToolsSchema, options)
   }
 
-  /** Asks the person: a form, or a visit to a URL. */
+  /** Asks the user to fill in a form, or to visit a URL. */
   elicitInput(
     params: ElicitRequestFormParams | ElicitRequestURLParams,
     options?: RequestOptions,
@@ -335,7 +335,7 @@ export class Server<
     try {
       this.#engine.notify({ method, ...(params === undefined ? {} : { params: { ...params } }) }, call)
     } catch (error) {
-      throw officialError(error)
+      throw toOfficialError(error)
     }
   }
 
@@ -358,7 +358,7 @@ export class Server<
       if (parsed.success) return parsed.data
       throw parsed.error
     } catch (error) {
-      throw officialError(error)
+      throw toOfficialError(error)
     }
   }
 
@@ -389,7 +389,7 @@ export class Server<
     }
   }
 
-  /** The session id as the client has it: that of the author's generator. */
+  /** The session id that the client has: that of `sessionIdGenerator`, if there is one. */
   #sessionIdOf(call: ServedCall): string | undefined {
     return this.#transport?.sessionId ?? call.sessionId
   }
@@ -412,7 +412,7 @@ export class Server<
   }
 }
 
-/** Refuses a request that the client does not support. */
+/** @throws Error if the client has not declared the capability for a request */
 function requireClient(
   capabilities: NonNullable<Engine['client']>['capabilities'] | undefined,
   method: string,

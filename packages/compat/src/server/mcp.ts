@@ -258,15 +258,15 @@ export class McpServer {
   }
 
   sendResourceListChanged(): void {
-    this.#registrations.changed('resources')
+    this.#registrations.notifyListChanged('resources')
   }
 
   sendToolListChanged(): void {
-    this.#registrations.changed('tools')
+    this.#registrations.notifyListChanged('tools')
   }
 
   sendPromptListChanged(): void {
-    this.#registrations.changed('prompts')
+    this.#registrations.notifyListChanged('prompts')
   }
 
   #registerToolTask(...[name, config, handler]: ToolTask): RegisteredTool {

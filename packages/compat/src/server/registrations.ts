@@ -42,7 +42,7 @@ import type {
 } from './registered.ts'
 import {
   type AnySchema,
-  describe,
+  describeSchema,
   getParseErrorMessage,
   getSchemaDescription,
   isRawShape,
@@ -58,19 +58,20 @@ import {
 import { isObject, runningCall } from './served-call.ts'
 import { pause } from './tasks.ts'
 
-/** What the versions of the official SDK do differently. */
-export interface Dialect {
-  /** Of a tool without tasks. */
+/** The differences between the versions of the official SDK. */
+export interface VersionBehavior {
+  /** Default of `execution` in the list of tools. */
   readonly execution: ToolExecution | undefined
-  /** Whether a call of an unknown tool fails with a protocol error, or with a result. */
+  /** Whether a call of an unknown tool returns a protocol error instead of a result with `isError`. */
   readonly unknownToolFails: boolean
+  /** Creates a protocol error. */
   error(code: number, message: string): Error
 }
 
 /** The tools, resources and prompts of one server, and the handlers of their requests. */
 export class Registrations {
   readonly #server: Server
-  readonly #dialect: Dialect
+  readonly #version: VersionBehavior
   readonly #tools = new Map<string, RegisteredTool>()
   readonly #resources = new Map<string, RegisteredResource>()
   readonly #templates = new Map<string, RegisteredResourceTemplate>()
@@ -80,13 +81,13 @@ export class Registrations {
   readonly #pollMs: number
 
   /** @throws RangeError for a `maxToolInputElements` that is no limit */
-  constructor(server: Server, options: McpServerOptions, dialect: Dialect) {
+  constructor(server: Server, options: McpServerOptions, version: VersionBehavior) {
     const { capabilities = {}, maxToolInputElements = Number.POSITIVE_INFINITY } = options
     if (!(maxToolInputElements >= 1)) {
       throw new RangeError(`maxToolInputElements must be a number of at least 1, got ${maxToolInputElements}`)
     }
     this.#server = server
-    this.#dialect = dialect
+    this.#version = version
     this.#maxElements = maxToolInputElements
     this.#pollMs = options.defaultTaskPollInterval ?? 5_000
     if (capabilities.tools) this.#serveTools()
@@ -95,7 +96,7 @@ export class Registrations {
   }
 
   /** Notifies clients of a changed list, if the server is connected. */
-  changed(list: 'tools' | 'resources' | 'prompts'): void {
+  notifyListChanged(list: 'tools' | 'resources' | 'prompts'): void {
     if (this.#server.transport === undefined) return
     const sent = {
       tools: () => this.#server.sendToolListChanged(),
@@ -107,7 +108,7 @@ export class Registrations {
 
   addTool(name: string, config: ToolConfig, handler: AnyHandler): RegisteredTool {
     if (this.#tools.has(name)) throw new Error(`Tool ${name} is already registered`)
-    warnOfToolName(name)
+    warnOfInvalidToolName(name)
     const { title, description, annotations, execution, icons, _meta } = config
     const entry: RegisteredTool = {
       title,
@@ -115,7 +116,7 @@ export class Registrations {
       inputSchema: zodSchema(config.inputSchema),
       outputSchema: zodSchema(config.outputSchema),
       annotations,
-      execution: execution ?? this.#dialect.execution,
+      execution: execution ?? this.#version.execution,
       icons,
       _meta,
       handler,
@@ -124,18 +125,18 @@ export class Registrations {
       disable: () => entry.update({ enabled: false }),
       remove: () => entry.update({ name: null }),
       update: ({ name: renamed, paramsSchema, outputSchema, callback, ...others }) => {
-        if (typeof renamed === 'string') warnOfToolName(renamed)
+        if (typeof renamed === 'string') warnOfInvalidToolName(renamed)
         rename(this.#tools, entry, renamed)
         assignDefined(entry, others)
         if (paramsSchema !== undefined) entry.inputSchema = objectFromShape(paramsSchema)
         if (outputSchema !== undefined) entry.outputSchema = objectFromShape(outputSchema)
         if (callback !== undefined) entry.handler = callback
-        this.changed('tools')
+        this.notifyListChanged('tools')
       },
     }
     this.#tools.set(name, entry)
     this.#serveTools()
-    this.changed('tools')
+    this.notifyListChanged('tools')
     return entry
   }
 
@@ -150,7 +151,7 @@ export class Registrations {
       name,
       title: metadata?.title,
       metadata,
-      readCallback: readsResource(readCallback),
+      readCallback: toResourceCallback(readCallback),
       enabled: true,
       enable: () => entry.update({ enabled: true }),
       disable: () => entry.update({ enabled: false }),
@@ -159,12 +160,12 @@ export class Registrations {
         rename(this.#resources, entry, moved)
         assignDefined(entry, others)
         if (callback !== undefined) entry.readCallback = callback
-        this.changed('resources')
+        this.notifyListChanged('resources')
       },
     }
     this.#resources.set(uri, entry)
     this.#serveResources()
-    this.changed('resources')
+    this.notifyListChanged('resources')
     return entry
   }
 
@@ -179,7 +180,7 @@ export class Registrations {
       resourceTemplate,
       title: metadata?.title,
       metadata,
-      readCallback: readsTemplate(readCallback),
+      readCallback: toTemplateCallback(readCallback),
       enabled: true,
       enable: () => entry.update({ enabled: true }),
       disable: () => entry.update({ enabled: false }),
@@ -189,7 +190,7 @@ export class Registrations {
         assignDefined(entry, others)
         if (template !== undefined) entry.resourceTemplate = template
         if (callback !== undefined) entry.readCallback = callback
-        this.changed('resources')
+        this.notifyListChanged('resources')
       },
     }
     this.#templates.set(name, entry)
@@ -198,7 +199,7 @@ export class Registrations {
       this.#serveCompletions()
     }
     this.#serveResources()
-    this.changed('resources')
+    this.notifyListChanged('resources')
     return entry
   }
 
@@ -231,19 +232,19 @@ export class Registrations {
         assignDefined(entry, others)
         if (changed !== undefined) entry.argsSchema = objectFromShape(changed)
         if (other !== undefined) entry.callback = other
-        this.changed('prompts')
+        this.notifyListChanged('prompts')
       },
     }
     this.#prompts.set(name, entry)
     if (Object.values(membersOf(entry.argsSchema)).some((field) => completerOf(field) !== undefined))
       this.#serveCompletions()
     this.#servePrompts()
-    this.changed('prompts')
+    this.notifyListChanged('prompts')
     return entry
   }
 
   #serveTools(): void {
-    if (this.#isServed('tools')) return
+    if (this.#markServed('tools')) return
     this.#server.registerCapabilities({ tools: { listChanged: true } })
     this.#server.setRequestHandler(ListToolsRequestSchema, () => ({
       tools: [...this.#tools]
@@ -256,15 +257,15 @@ export class Registrations {
   async #call(request: CallToolRequest, extra: Extra): Promise<CallToolResult | CreateTaskResult> {
     const { name, task } = request.params
     const tool = this.#tools.get(name)
-    if (this.#dialect.unknownToolFails && tool?.enabled !== true) {
-      throw this.#dialect.error(
+    if (this.#version.unknownToolFails && tool?.enabled !== true) {
+      throw this.#version.error(
         ErrorCode.InvalidParams,
         `Tool ${name} ${tool === undefined ? 'not found' : 'disabled'}`,
       )
     }
     try {
-      if (tool === undefined) throw this.#dialect.error(ErrorCode.InvalidParams, `Tool ${name} not found`)
-      if (!tool.enabled) throw this.#dialect.error(ErrorCode.InvalidParams, `Tool ${name} disabled`)
+      if (tool === undefined) throw this.#version.error(ErrorCode.InvalidParams, `Tool ${name} not found`)
+      if (!tool.enabled) throw this.#version.error(ErrorCode.InvalidParams, `Tool ${name} disabled`)
       const args = await this.#parseArguments(name, tool, request.params.arguments)
       const { handler } = tool
       if (typeof handler !== 'function')
@@ -282,7 +283,7 @@ export class Registrations {
 
   async #parseArguments(name: string, { inputSchema }: RegisteredTool, given: unknown): Promise<unknown[]> {
     if (this.#maxElements !== Number.POSITIVE_INFINITY && exceeds(given, this.#maxElements)) {
-      throw this.#dialect.error(
+      throw this.#version.error(
         ErrorCode.InvalidParams,
         `Invalid arguments for tool ${name}: arguments contain more than the maximum of ${this.#maxElements} elements`,
       )
@@ -290,7 +291,7 @@ export class Registrations {
     if (inputSchema === undefined) return []
     const parsed = await parseWith(inputSchema, given ?? {})
     if (parsed.success) return [parsed.data]
-    throw this.#dialect.error(
+    throw this.#version.error(
       ErrorCode.InvalidParams,
       `Input validation error: Invalid arguments for tool ${name}: ${getParseErrorMessage(parsed.error)}`,
     )
@@ -312,7 +313,7 @@ export class Registrations {
     if (taskStore === undefined) throw new Error('No task store provided.')
     const hasTasks = runningCall()?.peer.revision.version === '2025-11-25'
     if (execution?.taskSupport === 'required' && !isTaskRequest && hasTasks) {
-      throw this.#dialect.error(
+      throw this.#version.error(
         ErrorCode.MethodNotFound,
         `Tool ${name} requires task augmentation (taskSupport: 'required')`,
       )
@@ -330,26 +331,26 @@ export class Registrations {
   async #checkOutput(name: string, { outputSchema }: RegisteredTool, result: CallToolResult): Promise<void> {
     if (outputSchema === undefined || result.isError === true || !('content' in result)) return
     if (!result.structuredContent) {
-      throw this.#dialect.error(
+      throw this.#version.error(
         ErrorCode.InvalidParams,
         `Output validation error: Tool ${name} has an output schema but no structured content was provided`,
       )
     }
     const parsed = await parseWith(outputSchema, result.structuredContent)
     if (parsed.success) return
-    throw this.#dialect.error(
+    throw this.#version.error(
       ErrorCode.InvalidParams,
       `Output validation error: Invalid structured content for tool ${name}: ${getParseErrorMessage(parsed.error)}`,
     )
   }
 
   #serveResources(): void {
-    if (this.#isServed('resources')) return
+    if (this.#markServed('resources')) return
     this.#server.registerCapabilities({ resources: { listChanged: true } })
     this.#server.setRequestHandler(ListResourcesRequestSchema, async (_request, extra) => {
       const resources = [...this.#resources]
         .filter(([, { enabled }]) => enabled)
-        .map(([uri, { name, title, metadata }]) => ({ uri, name, ...titled(title), ...metadata }))
+        .map(([uri, { name, title, metadata }]) => ({ uri, name, ...titleField(title), ...metadata }))
       const lists = [...this.#templates.values()].map(async ({ enabled, resourceTemplate, metadata }) => {
         const listed = enabled ? await resourceTemplate.listCallback?.(extra) : undefined
         return (listed?.resources ?? []).map((resource) => ({ ...metadata, ...resource }))
@@ -362,7 +363,7 @@ export class Registrations {
         .map(([name, { resourceTemplate, title, metadata }]) => ({
           name,
           uriTemplate: resourceTemplate.uriTemplate.toString(),
-          ...titled(title),
+          ...titleField(title),
           ...metadata,
         })),
     }))
@@ -372,27 +373,27 @@ export class Registrations {
   }
 
   #read(text: string, extra: Extra): Awaitable<ReadResourceResult> {
-    if (!URL.canParse(text)) throw this.#dialect.error(ErrorCode.InvalidParams, `Invalid URL: ${text}`)
+    if (!URL.canParse(text)) throw this.#version.error(ErrorCode.InvalidParams, `Invalid URL: ${text}`)
     const uri = new URL(text)
     const resource = this.#resources.get(uri.toString()) ?? this.#resources.get(text)
     if (resource?.enabled === true) return resource.readCallback(uri, extra)
-    if (resource !== undefined) throw this.#dialect.error(ErrorCode.InvalidParams, `Resource ${uri} disabled`)
+    if (resource !== undefined) throw this.#version.error(ErrorCode.InvalidParams, `Resource ${uri} disabled`)
     for (const { enabled, resourceTemplate, readCallback } of this.#templates.values()) {
       const variables = enabled ? resourceTemplate.uriTemplate.match(uri.toString()) : null
       if (variables !== null) return readCallback(uri, variables, extra)
     }
-    throw this.#dialect.error(ErrorCode.InvalidParams, `Resource ${uri} not found`)
+    throw this.#version.error(ErrorCode.InvalidParams, `Resource ${uri} not found`)
   }
 
   #servePrompts(): void {
-    if (this.#isServed('prompts')) return
+    if (this.#markServed('prompts')) return
     this.#server.registerCapabilities({ prompts: { listChanged: true } })
     this.#server.setRequestHandler(ListPromptsRequestSchema, () => ({
       prompts: [...this.#prompts]
         .filter(([, { enabled }]) => enabled)
         .map(([name, { title, description, argsSchema, icons, _meta }]) => ({
           name,
-          ...titled(title),
+          ...titleField(title),
           ...(description === undefined ? {} : { description }),
           ...(argsSchema === undefined ? {} : { arguments: promptArguments(argsSchema) }),
           ...(icons === undefined ? {} : { icons }),
@@ -402,13 +403,13 @@ export class Registrations {
     this.#server.setRequestHandler(GetPromptRequestSchema, async ({ params }, extra) => {
       const prompt = this.#prompts.get(params.name)
       if (prompt === undefined)
-        throw this.#dialect.error(ErrorCode.InvalidParams, `Prompt ${params.name} not found`)
+        throw this.#version.error(ErrorCode.InvalidParams, `Prompt ${params.name} not found`)
       if (!prompt.enabled)
-        throw this.#dialect.error(ErrorCode.InvalidParams, `Prompt ${params.name} disabled`)
+        throw this.#version.error(ErrorCode.InvalidParams, `Prompt ${params.name} disabled`)
       if (prompt.argsSchema === undefined) return invoke(prompt.callback, [], extra)
       const parsed = await parseWith(prompt.argsSchema, params.arguments ?? {})
       if (parsed.success) return invoke(prompt.callback, [parsed.data], extra)
-      throw this.#dialect.error(
+      throw this.#version.error(
         ErrorCode.InvalidParams,
         `Invalid arguments for prompt ${params.name}: ${getParseErrorMessage(parsed.error)}`,
       )
@@ -416,7 +417,7 @@ export class Registrations {
   }
 
   #serveCompletions(): void {
-    if (this.#isServed('completions')) return
+    if (this.#markServed('completions')) return
     this.#server.registerCapabilities({ completions: {} })
     this.#server.setRequestHandler(CompleteRequestSchema, (request) => this.#complete(request))
   }
@@ -438,8 +439,8 @@ export class Registrations {
     if (ref.type === 'ref/prompt') {
       const prompt = this.#prompts.get(ref.name)
       if (prompt === undefined)
-        throw this.#dialect.error(ErrorCode.InvalidParams, `Prompt ${ref.name} not found`)
-      if (!prompt.enabled) throw this.#dialect.error(ErrorCode.InvalidParams, `Prompt ${ref.name} disabled`)
+        throw this.#version.error(ErrorCode.InvalidParams, `Prompt ${ref.name} not found`)
+      if (!prompt.enabled) throw this.#version.error(ErrorCode.InvalidParams, `Prompt ${ref.name} disabled`)
       const field = membersOf(prompt.argsSchema)[argument]
       return field === undefined ? undefined : completerOf(field)
     }
@@ -448,27 +449,27 @@ export class Registrations {
     )
     if (template !== undefined) return template.resourceTemplate.completeCallback(argument)
     if (this.#resources.has(ref.uri)) return undefined
-    throw this.#dialect.error(ErrorCode.InvalidParams, `Resource template ${ref.uri} not found`)
+    throw this.#version.error(ErrorCode.InvalidParams, `Resource template ${ref.uri} not found`)
   }
 
-  /** Whether the handlers of a kind are set; marks them as set. */
-  #isServed(kind: 'tools' | 'resources' | 'prompts' | 'completions'): boolean {
+  /** Marks the handlers of a kind as set. Returns whether they were set before. */
+  #markServed(kind: 'tools' | 'resources' | 'prompts' | 'completions'): boolean {
     if (this.#served.has(kind)) return true
     this.#served.add(kind)
     return false
   }
 }
-const noArguments: Tool['inputSchema'] = { type: 'object', properties: {} }
+const emptyInputSchema: Tool['inputSchema'] = { type: 'object', properties: {} }
 
 function listedTool(name: string, tool: RegisteredTool): Tool {
   const { title, description, inputSchema, outputSchema, annotations, execution, icons, _meta } = tool
-  const input = describe(inputSchema, 'input')
-  const output = describe(outputSchema, 'output')
+  const input = describeSchema(inputSchema, 'input')
+  const output = describeSchema(outputSchema, 'output')
   return {
     name,
-    ...titled(title),
+    ...titleField(title),
     ...(description === undefined ? {} : { description }),
-    inputSchema: input === undefined ? noArguments : { ...input, type: 'object' },
+    inputSchema: input === undefined ? emptyInputSchema : { ...input, type: 'object' },
     ...(annotations === undefined ? {} : { annotations }),
     ...(execution === undefined ? {} : { execution }),
     ...(icons === undefined ? {} : { icons }),
@@ -482,6 +483,7 @@ function invoke<T>(handler: (...args: never[]) => T, args: readonly unknown[], e
   return Reflect.apply(handler, undefined, [...args, extra])
 }
 
+/** @throws Error for a value that is no schema */
 function zodSchema(schema: ZodRawShapeCompat | ToolSchema | undefined): ToolSchema | undefined {
   if (schema === undefined || schema instanceof StandardSchema || isSchema(schema)) return schema
   if (isRawShape(schema)) return objectFromShape(schema)
@@ -490,7 +492,7 @@ function zodSchema(schema: ZodRawShapeCompat | ToolSchema | undefined): ToolSche
 
 function promptArguments(schema: ToolSchema): { name: string; description?: string; required: boolean }[] {
   if (schema instanceof StandardSchema) {
-    const { properties, required } = describe(schema, 'input') ?? {}
+    const { properties, required } = describeSchema(schema, 'input') ?? {}
     return Object.entries(isObject(properties) ? properties : {}).map(([name, property]) => {
       const description = isObject(property) ? property['description'] : undefined
       const isRequired = Array.isArray(required) && required.includes(name)
@@ -521,7 +523,7 @@ function innerOf(field: AnySchema): AnySchema | undefined {
   return 'innerType' in def && isSchema(def.innerType) ? def.innerType : undefined
 }
 
-function titled(title: string | undefined): { title?: string } {
+function titleField(title: string | undefined): { title?: string } {
   return title === undefined ? {} : { title }
 }
 
@@ -557,17 +559,17 @@ function exceeds(value: unknown, max: number): boolean {
 
 const toolName = /^[A-Za-z0-9._-]{1,128}$/
 
-function warnOfToolName(name: string): void {
+function warnOfInvalidToolName(name: string): void {
   if (toolName.test(name)) return
   console.warn(`The tool name "${name}" is not valid: use 1 to 128 of A-Z a-z 0-9 _ - . (SEP-986)`)
 }
 
 /** A function with two parameters serves a template as well: a resource's function ignores the third argument. */
-function readsResource(read: ReadResourceCallback | ReadResourceTemplateCallback): ReadResourceCallback {
+function toResourceCallback(read: ReadResourceCallback | ReadResourceTemplateCallback): ReadResourceCallback {
   return (uri, extra) => Reflect.apply(read, undefined, [uri, extra])
 }
 
-function readsTemplate(
+function toTemplateCallback(
   read: ReadResourceCallback | ReadResourceTemplateCallback,
 ): ReadResourceTemplateCallback {
   return (uri, variables, extra) => Reflect.apply(read, undefined, [uri, variables, extra])

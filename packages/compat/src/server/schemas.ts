@@ -61,14 +61,14 @@ function isZ3Schema(schema: AnySchema): schema is z3.ZodTypeAny {
  * @throws TypeError for a shape that mixes Zod 3 and Zod 4
  */
 export function objectFromShape(shape: ZodRawShapeCompat): AnyObjectSchema {
-  const of3: Record<string, z3.ZodTypeAny> = {}
-  const of4: Record<string, z4.$ZodType> = {}
+  const zod3Shape: Record<string, z3.ZodTypeAny> = {}
+  const zod4Shape: Record<string, z4.$ZodType> = {}
   for (const [name, schema] of Object.entries(shape)) {
-    if (isZ4Schema(schema)) of4[name] = schema
-    else of3[name] = schema
+    if (isZ4Schema(schema)) zod4Shape[name] = schema
+    else zod3Shape[name] = schema
   }
-  if (Object.keys(of3).length === 0) return object4(of4)
-  if (Object.keys(of4).length === 0) return object3(of3)
+  if (Object.keys(zod3Shape).length === 0) return object4(zod4Shape)
+  if (Object.keys(zod4Shape).length === 0) return object3(zod3Shape)
   throw new TypeError('A shape has schemas of Zod 3 and of Zod 4: write all of them with one version')
 }
 
@@ -128,7 +128,7 @@ export function isRawShape(value: unknown): value is ZodRawShapeCompat {
   return members.length === 0 || members.some(isSchema)
 }
 
-/** What is wrong with a value: each issue with its place, on a line of its own. */
+/** The issues of a validation error with their paths, one on each line. */
 export function getParseErrorMessage(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error)
   if ('issues' in error && Array.isArray(error.issues) && error.issues.length > 0) {
@@ -139,8 +139,8 @@ export function getParseErrorMessage(error: unknown): string {
 
 function issueText(issue: { message?: unknown; path?: unknown }): string {
   const { message, path } = issue
-  const place = Array.isArray(path) && path.length > 0 ? ` at ${toDotPath(path)}` : ''
-  return `${message}${place}`
+  const location = Array.isArray(path) && path.length > 0 ? ` at ${toDotPath(path)}` : ''
+  return `${message}${location}`
 }
 
 export function getSchemaDescription(schema: AnySchema): string | undefined {
@@ -191,7 +191,7 @@ export async function parseWith(schema: ToolSchema, value: unknown): Promise<Par
 }
 
 /** The JSON Schema of an object schema of either version; undefined for any other schema. */
-export function describe(
+export function describeSchema(
   schema: ToolSchema | undefined,
   side: 'input' | 'output',
 ): Record<string, unknown> | undefined {

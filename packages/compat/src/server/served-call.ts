@@ -22,14 +22,14 @@ export function runningCall(): ServedCall | undefined {
 }
 
 /** The parts of an exchange that a handler uses. */
-export type Carrier = Pick<
+export type CallExchange = Pick<
   Exchange,
   'id' | 'method' | 'params' | 'peer' | 'signal' | 'session' | 'detach' | 'notify'
 > & {
   readonly inputStrategy: Pick<Exchange['inputStrategy'], 'relay'>
 }
 
-export type Suspended = SuspendedCall<JsonObject, Carrier>
+export type Suspended = SuspendedCall<JsonObject, CallExchange>
 
 /** One request of a client, while its handler runs. */
 export class ServedCall {
@@ -38,30 +38,30 @@ export class ServedCall {
   /** The params without the members by which 2026-07-28 retries a request. */
   readonly params: JsonObject
   readonly http: ServedHttpRequest | undefined
-  readonly #first: Carrier
+  readonly #exchange: CallExchange
   readonly #suspended: Suspended | undefined
-  #over = false
+  #isEnded = false
 
-  constructor(exchange: Carrier, suspended?: Suspended, http?: ServedHttpRequest) {
+  constructor(exchange: CallExchange, suspended?: Suspended, http?: ServedHttpRequest) {
     const { requestState: _state, inputResponses: _responses, ...params } = exchange.params
     this.id = exchange.id
     this.method = exchange.method
     this.params = params
     this.http = http ?? httpRequest.getStore()
-    this.#first = exchange
+    this.#exchange = exchange
     this.#suspended = suspended
   }
 
   get peer(): Peer {
-    return this.#first.peer
+    return this.#exchange.peer
   }
 
   get signal(): AbortSignal {
-    return this.#suspended?.signal ?? this.#first.signal
+    return this.#suspended?.signal ?? this.#exchange.signal
   }
 
   get sessionId(): string | undefined {
-    return this.#first.session?.id
+    return this.#exchange.session?.id
   }
 
   /** The request's `_meta`. */
@@ -70,48 +70,54 @@ export class ServedCall {
     return isObject(_meta) ? _meta : undefined
   }
 
-  /** Whether requests to the client can travel with it now. */
+  /** Whether requests can be sent to the client with this call now. */
   get canAsk(): boolean {
-    return !this.#over && (this.#suspended !== undefined || this.#first.inputStrategy.relay !== undefined)
+    return (
+      !this.#isEnded && (this.#suspended !== undefined || this.#exchange.inputStrategy.relay !== undefined)
+    )
   }
 
-  /** Whether its stream can be closed for the client to reconnect. */
+  /** Closes its stream, so that the client reconnects; undefined if that is not possible. */
   get detach(): (() => void) | undefined {
-    return this.#first.detach
+    return this.#exchange.detach
   }
 
+  /** The handler has finished: later requests and notifications are not sent. */
   end(): void {
-    this.#over = true
+    this.#isEnded = true
   }
 
   /** Sends a request to the client. */
   ask(question: Question, signal: AbortSignal): Promise<unknown> {
-    const { inputStrategy, peer } = this.#first
+    const { inputStrategy, peer } = this.#exchange
     if (this.#suspended !== undefined) return this.#suspended.ask(question, signal)
-    if (inputStrategy.relay === undefined) return Promise.reject(new TypeError('This request cannot ask'))
+    if (inputStrategy.relay === undefined)
+      return Promise.reject(new TypeError('This request cannot send requests to the client'))
     return inputStrategy.relay(question.method, peer.revision.question(question), { signal })
   }
 
-  /** Sends a notification about this request; ignored when it is over. */
+  /** Sends a notification about this request; ignored after `end`. */
   notify(notification: Notification): void {
-    const exchange = this.#suspended === undefined ? this.#first : this.#suspended.listener
-    if (this.#over || exchange === undefined) return
+    const exchange = this.#suspended === undefined ? this.#exchange : this.#suspended.listener
+    if (this.#isEnded || exchange === undefined) return
     if (notification.method === 'notifications/message') {
       const { level } = notification.params
       if (isAtLeast(level, exchange.peer.logLevel)) exchange.notify(notification)
     } else if (notification.method === 'notifications/progress') {
       // A retry of 2026-07-28 has a progress token of its own.
-      const token = tokenOf(exchange)
+      const token = progressTokenOf(exchange)
       if (token === undefined) return
-      const own = notification.params.progressToken === tokenOf(this.#first)
+      const isOwnToken = notification.params.progressToken === progressTokenOf(this.#exchange)
       exchange.notify(
-        own ? { ...notification, params: { ...notification.params, progressToken: token } } : notification,
+        isOwnToken
+          ? { ...notification, params: { ...notification.params, progressToken: token } }
+          : notification,
       )
     } else exchange.notify(notification)
   }
 }
 
-function tokenOf({ params }: Carrier): string | number | undefined {
+function progressTokenOf({ params }: CallExchange): string | number | undefined {
   const meta = params['_meta']
   const token = isObject(meta) ? meta['progressToken'] : undefined
   return typeof token === 'string' || typeof token === 'number' ? token : undefined

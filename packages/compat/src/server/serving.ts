@@ -7,16 +7,18 @@ import type { Engine } from './engine.ts'
 import { isObject } from './served-call.ts'
 
 /** The server that a transport is connected to. */
-export interface ServingHost {
+export interface ConnectedServer {
   readonly engine: Engine
-  /** The connection is closed. */
-  closed(): void
-  failed(error: unknown): void
+  /** Called when the connection is closed. */
+  onClose(): void
+  /** Called with an error that no request reports. */
+  onError(error: unknown): void
 }
 
-/** A transport of this package. Its messages are handled by Jackfield: `onmessage` and `send` have no use. */
+/** A transport of this package. Jackfield handles its messages: `onmessage` and `send` are not used. */
 export interface ServingTransport extends Transport {
-  '~serve'(host: ServingHost): Promise<void>
+  /** Serves the server on this transport. */
+  '~serve'(server: ConnectedServer): Promise<void>
 }
 
 export function isServing(transport: Transport): transport is ServingTransport {
@@ -24,25 +26,25 @@ export function isServing(transport: Transport): transport is ServingTransport {
 }
 
 /** Serves a transport that sends and receives whole messages. */
-export async function serveMessages(transport: Transport, host: ServingHost): Promise<void> {
+export async function serveMessages(transport: Transport, server: ConnectedServer): Promise<void> {
   const input = new PassThrough()
-  let rest = ''
+  let incomplete = ''
   const output = new Writable({
     decodeStrings: false,
     write(chunk: string | Uint8Array, _encoding, done) {
-      const lines = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'))).split(
-        '\n',
-      )
-      rest = lines.pop() ?? ''
+      const lines = (
+        incomplete + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'))
+      ).split('\n')
+      incomplete = lines.pop() ?? ''
       const sent = lines.map((line) => {
         const message = JSONRPCMessageSchema.parse(JSON.parse(line))
-        if (!('method' in message) && message.id !== undefined) host.engine.extras.delete(message.id)
+        if (!('method' in message) && message.id !== undefined) server.engine.extras.delete(message.id)
         return transport.send(message)
       })
       Promise.all(sent).then(
         () => done(),
         (error) => {
-          host.failed(error)
+          server.onError(error)
           done()
         },
       )
@@ -52,29 +54,29 @@ export async function serveMessages(transport: Transport, host: ServingHost): Pr
   transport.onmessage = (message, extra) => {
     if (extra !== undefined && 'id' in message && message.id !== undefined) {
       const { headers = {}, url } = extra.requestInfo ?? {}
-      host.engine.extras.set(message.id, { headers, url, authInfo: extra.authInfo })
+      server.engine.extras.set(message.id, { headers, url, authInfo: extra.authInfo })
     }
-    if ('method' in message && !('id' in message)) host.engine.receive(message)
+    if ('method' in message && !('id' in message)) server.engine.receive(message)
     input.write(`${JSON.stringify(message)}\n`)
   }
   transport.onclose = () => {
     onclose?.()
     input.end()
-    host.closed()
+    server.onClose()
   }
   transport.onerror = (error) => {
     onerror?.(error)
-    host.failed(error)
+    server.onError(error)
   }
-  serveStdio(host.engine.toServer(), { input, output, onError: (error) => host.failed(error) })
+  serveStdio(server.engine.toServer(), { input, output, onError: (error) => server.onError(error) })
   await transport.start()
 }
 
-/** Gives the notifications among the lines of a stream to an engine; the lines are served by another reader. */
+/** Passes the notifications in a stream of lines to an engine. Another reader serves the lines. */
 export class NotificationLines {
   readonly #engine: Engine
   readonly #decoder = new TextDecoder()
-  #rest = ''
+  #incomplete = ''
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -83,11 +85,11 @@ export class NotificationLines {
   push(chunk: Uint8Array | string): void {
     if (!this.#engine.wantsNotifications) return
     const text =
-      this.#rest + (typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true }))
+      this.#incomplete + (typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true }))
     const lines = text.split('\n')
-    this.#rest = lines.pop() ?? ''
-    // Longer lines are no notifications that handlers wait for, and the connection limits them itself.
-    if (this.#rest.length > maxLineChars) this.#rest = ''
+    this.#incomplete = lines.pop() ?? ''
+    // The connection enforces its own limit for longer lines.
+    if (this.#incomplete.length > maxLineChars) this.#incomplete = ''
     for (const line of lines) if (line.includes('"notifications/')) this.#receive(line)
   }
 
@@ -105,7 +107,7 @@ export class NotificationLines {
 
 const maxLineChars = 4_194_304
 
-/** Gives a message to an engine if it is a notification. */
+/** Passes a message to an engine if it is a notification. */
 export function receiveNotification(engine: Engine, message: unknown): void {
   if (!isObject(message) || 'id' in message) return
   const { method, params } = message

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { type StdioServer, serveStdio } from '@jackfield/sdk/stdio'
 import type { JSONRPCMessage } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
-import { NotificationLines, type ServingHost, type ServingTransport } from './serving.ts'
+import { type ConnectedServer, NotificationLines, type ServingTransport } from './serving.ts'
 
 export class StdioServerTransport implements ServingTransport {
   onclose?: () => void
@@ -12,7 +12,7 @@ export class StdioServerTransport implements ServingTransport {
   readonly #input: Readable | undefined
   readonly #output: Writable | undefined
   readonly #maxBytes: number | undefined
-  #server: StdioServer | undefined
+  #connection: StdioServer | undefined
 
   /** @param options `maxBufferSize`: maximum bytes of one message. Default 4 MiB */
   constructor(stdin?: Readable, stdout?: Writable, options?: { maxBufferSize?: number }) {
@@ -21,25 +21,25 @@ export class StdioServerTransport implements ServingTransport {
     this.#maxBytes = options?.maxBufferSize
   }
 
-  async '~serve'(host: ServingHost): Promise<void> {
+  async '~serve'(server: ConnectedServer): Promise<void> {
     const input = this.#input ?? process.stdin
-    const lines = new NotificationLines(host.engine)
-    const server = serveStdio(host.engine.toServer(), {
+    const lines = new NotificationLines(server.engine)
+    const connection = serveStdio(server.engine.toServer(), {
       ...(this.#input === undefined || this.#input === process.stdin ? {} : { input: this.#input }),
       ...(this.#output === undefined || this.#output === process.stdout ? {} : { output: this.#output }),
       ...(this.#maxBytes === undefined ? {} : { limits: { messageBytes: this.#maxBytes } }),
       onError: (error) => {
         this.onerror?.(error)
-        host.failed(error)
+        server.onError(error)
       },
       // A process of the official SDK continues when its client disconnected.
       outlives: true,
     })
-    this.#server = server
+    this.#connection = connection
     input.on('data', (chunk: Uint8Array | string) => lines.push(chunk))
-    server.closed.then(() => {
+    connection.closed.then(() => {
       this.onclose?.()
-      host.closed()
+      server.onClose()
     })
   }
 
@@ -55,6 +55,6 @@ export class StdioServerTransport implements ServingTransport {
   }
 
   async close(): Promise<void> {
-    await this.#server?.close()
+    await this.#connection?.close()
   }
 }

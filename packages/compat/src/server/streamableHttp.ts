@@ -6,54 +6,55 @@ import { checkedHosts, httpRequest } from './http-context.ts'
 import {
   type EventId,
   type EventStore,
-  HttpServing,
+  HttpEndpoint,
   type StreamId,
   type WebStandardStreamableHTTPServerTransportOptions,
-} from './http-serving.ts'
-import { receiveNotification, type ServingHost, type ServingTransport } from './serving.ts'
+} from './http-endpoint.ts'
+import { type ConnectedServer, receiveNotification, type ServingTransport } from './serving.ts'
 
 export type { EventId, EventStore, StreamId }
 export type StreamableHTTPServerTransportOptions = WebStandardStreamableHTTPServerTransportOptions
 
+/** Default of `maxRequestBodySize`. */
 const maxBodyBytes = 4_194_304
 
-/** One server's endpoint. With sessions each client has one of its own; without, each request may have one. */
+/** The endpoint of one server. With sessions, each client needs a transport of its own; without, each request may have one. */
 export class StreamableHTTPServerTransport implements ServingTransport {
   onclose: (() => void) | undefined
   onerror: ((error: Error) => void) | undefined
   onmessage: ((message: JSONRPCMessage, extra?: MessageExtraInfo) => void) | undefined
-  readonly #serving: HttpServing
+  readonly #endpoint: HttpEndpoint
   readonly #options: StreamableHTTPServerTransportOptions
 
   constructor(options: StreamableHTTPServerTransportOptions = {}) {
     this.#options = options
-    this.#serving = new HttpServing(options)
+    this.#endpoint = new HttpEndpoint(options)
   }
 
   get sessionId(): string | undefined {
-    return this.#serving.sessionId
+    return this.#endpoint.sessionId
   }
 
-  async '~serve'(host: ServingHost): Promise<void> {
-    this.#serving.serve({
-      engine: host.engine,
-      closed: () => {
+  async '~serve'(server: ConnectedServer): Promise<void> {
+    this.#endpoint.serve({
+      engine: server.engine,
+      onClose: () => {
         this.onclose?.()
-        host.closed()
+        server.onClose()
       },
-      failed: (error) => host.failed(error),
+      onError: (error) => server.onError(error),
     })
   }
 
-  /** Serves a request. `parsedBody` is the body that a parser in front of it read. */
+  /** Serves a request. @param parsedBody the JSON body, if a parser read it before */
   async handleRequest(
     req: IncomingMessage & { auth?: AuthInfo },
     res: ServerResponse,
     parsedBody?: unknown,
   ): Promise<void> {
-    const { engine } = this.#serving.host ?? {}
+    const { engine } = this.#endpoint.server ?? {}
     const url = new URL(req.url ?? '/', 'http://localhost')
-    const handler = this.#serving.handlerFor({
+    const handler = this.#endpoint.handlerFor({
       path: url.pathname,
       authInfo: req.auth,
       isHostChecked: checkedHosts.has(req),
@@ -69,19 +70,21 @@ export class StreamableHTTPServerTransport implements ServingTransport {
     }
     if (body !== undefined) Object.assign(req, { body })
     if (engine !== undefined)
-      for (const one of Array.isArray(body) ? body : [body]) receiveNotification(engine, one)
+      for (const message of Array.isArray(body) ? body : [body]) receiveNotification(engine, message)
     const { headers, auth: authInfo } = req
-    const shown = { ...headers }
+    const originalHeaders = { ...headers }
     const sent = headers['mcp-session-id']
-    const innerId = this.#serving.innerIdFor(typeof sent === 'string' ? sent : undefined)
-    if (innerId !== undefined) headers['mcp-session-id'] = innerId
-    replaceSessionId(res, (id) => this.#begin(id))
+    const sdkSessionId = this.#endpoint.sdkSessionIdFor(typeof sent === 'string' ? sent : undefined)
+    if (sdkSessionId !== undefined) headers['mcp-session-id'] = sdkSessionId
+    replaceSessionId(res, (id) => this.#startSession(id))
     const isDelete = req.method === 'DELETE'
     const closed = new Promise<void>((resolve) => res.once('close', () => resolve()))
-    httpRequest.run({ headers: shown, url: hostUrl(req, url), authInfo }, () => handler.node(req, res))
+    httpRequest.run({ headers: originalHeaders, url: hostUrl(req, url), authInfo }, () =>
+      handler.node(req, res),
+    )
     if (!isDelete) return
     await closed
-    if (res.statusCode < 300 && this.sessionId !== undefined) await this.#serving.end()
+    if (res.statusCode < 300 && this.sessionId !== undefined) await this.#endpoint.endSession()
   }
 
   async start(): Promise<void> {
@@ -96,7 +99,7 @@ export class StreamableHTTPServerTransport implements ServingTransport {
   }
 
   close(): Promise<void> {
-    return this.#serving.close()
+    return this.#endpoint.close()
   }
 
   closeSSEStream(_requestId: RequestId): void {
@@ -107,10 +110,10 @@ export class StreamableHTTPServerTransport implements ServingTransport {
     throw new NotCoveredError('transport.closeStandaloneSSEStream', 'Leave the stream to the client')
   }
 
-  #begin(innerId: string): string {
+  #startSession(sdkSessionId: string): string {
     // The generator and the start of onsessioninitialized run before the first await.
-    this.#serving.begin(innerId).catch((error) => this.onerror?.(error))
-    return this.sessionId ?? innerId
+    this.#endpoint.startSession(sdkSessionId).catch((error) => this.onerror?.(error))
+    return this.sessionId ?? sdkSessionId
   }
 }
 
@@ -131,7 +134,7 @@ function hostUrl({ headers: { host } }: IncomingMessage, { pathname, search }: U
   return host !== undefined && URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** The JSON body of a request; undefined for one that is too long or no JSON, which the endpoint then refuses as read. */
+/** The JSON body of a request; undefined if it is too long or not JSON, which the endpoint then rejects. */
 async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * The methods of tasks of revision 2025-11-25, served from the task store of an official server. A request that a task sends to
- * the client travels with the client's `tasks/result`.
+ * The methods of tasks of revision 2025-11-25, served from the task store of an official server. A request of a task to the
+ * client is sent with the client's `tasks/result` request.
  */
 
 import type { TaskStore } from '../experimental/tasks/interfaces.ts'

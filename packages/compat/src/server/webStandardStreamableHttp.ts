@@ -5,16 +5,16 @@ import { httpRequest } from './http-context.ts'
 import {
   type EventId,
   type EventStore,
-  HttpServing,
+  HttpEndpoint,
   type StreamId,
   type WebStandardStreamableHTTPServerTransportOptions,
-} from './http-serving.ts'
-import { receiveNotification, type ServingHost, type ServingTransport } from './serving.ts'
+} from './http-endpoint.ts'
+import { type ConnectedServer, receiveNotification, type ServingTransport } from './serving.ts'
 
 export type { EventId, EventStore, StreamId, WebStandardStreamableHTTPServerTransportOptions }
 
 export interface HandleRequestOptions {
-  /** The body that was read before. */
+  /** The JSON body, if it was read before. */
   parsedBody?: unknown
   authInfo?: AuthInfo
 }
@@ -23,51 +23,53 @@ export class WebStandardStreamableHTTPServerTransport implements ServingTranspor
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
-  readonly #serving: HttpServing
+  readonly #endpoint: HttpEndpoint
 
   constructor(options: WebStandardStreamableHTTPServerTransportOptions = {}) {
-    this.#serving = new HttpServing(options)
+    this.#endpoint = new HttpEndpoint(options)
   }
 
   get sessionId(): string | undefined {
-    return this.#serving.sessionId
+    return this.#endpoint.sessionId
   }
 
-  async '~serve'(host: ServingHost): Promise<void> {
-    this.#serving.serve({
-      engine: host.engine,
-      closed: () => {
+  async '~serve'(server: ConnectedServer): Promise<void> {
+    this.#endpoint.serve({
+      engine: server.engine,
+      onClose: () => {
         this.onclose?.()
-        host.closed()
+        server.onClose()
       },
-      failed: (error) => host.failed(error),
+      onError: (error) => server.onError(error),
     })
   }
 
   async handleRequest(req: Request, { parsedBody, authInfo }: HandleRequestOptions = {}): Promise<Response> {
     const url = new URL(req.url)
-    const handler = this.#serving.handlerFor({ path: url.pathname, authInfo, isHostChecked: false })
-    const { engine } = this.#serving.host ?? {}
+    const handler = this.#endpoint.handlerFor({ path: url.pathname, authInfo, isHostChecked: false })
+    const { engine } = this.#endpoint.server ?? {}
     const headers = new Headers(req.headers)
-    const innerId = this.#serving.innerIdFor(headers.get('mcp-session-id'))
-    if (innerId !== undefined) headers.set('mcp-session-id', innerId)
+    const sdkSessionId = this.#endpoint.sdkSessionIdFor(headers.get('mcp-session-id'))
+    if (sdkSessionId !== undefined) headers.set('mcp-session-id', sdkSessionId)
     const hasBody = req.method === 'POST'
     const text = parsedBody === undefined ? undefined : JSON.stringify(parsedBody)
     if (text !== undefined) headers.delete('content-length')
-    const given = new Request(req.url, {
+    const request = new Request(req.url, {
       method: req.method,
       headers,
       signal: req.signal,
       ...(hasBody ? { body: text ?? req.body, duplex: 'half' } : {}),
     })
     if (engine?.wantsNotifications === true && hasBody) {
-      receiveNotification(engine, parsedBody ?? (await jsonOf(given.clone())))
+      receiveNotification(engine, parsedBody ?? (await jsonOf(request.clone())))
     }
-    const shown = { headers: Object.fromEntries(req.headers), url, authInfo, request: req }
-    const response = await httpRequest.run(shown, () => handler.fetch(given))
-    const begun = response.headers.get('mcp-session-id')
-    if (begun !== null) response.headers.set('mcp-session-id', await this.#serving.begin(begun))
-    if (req.method === 'DELETE' && response.ok && this.sessionId !== undefined) await this.#serving.end()
+    const served = { headers: Object.fromEntries(req.headers), url, authInfo, request: req }
+    const response = await httpRequest.run(served, () => handler.fetch(request))
+    const newSessionId = response.headers.get('mcp-session-id')
+    if (newSessionId !== null)
+      response.headers.set('mcp-session-id', await this.#endpoint.startSession(newSessionId))
+    if (req.method === 'DELETE' && response.ok && this.sessionId !== undefined)
+      await this.#endpoint.endSession()
     return response
   }
 
@@ -80,7 +82,7 @@ export class WebStandardStreamableHTTPServerTransport implements ServingTranspor
   }
 
   close(): Promise<void> {
-    return this.#serving.close()
+    return this.#endpoint.close()
   }
 
   closeSSEStream(_requestId: RequestId): void {

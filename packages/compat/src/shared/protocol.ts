@@ -28,14 +28,14 @@ export type ProtocolOptions = {
   debouncedNotificationMethods?: string[]
   /** Stores the tasks of `registerToolTask` (2025-11-25). */
   taskStore?: TaskStore
-  /** Has no effect: requests of a task travel with the client's requests for its result. */
+  /** Has no effect: requests of a task are sent with the client's `tasks/result` request. */
   taskMessageQueue?: TaskMessageQueue
-  /** Milliseconds between two looks at a task that the server waits for. Default 5 000. */
+  /** Milliseconds between two polls of a task that the server waits for. Default 5 000. */
   defaultTaskPollInterval?: number
   maxTaskQueueSize?: number
 }
 
-/** Milliseconds of a request without `timeout`. */
+/** Default timeout of a request, in milliseconds. */
 export const DEFAULT_REQUEST_TIMEOUT_MSEC = 60_000
 
 export type RequestOptions = {
@@ -61,7 +61,7 @@ export interface RequestTaskStore {
   listTasks(cursor?: string): Promise<{ tasks: Task[]; nextCursor?: string }>
 }
 
-/** What a request handler gets besides its request. */
+/** The second argument of a request handler. */
 export type RequestHandlerExtra<SendRequestT extends Request, SendNotificationT extends Notification> = {
   /** Aborted when the client cancels or disconnects. */
   signal: AbortSignal
@@ -85,7 +85,7 @@ export type RequestHandlerExtra<SendRequestT extends Request, SendNotificationT 
 
 export const Protocol: Uncovered = uncovered('the class Protocol', 'Extend Server or Client')
 
-/** Capabilities with others added; members of a capability are merged. */
+/** Adds capabilities to others; members of a capability are merged. */
 export function mergeCapabilities(
   base: ServerCapabilities,
   additional: Partial<ServerCapabilities>,
@@ -98,8 +98,8 @@ export function mergeCapabilities(base: object, additional: object): object {
   const merged: Record<string, unknown> = { ...base }
   for (const [name, value] of Object.entries(additional)) {
     const before = merged[name]
-    const both = typeof before === 'object' && typeof value === 'object'
-    if (value !== undefined) merged[name] = both ? { ...before, ...value } : value
+    const isMerged = typeof before === 'object' && typeof value === 'object'
+    if (value !== undefined) merged[name] = isMerged ? { ...before, ...value } : value
   }
   return merged
 }

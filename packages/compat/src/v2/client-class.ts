@@ -37,7 +37,7 @@ import {
   type ServerCapabilities,
 } from '../types.ts'
 import type { StandardSchemaWithJSON } from './context.ts'
-import { errorOf2 } from './errors.ts'
+import { toV2Error } from './errors.ts'
 
 export type ClientOptions = Options1 & {
   /** Has no effect: the newest common revision is negotiated. */
@@ -212,5 +212,5 @@ export class Client {
 }
 
 function rethrow(error: unknown): never {
-  throw errorOf2(error)
+  throw toV2Error(error)
 }

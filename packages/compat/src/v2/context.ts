@@ -29,12 +29,12 @@ import {
   ServerRequestSchema,
 } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
-import { errorOf2, ProtocolError, ProtocolErrorCode } from './errors.ts'
+import { ProtocolError, ProtocolErrorCode, toV2Error } from './errors.ts'
 
 /** A schema of any library that describes itself as JSON Schema. */
 export type StandardSchemaWithJSON<In = unknown, Out = In> = DescribedSchema<In, Out>
 
-/** A request that a result asks the client for. */
+/** An input request in a result. */
 export interface InputRequest {
   method: string
   params?: object
@@ -59,7 +59,7 @@ export type ElicitInputParams = Omit<ElicitRequestFormParams, 'requestedSchema'>
   requestedSchema: ElicitRequestFormParams['requestedSchema'] | StandardSchemaWithJSON
 }
 
-/** Asks for input: the result of a handler, and the requests in it. */
+/** Creates a result that asks for input; its methods create the requests in it. */
 export const inputRequired: {
   (spec: InputRequiredSpec): InputRequiredResult
   elicit(params: ElicitInputParams): InputRequest
@@ -83,7 +83,7 @@ export const inputRequired: {
 )
 
 function formOf(schema: object): object {
-  if (!('~standard' in schema) || !isDescribed(schema)) return schema
+  if (!('~standard' in schema) || !isStandardSchema(schema)) return schema
   const {
     $schema: _dialect,
     additionalProperties: _additional,
@@ -94,7 +94,7 @@ function formOf(schema: object): object {
   return form
 }
 
-function isDescribed(schema: object): schema is StandardSchemaWithJSON {
+function isStandardSchema(schema: object): schema is StandardSchemaWithJSON {
   return '~standard' in schema
 }
 
@@ -128,7 +128,7 @@ export function acceptedContent(
       : undefined
 }
 
-/** What a handler gets besides its request. */
+/** The context of a handler. */
 export type ServerContext = {
   sessionId?: string
   mcpReq: {
@@ -174,10 +174,10 @@ interface Input {
   readonly state: string | undefined
 }
 
-/** How often a handler may ask by `inputRequired` in one request. */
+/** How many times a handler may return `inputRequired` for one request. */
 const maxRounds = 10
 
-/** Runs a handler until it returns a result that asks for nothing. */
+/** Runs a handler, sends its input requests, and runs it again, until it returns its final result. */
 export async function runWithInput<T>(
   extra: Extra,
   run: (ctx: ServerContext) => T | InputRequiredResult | Promise<T | InputRequiredResult>,
@@ -213,7 +213,7 @@ async function send(
   try {
     return await extra.sendRequest(request.data, ResultSchema, options)
   } catch (error) {
-    throw errorOf2(error)
+    throw toV2Error(error)
   }
 }
 
@@ -239,7 +239,7 @@ function contextOf(extra: Extra, { responses, state }: Input): ServerContext {
       ...(responses === undefined ? {} : { inputResponses: responses }),
       requestState: () => readState(state),
       signal,
-      send: sender(extra),
+      send: createSend(extra),
       notify,
       log: (level, data, logger) =>
         notify({
@@ -280,20 +280,22 @@ function isState<T>(state: unknown): state is T {
   return state !== undefined
 }
 
-function sender(extra: Extra): ServerContext['mcpReq']['send'] {
-  async function sendAny(request: ServerRequest, options?: RequestOptions): Promise<object>
-  async function sendAny<Out>(
+function createSend(extra: Extra): ServerContext['mcpReq']['send'] {
+  async function sendRequest(request: ServerRequest, options?: RequestOptions): Promise<object>
+  async function sendRequest<Out>(
     request: Request,
     resultSchema: StandardSchemaWithJSON<unknown, Out>,
     options?: RequestOptions,
   ): Promise<Out>
-  async function sendAny(
+  async function sendRequest(
     request: Request,
     schemaOrOptions?: StandardSchemaWithJSON | RequestOptions,
     options?: RequestOptions,
   ): Promise<unknown> {
-    const schema = schemaOrOptions !== undefined && isDescribed(schemaOrOptions) ? schemaOrOptions : undefined
-    const others = schemaOrOptions !== undefined && !isDescribed(schemaOrOptions) ? schemaOrOptions : options
+    const schema =
+      schemaOrOptions !== undefined && isStandardSchema(schemaOrOptions) ? schemaOrOptions : undefined
+    const others =
+      schemaOrOptions !== undefined && !isStandardSchema(schemaOrOptions) ? schemaOrOptions : options
     const { method, params } = request
     const result = await send(extra, { method, ...(params === undefined ? {} : { params }) }, others)
     if (schema === undefined) return result
@@ -301,5 +303,5 @@ function sender(extra: Extra): ServerContext['mcpReq']['send'] {
     if (parsed.success) return parsed.data
     throw parsed.error
   }
-  return sendAny
+  return sendRequest
 }

@@ -32,7 +32,7 @@ export class ResourceNotFoundError extends ProtocolError {
   }
 }
 
-/** The person must visit the URLs before the request can be served (2025-11-25). */
+/** The user must visit the URLs before the request can be served (2025-11-25). */
 export class UrlElicitationRequiredError extends ProtocolError {
   readonly elicitations: ElicitRequestURLParams[]
 
@@ -65,8 +65,8 @@ export class SdkError extends Error {
   }
 }
 
-/** The error of version 2 for one of version 1 or of Jackfield. */
-export function errorOf2(error: unknown): unknown {
+/** Converts an error of version 1 or of Jackfield to one of version 2. */
+export function toV2Error(error: unknown): unknown {
   if (error instanceof McpError) {
     const message = error.message.replace(`MCP error ${error.code}: `, '')
     if (error.code === V1Code.RequestTimeout)

@@ -4,7 +4,7 @@ import { type AuthInfo, isStatelessRequest } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
 import type { McpServer, Server } from './mcp-server.ts'
 
-/** What a factory knows of the request that it creates a server for. */
+/** The request that a factory creates a server for. */
 export interface McpRequestContext {
   era: 'legacy' | 'modern'
   authInfo?: AuthInfo
@@ -14,7 +14,7 @@ export type McpServerFactory = (ctx: McpRequestContext) => McpServer | Server | 
 
 export interface McpHandlerRequestOptions {
   authInfo?: AuthInfo
-  /** The body that was read before. */
+  /** The JSON body, if it was read before. */
   parsedBody?: unknown
 }
 
@@ -68,7 +68,7 @@ export function createMcpHandler(
   const listening = new Set<Server>()
   const report = (error: unknown): void =>
     onerror?.(error instanceof Error ? error : new Error(String(error)))
-  const each = (send: (server: Server) => Promise<void>): void => {
+  const notifyAll = (send: (server: Server) => Promise<void>): void => {
     for (const server of listening) send(server).catch(report)
   }
   return {
@@ -100,10 +100,10 @@ export function createMcpHandler(
       await Promise.all(Array.from(listening, (server) => server.close()))
     },
     notify: {
-      toolsChanged: () => each((server) => server.sendToolListChanged()),
-      promptsChanged: () => each((server) => server.sendPromptListChanged()),
-      resourcesChanged: () => each((server) => server.sendResourceListChanged()),
-      resourceUpdated: (uri) => each((server) => server.sendResourceUpdated({ uri })),
+      toolsChanged: () => notifyAll((server) => server.sendToolListChanged()),
+      promptsChanged: () => notifyAll((server) => server.sendPromptListChanged()),
+      resourcesChanged: () => notifyAll((server) => server.sendResourceListChanged()),
+      resourceUpdated: (uri) => notifyAll((server) => server.sendResourceUpdated({ uri })),
     },
   }
 }
@@ -112,7 +112,7 @@ async function bodyOf(request: Request): Promise<unknown> {
   try {
     return await request.json()
   } catch {
-    // The transport answers a body that is no JSON.
+    // The transport rejects a body that is not JSON.
     return undefined
   }
 }

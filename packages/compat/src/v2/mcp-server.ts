@@ -56,7 +56,7 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from './context.ts'
-import { errorOf2, ProtocolError, ProtocolErrorCode } from './errors.ts'
+import { ProtocolError, ProtocolErrorCode, toV2Error } from './errors.ts'
 
 type ZodRawShape = Record<string, StandardSchemaWithJSON>
 type Output<S> = S extends StandardSchemaWithJSON<never, infer Out> ? Out : never
@@ -240,7 +240,7 @@ export class Server {
   }
 }
 
-interface ShownOptions {
+interface DefinitionOptions {
   title?: string
   description?: string
   icons?: Icon[]
@@ -280,19 +280,19 @@ export class McpServer {
     OutputArgs extends StandardSchemaWithJSON | ZodRawShape | undefined = undefined,
   >(
     name: string,
-    config: ShownOptions & {
+    config: DefinitionOptions & {
       inputSchema?: InputArgs
       outputSchema?: OutputArgs
       annotations?: ToolAnnotations
     },
     cb: ToolCallback<InputArgs>,
   ): RegisteredTool {
-    const { inputSchema, outputSchema, icons, scopeChallenge, ...shown } = config
-    refuse(`Tool ${name}`, scopeChallenge)
+    const { inputSchema, outputSchema, icons, scopeChallenge, ...definition } = config
+    rejectScopeChallenge(`Tool ${name}`, scopeChallenge)
     const handler: AnyHandler = (...args) => withContext(args, cb)
     return this.#registrations.addTool(
       name,
-      { ...shown, icons, inputSchema: schemaOf(inputSchema), outputSchema: schemaOf(outputSchema) },
+      { ...definition, icons, inputSchema: schemaOf(inputSchema), outputSchema: schemaOf(outputSchema) },
       handler,
     )
   }
@@ -300,22 +300,22 @@ export class McpServer {
   registerResource(
     name: string,
     uriOrTemplate: string,
-    config: ResourceMetadata & Pick<ShownOptions, 'scopeChallenge'>,
+    config: ResourceMetadata & Pick<DefinitionOptions, 'scopeChallenge'>,
     readCallback: ReadResourceCallback,
   ): RegisteredResource
   registerResource(
     name: string,
     uriOrTemplate: ResourceTemplate,
-    config: ResourceMetadata & Pick<ShownOptions, 'scopeChallenge'>,
+    config: ResourceMetadata & Pick<DefinitionOptions, 'scopeChallenge'>,
     readCallback: ReadResourceTemplateCallback,
   ): RegisteredResourceTemplate
   registerResource(
     name: string,
     uriOrTemplate: string | ResourceTemplate,
-    { scopeChallenge, ...config }: ResourceMetadata & Pick<ShownOptions, 'scopeChallenge'>,
+    { scopeChallenge, ...config }: ResourceMetadata & Pick<DefinitionOptions, 'scopeChallenge'>,
     readCallback: ReadResourceCallback | ReadResourceTemplateCallback,
   ): RegisteredResource | RegisteredResourceTemplate {
-    refuse(`Resource ${name}`, scopeChallenge)
+    rejectScopeChallenge(`Resource ${name}`, scopeChallenge)
     const read: ReadTemplate1 = (...args) => withContext<ReadResourceResult>(args, readCallback)
     return typeof uriOrTemplate === 'string'
       ? this.#registrations.addResource(name, uriOrTemplate, config, read)
@@ -324,13 +324,15 @@ export class McpServer {
 
   registerPrompt<Args extends StandardSchemaWithJSON | ZodRawShape | undefined = undefined>(
     name: string,
-    config: ShownOptions & { argsSchema?: Args },
+    config: DefinitionOptions & { argsSchema?: Args },
     cb: PromptCallback<Args>,
   ): RegisteredPrompt {
-    const { argsSchema, scopeChallenge, ...shown } = config
-    refuse(`Prompt ${name}`, scopeChallenge)
-    return this.#registrations.addPrompt(name, { ...shown, argsSchema: schemaOf(argsSchema) }, (...args) =>
-      withContext<GetPromptResult>(args, cb),
+    const { argsSchema, scopeChallenge, ...definition } = config
+    rejectScopeChallenge(`Prompt ${name}`, scopeChallenge)
+    return this.#registrations.addPrompt(
+      name,
+      { ...definition, argsSchema: schemaOf(argsSchema) },
+      (...args) => withContext<GetPromptResult>(args, cb),
     )
   }
 
@@ -339,15 +341,15 @@ export class McpServer {
   }
 
   sendResourceListChanged(): void {
-    this.#registrations.changed('resources')
+    this.#registrations.notifyListChanged('resources')
   }
 
   sendToolListChanged(): void {
-    this.#registrations.changed('tools')
+    this.#registrations.notifyListChanged('tools')
   }
 
   sendPromptListChanged(): void {
-    this.#registrations.changed('prompts')
+    this.#registrations.notifyListChanged('prompts')
   }
 }
 
@@ -377,7 +379,7 @@ function schemaOf(schema: StandardSchemaWithJSON | ZodRawShape | undefined): Sta
   for (const [name, member] of Object.entries(schema)) {
     if (!isSchema(member))
       throw new TypeError(
-        `"${name}" of a raw shape is no schema of Zod: wrap the schemas in an object schema`,
+        `"${name}" of a raw shape is not a Zod schema: wrap the schemas in an object schema`,
       )
     shape[name] = member
   }
@@ -389,13 +391,13 @@ function isStandard(schema: object): schema is StandardSchemaWithJSON {
 }
 
 function zodShape(shape: Record<string, AnySchema>): z.ZodRawShape {
-  const of4: Record<string, z.ZodRawShape[string]> = {}
+  const zod4Shape: Record<string, z.ZodRawShape[string]> = {}
   for (const [name, member] of Object.entries(shape)) {
     if (!('_zod' in member))
-      throw new TypeError(`"${name}" is a schema of Zod 3: version 2 of the official SDK takes Zod 4`)
-    of4[name] = member
+      throw new TypeError(`"${name}" is a Zod 3 schema, and version 2 of the official SDK needs Zod 4`)
+    zod4Shape[name] = member
   }
-  return of4
+  return zod4Shape
 }
 
 function messageSchema(method: string): z.ZodObject<{
@@ -408,11 +410,11 @@ function messageSchema(method: string): z.ZodObject<{
 async function parsedParams(schema: StandardSchema, params: unknown): Promise<unknown> {
   const parsed = await parseWith(schema, params ?? {})
   if (parsed.success) return parsed.data
-  const why = parsed.error instanceof Error ? parsed.error.message : String(parsed.error)
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, why)
+  const reason = parsed.error instanceof Error ? parsed.error.message : String(parsed.error)
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, reason)
 }
 
-function refuse(what: string, scopeChallenge: object | undefined): void {
+function rejectScopeChallenge(what: string, scopeChallenge: object | undefined): void {
   if (scopeChallenge === undefined) return
   throw new NotCoveredError(
     `"scopeChallenge" (${what})`,
@@ -421,5 +423,5 @@ function refuse(what: string, scopeChallenge: object | undefined): void {
 }
 
 function rethrow(error: unknown): never {
-  throw errorOf2(error)
+  throw toV2Error(error)
 }

@@ -1,6 +1,7 @@
 /** `@modelcontextprotocol/node`: the endpoint of version 2 for `node:http` and Express. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { allowsHost, loopbackNames } from '../server/http-context.ts'
 import {
   StreamableHTTPServerTransport,
@@ -21,30 +22,40 @@ export type NodeMcpRequestHandler = (
   parsedBody?: unknown,
 ) => Promise<void>
 
-/** Serves requests of `node:http` with a handler of web requests. */
+/**
+ * Serves requests of `node:http` with a handler of web requests.
+ * @param options `onerror`: called when the handler or the body of its response fails. The client gets status 500, or a closed
+ *   connection if the response has begun
+ */
 export function toNodeHandler(
   handler: { fetch: (request: Request, options?: McpHandlerRequestOptions) => Promise<Response> },
   options: { onerror?: (error: Error) => void } = {},
 ): NodeMcpRequestHandler {
   return async (req, res, parsedBody) => {
-    const stop = new AbortController()
-    res.once('close', () => stop.abort())
+    const disconnected = new AbortController()
+    res.once('close', () => disconnected.abort())
     try {
       const body = parsedBody ?? ('body' in req ? req.body : undefined)
-      const request = webRequest(req, body, stop.signal)
+      const request = webRequest(req, body, disconnected.signal)
       const response = await handler.fetch(request, {
         ...(body === undefined ? {} : { parsedBody: body }),
         ...(req.auth === undefined ? {} : { authInfo: req.auth }),
       })
       res.writeHead(response.status, Object.fromEntries(response.headers))
       if (response.body === null) res.end()
-      else Readable.from(response.body).pipe(res)
+      else await pipeline(Readable.from(response.body), res)
     } catch (error) {
+      if (isPrematureClose(error)) return
       options.onerror?.(error instanceof Error ? error : new Error(String(error)))
-      if (!res.headersSent) res.writeHead(500)
-      res.end()
+      if (res.headersSent) res.destroy()
+      else res.writeHead(500).end()
     }
   }
+}
+
+/** Whether the client disconnected before the end of the response. */
+function isPrematureClose(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
 function webRequest(req: IncomingMessage, parsedBody: unknown, signal: AbortSignal): Request {

@@ -25,13 +25,13 @@ export function serveStdio(factory: McpServerFactory, options: ServeStdioOptions
   if (options.legacy === 'reject') {
     throw new NotCoveredError("legacy: 'reject'", 'Leave it out: all revisions are served')
   }
-  const begun = (async () => {
+  const starting = (async () => {
     const server = await factory({ era: 'modern' })
     await server.connect(transport)
     return server
   })()
-  begun.catch((error) => onerror?.(error instanceof Error ? error : new Error(String(error))))
+  starting.catch((error) => onerror?.(error instanceof Error ? error : new Error(String(error))))
   return {
-    close: async () => (await begun).close(),
+    close: async () => (await starting).close(),
   }
 }

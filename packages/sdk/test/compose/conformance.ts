@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { proxy, type RelayedExtension } from '@jackfield/sdk/compose'
 import { serveHttp } from '@jackfield/sdk/http'
-import { current, play, requirements, results } from '../../../../conformance/harness.ts'
-import { judge, type Leg, print, type Scenario, summary } from '../../../../conformance/report.ts'
+import { current, requirements, results, runScenarios } from '../../../../conformance/harness.ts'
+import { evaluate, type Leg, print, type Scenario, summary } from '../../../../conformance/report.ts'
 import { createConformanceServer } from '../../../../conformance/server/definition.ts'
 
 /**
@@ -49,11 +49,11 @@ for (const up of revisions) {
         ? ['--requirements', down]
         : ['--scenario', scenario, '--spec-version', down, '--force']
     const options = { role: 'server', which, folder, verbose: false } as const
-    const { output } = await play(current, ['--url', end.url], options)
+    const { output } = await runScenarios(current, ['--url', end.url], options)
     const found = results(folder)
     if (found.size === 0) console.log(output)
     const title = `${down} of a proxy that speaks ${up} upstream`
-    const leg = judge({ suite: current.version, role: 'server', title }, required, found, scenario)
+    const leg = evaluate({ suite: current.version, role: 'server', title }, required, found, scenario)
     rmSync(folder, { recursive: true, force: true })
     print(leg)
     legs.push(leg)

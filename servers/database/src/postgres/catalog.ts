@@ -13,7 +13,7 @@ const kinds: Readonly<Record<string, TableSummary['kind']>> = {
 const relationName = "quote_ident(space.nspname) || '.' || quote_ident(relation.relname)"
 
 /** Relations that the role can read, without partitions and those of the system. */
-const readable = `FROM pg_class AS relation JOIN pg_namespace AS space ON space.oid = relation.relnamespace
+const fromReadable = `FROM pg_class AS relation JOIN pg_namespace AS space ON space.oid = relation.relnamespace
   WHERE relation.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT relation.relispartition
     AND space.nspname NOT IN ('pg_catalog', 'information_schema') AND space.nspname NOT LIKE 'pg\\_toast%'
     AND space.nspname NOT LIKE 'pg\\_temp%' AND has_schema_privilege(space.oid, 'USAGE')
@@ -28,7 +28,9 @@ export async function listRelations(
   connection: PostgresConnection,
   signal: AbortSignal,
 ): Promise<Relation[]> {
-  return relationsOf(await connection.own(`SELECT ${summary} ${readable} ORDER BY 2`, signal))
+  return relationsOf(
+    await connection.runInternal(`SELECT ${summaryColumns} ${fromReadable} ORDER BY 2`, signal),
+  )
 }
 
 /** A relation by its name as SQL, by its bare name, or by what the search path finds. */
@@ -37,8 +39,8 @@ export async function findRelation(
   name: string,
   signal: AbortSignal,
 ): Promise<Relation | undefined> {
-  const result = await connection.own(
-    `SELECT ${summary} ${readable} AND (${relationName} = $1 OR relation.relname = $1 OR quote_ident(relation.relname) = $1
+  const result = await connection.runInternal(
+    `SELECT ${summaryColumns} ${fromReadable} AND (${relationName} = $1 OR relation.relname = $1 OR quote_ident(relation.relname) = $1
        OR space.nspname || '.' || relation.relname = $1)
      ORDER BY ${relationName} = $1 DESC, pg_table_is_visible(relation.oid) DESC, 2 LIMIT 1`,
     signal,
@@ -47,7 +49,7 @@ export async function findRelation(
   return relationsOf(result)[0]
 }
 
-const summary = `relation.oid, ${relationName}, relation.relkind, relation.reltuples, obj_description(relation.oid, 'pg_class')`
+const summaryColumns = `relation.oid, ${relationName}, relation.relkind, relation.reltuples, obj_description(relation.oid, 'pg_class')`
 
 function relationsOf({ rows }: RawResult): Relation[] {
   return rows.map(([oid, name, kind, estimate, comment]) => ({
@@ -67,7 +69,7 @@ export async function describeRelation(
   signal: AbortSignal,
 ): Promise<TableDescription> {
   const all = async (sql: string): Promise<(string | null)[][]> =>
-    (await connection.own(sql, signal, oid)).rows
+    (await connection.runInternal(sql, signal, oid)).rows
   const columns = await all(
     `SELECT attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid), attgenerated <> '',
        attidentity, col_description(attrelid, attnum)
@@ -102,12 +104,12 @@ export async function describeRelation(
       generated: generated === 't' || identity === 'a',
       comment: comment ?? null,
     })),
-    primaryKey: ofType('p').flatMap(([, , key]) => namesIn(key)),
+    primaryKey: ofType('p').flatMap(([, , key]) => parseNames(key)),
     foreignKeys: ofType('f').map(
       ([, , key, target, referenced]): ForeignKey => ({
-        columns: namesIn(key),
+        columns: parseNames(key),
         table: String(target),
-        references: namesIn(referenced),
+        references: parseNames(referenced),
       }),
     ),
     indexes: indexes.map(([name, unique, index]) => ({
@@ -122,7 +124,7 @@ export async function describeRelation(
   }
 }
 
-function namesIn(json: string | null | undefined): string[] {
+function parseNames(json: string | null | undefined): string[] {
   const names: unknown = JSON.parse(json ?? '[]')
   return Array.isArray(names) ? names.map(String) : []
 }

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import type pg from 'pg'
-import { EngineError, type Statement, stopped } from '../engine.ts'
+import { abortError, EngineError, type Statement } from '../engine.ts'
 import type { Connection } from '../pool.ts'
 
 export interface PostgresAccess {
@@ -10,7 +10,7 @@ export interface PostgresAccess {
   allowSuperuser: boolean
 }
 
-/** A result as the protocol has it: values as text. */
+/** A result with values as text. */
 export interface RawResult {
   command: string
   rowCount: number
@@ -72,7 +72,7 @@ export class PostgresConnection implements Connection {
    * @param prefix text of this package before the statement, for the positions in errors
    */
   async run({ sql, parameters }: Statement, signal: AbortSignal, prefix = ''): Promise<RawResult> {
-    if (signal.aborted) throw stopped(signal)
+    if (signal.aborted) throw abortError(signal)
     if (this.#isBroken) throw new EngineError('The connection to the database was lost. Try again.')
     if (sql.includes('\0')) throw new EngineError('The SQL contains a NUL character.')
     const query: ExtendedQuery = {
@@ -82,10 +82,10 @@ export class PostgresConnection implements Connection {
       // With parameters or not: the simple protocol would run several statements.
       queryMode: 'extended',
     }
-    const received = this.#socket.bytesRead
+    const bytesBefore = this.#socket.bytesRead
     let isTooLarge = false
     const watch = setInterval(() => {
-      if (this.#socket.bytesRead - received <= maxResponseBytes) return
+      if (this.#socket.bytesRead - bytesBefore <= maxResponseBytes) return
       isTooLarge = true
       this.#destroy()
     }, 20)
@@ -106,7 +106,7 @@ export class PostgresConnection implements Connection {
         rows,
       }
     } catch (error) {
-      if (signal.aborted) throw stopped(signal)
+      if (signal.aborted) throw abortError(signal)
       if (isTooLarge) {
         throw new EngineError(
           `The rows have more than ${maxResponseBytes / 1_048_576} MiB together. Select fewer columns, or a part of long values with left().`,
@@ -121,7 +121,7 @@ export class PostgresConnection implements Connection {
   }
 
   /** Runs a statement of this package. */
-  own(sql: string, signal: AbortSignal, ...parameters: string[]): Promise<RawResult> {
+  runInternal(sql: string, signal: AbortSignal, ...parameters: string[]): Promise<RawResult> {
     return this.run({ sql, parameters }, signal)
   }
 
@@ -131,9 +131,9 @@ export class PostgresConnection implements Connection {
     { timeoutMs, idleMs }: { timeoutMs: number; idleMs: number },
     signal: AbortSignal,
   ): Promise<void> {
-    await this.own(`BEGIN ${access}`, signal)
+    await this.runInternal(`BEGIN ${access}`, signal)
     // A query sets the snapshot, after which the transaction cannot be made READ WRITE.
-    const { rows } = await this.own(
+    const { rows } = await this.runInternal(
       `SELECT pg_backend_pid(), set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
          set_config('idle_in_transaction_session_timeout', $3, true), set_config('bytea_output', 'hex', true),
          set_config('datestyle', 'ISO', true)`,
@@ -148,8 +148,8 @@ export class PostgresConnection implements Connection {
   /** Ends the transaction and everything a statement left in the session: settings, prepared statements, locks. */
   async reset(): Promise<void> {
     const signal = AbortSignal.timeout(cancelMs)
-    await this.own('ROLLBACK', signal)
-    await this.own('DISCARD ALL', signal)
+    await this.runInternal('ROLLBACK', signal)
+    await this.runInternal('DISCARD ALL', signal)
   }
 
   close(): void {
@@ -178,7 +178,7 @@ export class PostgresConnection implements Connection {
   }
 
   async #checkRole(signal: AbortSignal): Promise<void> {
-    const { rows } = await this.own(
+    const { rows } = await this.runInternal(
       `SELECT rolname FROM pg_roles WHERE rolsuper AND rolname IN (session_user, current_user) OR
          rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
          AND pg_has_role(session_user, oid, 'MEMBER') LIMIT 1`,
@@ -220,7 +220,7 @@ async function connect(
     return { client, socket }
   } catch (error) {
     socket.destroy()
-    if (signal.aborted) throw stopped(signal, 'Connecting')
+    if (signal.aborted) throw abortError(signal, 'Connecting')
     throw new EngineError(`Cannot connect to the database: ${connectFailure(error)}`)
   } finally {
     signal.removeEventListener('abort', abort)
@@ -254,7 +254,7 @@ const failures: Readonly<Record<string, string>> = {
   '57P03': 'the server is starting or shutting down.',
 }
 
-/** Why a connection failed, without the address and what else the URL contains. */
+/** Why a connection failed, without any part of the URL. */
 function connectFailure(error: unknown): string {
   const { code, message }: { code?: unknown; message?: unknown } = Object(error)
   const known = typeof code === 'string' ? failures[code] : undefined
@@ -267,7 +267,7 @@ function connectFailure(error: unknown): string {
   return typeof code === 'string' ? `error ${code}.` : 'the connection failed.'
 }
 
-/** The error of a statement with its place, detail and hint. */
+/** The error of a statement with its position, detail and hint. */
 function errorOf(error: unknown, sql: string, prefix: string): Error {
   const { code, message, position, detail, hint }: Record<string, unknown> = Object(error)
   if (typeof code !== 'string' || typeof message !== 'string') {
@@ -277,7 +277,7 @@ function errorOf(error: unknown, sql: string, prefix: string): Error {
     return new EngineError(`The connection to the database was lost (${code}). Try again.`)
   }
   const parts = [`${message} (SQLSTATE ${code})`]
-  if (typeof position === 'string') parts.push(placeIn(sql, Number(position) - [...prefix].length))
+  if (typeof position === 'string') parts.push(locationIn(sql, Number(position) - [...prefix].length))
   if (typeof detail === 'string') parts.push(`Detail: ${detail}`)
   if (typeof hint === 'string') parts.push(`Hint: ${hint}`)
   if (code === '25006') parts.push('Queries run in a read-only transaction.')
@@ -285,8 +285,8 @@ function errorOf(error: unknown, sql: string, prefix: string): Error {
   return new EngineError(parts.filter((part) => part !== '').join('\n'))
 }
 
-/** A place in a statement, from its number of characters as PostgreSQL counts them. */
-function placeIn(sql: string, position: number): string {
+/** A position in a statement as line and column. PostgreSQL counts characters. */
+function locationIn(sql: string, position: number): string {
   const characters = [...sql]
   if (position < 1 || position > characters.length + 1) return ''
   const before = characters

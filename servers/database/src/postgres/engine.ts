@@ -1,6 +1,8 @@
 import {
+  abortError,
   type Cell,
   type Column,
+  type CommitResult,
   type Effects,
   type Engine,
   EngineError,
@@ -9,8 +11,6 @@ import {
   type Page,
   type PageLimits,
   type Statement,
-  stopped,
-  type Written,
 } from '../engine.ts'
 import { Pool } from '../pool.ts'
 import { count, firstKeyword } from '../sql.ts'
@@ -105,7 +105,7 @@ export function openPostgres(options: PostgresOptions): Engine {
         return effects
       }),
     commit: (statement, confirmed, limits, signal) =>
-      transaction('READ WRITE', signal, async (connection): Promise<Written> => {
+      transaction('READ WRITE', signal, async (connection): Promise<CommitResult> => {
         const { effects, result } = await measure(connection, statement, signal)
         if (!haveSameEffects(effects, confirmed)) return { status: 'changed', effects }
         const columns = await types.columnsOf(result, connection, signal)
@@ -123,9 +123,9 @@ export function openPostgres(options: PostgresOptions): Engine {
 }
 
 async function commit(connection: PostgresConnection, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) throw stopped(signal)
+  if (signal.aborted) throw abortError(signal)
   try {
-    await connection.own('COMMIT', signal)
+    await connection.runInternal('COMMIT', signal)
   } catch (error) {
     if (!connection.isBroken) throw error
     throw new EngineError(
@@ -188,7 +188,7 @@ class Cursor implements OpenResult {
   }
 
   async #fetch(number: number, signal: AbortSignal): Promise<void> {
-    const result = await this.#connection.own(`FETCH FORWARD ${number} FROM result`, signal)
+    const result = await this.#connection.runInternal(`FETCH FORWARD ${number} FROM result`, signal)
     this.#result = result
     const cells = result.rows.map((row) => cellsOf(row, result))
     this.#isDrained = cells.length < number
@@ -244,7 +244,7 @@ class TypeNames {
   async columnsOf(result: RawResult, connection: PostgresConnection, signal: AbortSignal): Promise<Column[]> {
     const unknown = result.fields.map(({ type: oid }) => oid).filter((oid) => !this.#names.has(oid))
     if (unknown.length > 0) {
-      const { rows } = await connection.own(
+      const { rows } = await connection.runInternal(
         'SELECT oid, format_type(oid, NULL) FROM pg_type WHERE oid = ANY ($1::oid[])',
         signal,
         `{${unknown.join(',')}}`,
@@ -291,7 +291,7 @@ async function changedRows(
   connection: PostgresConnection,
   signal: AbortSignal,
 ): Promise<Map<string, number[]>> {
-  const { rows } = await connection.own(
+  const { rows } = await connection.runInternal(
     `SELECT quote_ident(schemaname) || '.' || quote_ident(relname), n_tup_ins, n_tup_upd, n_tup_del
      FROM pg_stat_xact_user_tables WHERE n_tup_ins + n_tup_upd + n_tup_del > 0 ORDER BY 1`,
     signal,
@@ -324,7 +324,7 @@ async function relations(
   connection: PostgresConnection,
   signal: AbortSignal,
 ): Promise<Map<string, RelationState>> {
-  const { rows } = await connection.own(
+  const { rows } = await connection.runInternal(
     `SELECT c.oid, quote_ident(nspname) || '.' || quote_ident(relname), relkind, pg_relation_filenode(c.oid), reltuples,
        (SELECT md5(string_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, atthasdef), ',' ORDER BY attnum))
         FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)

@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EngineError, stopped } from '../engine.ts'
+import { abortError, EngineError } from '../engine.ts'
 import type { Connection } from '../pool.ts'
 import type { Answer, Command, Commands } from './messages.ts'
 
-const program = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
-const heapMegabytes = 256
-const closeMs = 1_000
+const processFile = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
+const maxHeapMegabytes = 256
+const closeTimeoutMs = 1_000
 
-/** The environment of the process: what the system needs, and nothing that may be secret. */
+/** The environment of the process: variables that the system needs, none of which may be secret. */
 const environment = Object.fromEntries(
   ['SystemRoot', 'TMPDIR', 'TEMP', 'TMP', 'SQLITE_TMPDIR'].flatMap((name) => {
     const value = process.env[name]
@@ -24,9 +24,9 @@ export class SqliteConnection implements Connection {
 
   /** @param write whether the file is opened for writing */
   constructor(file: string, write: boolean) {
-    this.#child = fork(program, [file, write ? 'write' : 'read'], {
+    this.#child = fork(processFile, [file, write ? 'write' : 'read'], {
       env: environment,
-      execArgv: ['--disable-warning=ExperimentalWarning', `--max-old-space-size=${heapMegabytes}`],
+      execArgv: ['--disable-warning=ExperimentalWarning', `--max-old-space-size=${maxHeapMegabytes}`],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       windowsHide: true,
@@ -35,7 +35,7 @@ export class SqliteConnection implements Connection {
     this.#child.once('exit', () => {
       this.#hasEnded = true
     })
-    this.#rest()
+    this.#unref()
   }
 
   get isBroken(): boolean {
@@ -49,7 +49,7 @@ export class SqliteConnection implements Connection {
     signal?: AbortSignal,
   ): Promise<Commands[N]['output']> {
     const child = this.#child
-    if (signal?.aborted) return Promise.reject(stopped(signal))
+    if (signal?.aborted) return Promise.reject(abortError(signal))
     if (this.isBroken)
       return Promise.reject(new EngineError('The connection was closed. Run the query again.'))
     return new Promise((resolve, reject) => {
@@ -58,17 +58,18 @@ export class SqliteConnection implements Connection {
         child.off('exit', ended)
         child.off('error', failed)
         signal?.removeEventListener('abort', abort)
-        this.#rest()
+        this.#unref()
         settle()
       }
       const answered = (answer: Answer<Commands[N]['output']>): void =>
         finish(() => {
           if ('output' in answer) resolve(answer.output)
-          else reject('refused' in answer ? new EngineError(answer.refused) : new Error(answer.fault))
+          else
+            reject('rejected' in answer ? new EngineError(answer.rejected) : new Error(answer.internalError))
         })
       const ended = (code: number | null, kill: string | null): void =>
         finish(() => {
-          if (signal?.aborted) reject(stopped(signal))
+          if (signal?.aborted) reject(abortError(signal))
           else {
             reject(
               new EngineError(
@@ -101,11 +102,11 @@ export class SqliteConnection implements Connection {
   close(): void {
     if (this.isBroken) return
     if (this.#child.connected) this.#child.disconnect()
-    setTimeout(() => this.#child.kill('SIGKILL'), closeMs).unref()
+    setTimeout(() => this.#child.kill('SIGKILL'), closeTimeoutMs).unref()
   }
 
-  /** Does not keep this process alive while no command runs. */
-  #rest(): void {
+  /** Lets this process exit while no command runs. */
+  #unref(): void {
     this.#child.unref()
     this.#child.channel?.unref()
   }

@@ -1,4 +1,4 @@
-import { type Engine, EngineError, type OpenResult, stopped } from '../engine.ts'
+import { abortError, type Engine, EngineError, type OpenResult } from '../engine.ts'
 import { Pool } from '../pool.ts'
 import { identifier } from '../sql.ts'
 import { describeTable, listTables, storedName } from './catalog.ts'
@@ -27,7 +27,7 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
     onExhausted() {},
   })
 
-  const using = async <T>(
+  const withConnection = async <T>(
     pool: Pool<SqliteConnection>,
     signal: AbortSignal,
     work: (connection: SqliteConnection) => Promise<T>,
@@ -41,12 +41,12 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
   }
 
   /** Runs a command that writes. */
-  const writing = <N extends 'preview' | 'commit'>(
+  const runWrite = <N extends 'preview' | 'commit'>(
     name: N,
     input: Commands[N]['input'],
     signal: AbortSignal,
   ): Promise<Commands[N]['output']> =>
-    using(writers, signal, async (connection) => {
+    withConnection(writers, signal, async (connection) => {
       try {
         return await connection.run(name, input, signal)
       } catch (error) {
@@ -54,12 +54,12 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
         await recover()
         if (name === 'preview') throw error
         throw new EngineError(
-          `${stopped(signal).message} It may have been committed in that moment: read the data before you repeat it.`,
+          `${abortError(signal).message} It may have been committed in that moment: read the data before you repeat it.`,
         )
       }
     })
 
-  /** Rolls back what a killed writer left, which a read-only connection cannot do. */
+  /** Rolls back the transaction of a killed writer, which a read-only connection cannot do. */
   const recover = async (): Promise<void> => {
     const connection = new SqliteConnection(file, true)
     await connection
@@ -70,9 +70,9 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
 
   return {
     kind: 'SQLite',
-    tables: (signal) => using(readers, signal, (connection) => listTables(connection, signal)),
+    tables: (signal) => withConnection(readers, signal, (connection) => listTables(connection, signal)),
     async describe(table, signal) {
-      return using(readers, signal, async (connection) => {
+      return withConnection(readers, signal, async (connection) => {
         const tables = await listTables(connection, signal)
         const wanted = storedName(table).toLowerCase()
         const found =
@@ -111,10 +111,10 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
       }
     },
     explain: (statement, signal) =>
-      using(readers, signal, (connection) => connection.run('explain', statement, signal)),
-    preview: (statement, signal) => writing('preview', statement, signal),
+      withConnection(readers, signal, (connection) => connection.run('explain', statement, signal)),
+    preview: (statement, signal) => runWrite('preview', statement, signal),
     commit: (statement, confirmed, limits, signal) =>
-      writing('commit', { statement, confirmed, limits }, signal),
+      runWrite('commit', { statement, confirmed, limits }, signal),
     async close() {
       readers.close()
       writers.close()

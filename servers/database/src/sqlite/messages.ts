@@ -1,6 +1,6 @@
-import type { Column, Effects, Page, PageLimits, Statement, Written } from '../engine.ts'
+import type { Column, CommitResult, Effects, Page, PageLimits, Statement } from '../engine.ts'
 
-/** A row of a catalogue query. */
+/** A row of a catalog query. */
 export type CatalogRow = Record<string, string | number | null>
 
 /** The commands of the process that runs SQLite, by name. One is sent at a time. */
@@ -13,7 +13,7 @@ export interface Commands {
   end: { input: null; output: null }
   explain: { input: Statement; output: string }
   preview: { input: Statement; output: Effects }
-  commit: { input: { statement: Statement; confirmed: Effects; limits: PageLimits }; output: Written }
+  commit: { input: { statement: Statement; confirmed: Effects; limits: PageLimits }; output: CommitResult }
 }
 
 /** A command as it is sent. */
@@ -22,5 +22,5 @@ export interface Command<Name extends keyof Commands = keyof Commands> {
   input: Commands[Name]['input']
 }
 
-/** `refused` is an error in words for the client, `fault` one of this package. */
-export type Answer<T> = { output: T } | { refused: string } | { fault: string }
+/** `rejected` is an error message for the client, `internalError` one of this package. */
+export type Answer<T> = { output: T } | { rejected: string } | { internalError: string }

@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads'
 import {
   type Cell,
   type Column,
+  type CommitResult,
   type Effects,
   EngineError,
   haveSameEffects,
@@ -17,7 +18,6 @@ import {
   type PageLimits,
   type Parameter,
   type Statement,
-  type Written,
 } from '../engine.ts'
 import { bindParameters, count, firstKeyword, identifier, isBlank } from '../sql.ts'
 import { bytesCell, fitRow, integerCell, realCell, sizeOf, textCell } from '../values.ts'
@@ -30,31 +30,31 @@ const [file = '', mode = ''] = process.argv.slice(2)
 const isWriter = mode === 'write'
 /** Milliseconds to wait for a lock of another program. */
 const busyMs = 5_000
-/** Bytes of the longest text or blob that SQLite may make, on Node versions that can limit it. */
-const longestValue = 67_108_864
+/** Maximum bytes of a text or blob in SQLite, on Node versions that can limit it. */
+const maxValueBytes = 67_108_864
 
 /** Statements of this package run with all rights; those of clients as queries or as writes. */
-let rights: 'own' | 'query' | 'write' = 'own'
+let rights: 'internal' | 'query' | 'write' = 'internal'
 let database: DatabaseSync | undefined
 let open: OpenRows | undefined
 
 function openDatabase(): DatabaseSync {
   if (database !== undefined) return database
-  // SQLite would create it.
+  // SQLite would create a missing file.
   if (!existsSync(file)) throw new EngineError('The file of the database does not exist.')
   const opened = new DatabaseSync(file, { readOnly: !isWriter, allowExtension: false, timeout: busyMs })
   opened.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
   if (!isWriter) opened.exec('PRAGMA query_only = ON')
   // Since Node 24.
   opened.enableDefensive?.(true)
-  if (opened.limits !== undefined) opened.limits.length = longestValue
+  if (opened.limits !== undefined) opened.limits.length = maxValueBytes
   opened.setAuthorizer?.(authorize)
   database = opened
   return opened
 }
 
 /** Pragmas that only read. SQLite itself runs some of them, as for ALTER TABLE and full-text search. */
-const harmlessPragmas: ReadonlySet<string> = new Set(
+const readOnlyPragmas: ReadonlySet<string> = new Set(
   `table_list table_info table_xinfo index_list index_info index_xinfo foreign_key_list foreign_key_check quick_check
   integrity_check function_list collation_list compile_options page_count page_size freelist_count encoding
   schema_version data_version user_version application_id`.split(/\s+/),
@@ -65,7 +65,7 @@ const harmlessPragmas: ReadonlySet<string> = new Set(
  * R-tree prepare writes to their own tables even to read, so writes are left to the read-only file.
  */
 function authorize(action: number, subject: string | null, detail: string | null): number {
-  if (rights === 'own') return constants.SQLITE_OK
+  if (rights === 'internal') return constants.SQLITE_OK
   switch (action) {
     case constants.SQLITE_SELECT:
     case constants.SQLITE_READ:
@@ -77,7 +77,7 @@ function authorize(action: number, subject: string | null, detail: string | null
     case constants.SQLITE_FUNCTION:
       return detail?.toLowerCase() === 'load_extension' ? constants.SQLITE_DENY : constants.SQLITE_OK
     case constants.SQLITE_PRAGMA:
-      return harmlessPragmas.has(subject?.toLowerCase() ?? '') ? constants.SQLITE_OK : constants.SQLITE_DENY
+      return readOnlyPragmas.has(subject?.toLowerCase() ?? '') ? constants.SQLITE_OK : constants.SQLITE_DENY
     case constants.SQLITE_ATTACH:
     case constants.SQLITE_DETACH:
     case constants.SQLITE_TRANSACTION:
@@ -143,7 +143,7 @@ class OpenRows {
   readonly columns: Column[]
   readonly #source: Statement
   readonly #statement: StatementSync
-  readonly #keeps: boolean
+  readonly #keepsTransaction: boolean
   #rows: Iterator<unknown> | undefined
   /** The row that follows the last page. */
   #next: Cell[] | undefined
@@ -159,7 +159,7 @@ class OpenRows {
     )
     this.columns = columnsOf(this.#statement)
     if (this.columns.length === 0) throw new EngineError('Only statements that return rows can be queried.')
-    this.#keeps = own('PRAGMA journal_mode')?.['journal_mode'] === 'wal'
+    this.#keepsTransaction = runInternal('PRAGMA journal_mode')?.['journal_mode'] === 'wal'
   }
 
   read(limits: PageLimits): Page {
@@ -175,7 +175,7 @@ class OpenRows {
     this.#delivered += rows.length
     const isLast = this.#next === undefined
     if (isLast) this.close()
-    else if (!this.#keeps) this.#suspend()
+    else if (!this.#keepsTransaction) this.#suspend()
     return { rows, isLast }
   }
 
@@ -212,9 +212,9 @@ class OpenRows {
 }
 
 /** Runs a statement of this package and returns its first row. */
-function own(sql: string): Record<string, SQLOutputValue> | undefined {
+function runInternal(sql: string): Record<string, SQLOutputValue> | undefined {
   const before = rights
-  rights = 'own'
+  rights = 'internal'
   try {
     return openDatabase().prepare(sql).get()
   } finally {
@@ -224,10 +224,10 @@ function own(sql: string): Record<string, SQLOutputValue> | undefined {
 
 /** A number that changes with every commit of another connection. */
 function dataVersion(): unknown {
-  return own('PRAGMA data_version')?.['data_version']
+  return runInternal('PRAGMA data_version')?.['data_version']
 }
 
-/** What one run of a statement in the open transaction did. */
+/** The result of one run of a statement in the open transaction. */
 interface Run {
   effects: Effects
   columns: Column[]
@@ -235,7 +235,7 @@ interface Run {
   rowsLeft: number
 }
 
-type SchemaEntry = { words: string; name: string; isTable: boolean; sql: string }
+type SchemaEntry = { description: string; name: string; isTable: boolean; sql: string }
 
 function run(source: Statement, limits: PageLimits): Run & { dropped: string[] } {
   const command = firstKeyword(source.sql, 'SQLite')
@@ -274,21 +274,24 @@ function run(source: Statement, limits: PageLimits): Run & { dropped: string[] }
 
 /** Runs a statement and counts the rows of the tables that it drops, for which it has to run twice. */
 function measure(source: Statement, limits: PageLimits): Run {
-  own('SAVEPOINT measured')
+  runInternal('SAVEPOINT measured')
   const { dropped, ...first } = run(source, limits)
   if (dropped.length === 0) return first
-  own('ROLLBACK TO measured')
+  runInternal('ROLLBACK TO measured')
   const counted = dropped.map((table) => {
-    const rows = Number(own(`SELECT count(*) AS n FROM main.${identifier(table)}`)?.['n'])
+    const rows = Number(runInternal(`SELECT count(*) AS n FROM main.${identifier(table)}`)?.['n'])
     return [`drops table ${identifier(table)}`, `drops table ${identifier(table)} (${count(rows, 'row')})`]
   })
   const { dropped: _dropped, effects, ...second } = run(source, limits)
-  const words = new Map(counted.map(([plain = '', withRows = '']) => [plain, withRows]))
-  return { ...second, effects: { ...effects, schema: effects.schema.map((line) => words.get(line) ?? line) } }
+  const withRowCounts = new Map(counted.map(([plain = '', withRows = '']) => [plain, withRows]))
+  return {
+    ...second,
+    effects: { ...effects, schema: effects.schema.map((line) => withRowCounts.get(line) ?? line) },
+  }
 }
 
 function changes(): { last: number; total: number } {
-  const row = own('SELECT changes() AS last, total_changes() AS total')
+  const row = runInternal('SELECT changes() AS last, total_changes() AS total')
   return { last: Number(row?.['last']), total: Number(row?.['total']) }
 }
 
@@ -300,7 +303,7 @@ function schemaOf(): Map<string, SchemaEntry> {
     rows.map(({ type, name, sql }) => [
       `${type} ${name}`,
       {
-        words: `${type} ${identifier(String(name))}`,
+        description: `${type} ${identifier(String(name))}`,
         name: String(name),
         isTable: type === 'table',
         sql: String(sql),
@@ -321,24 +324,24 @@ function difference(
   })
   return {
     schema: [
-      ...gone.map(({ words }) => `drops ${words}`),
-      ...added.map(({ words }) => `creates ${words}`),
-      ...changed.map(({ words, sql }) => `changes ${words} to: ${sql}`),
+      ...gone.map(({ description }) => `drops ${description}`),
+      ...added.map(({ description }) => `creates ${description}`),
+      ...changed.map(({ description, sql }) => `changes ${description} to: ${sql}`),
     ],
     dropped: gone.filter(({ isTable }) => isTable).map(({ name }) => name),
   }
 }
 
-function inTransaction<T>(work: () => { output: T; keep: boolean }): T {
-  own('BEGIN IMMEDIATE')
+function inTransaction<T>(work: () => { output: T; isCommitted: boolean }): T {
+  runInternal('BEGIN IMMEDIATE')
   try {
     rights = 'write'
-    const { output, keep } = work()
-    own(keep ? 'COMMIT' : 'ROLLBACK')
+    const { output, isCommitted } = work()
+    runInternal(isCommitted ? 'COMMIT' : 'ROLLBACK')
     return output
   } catch (error) {
     // SQLite ends the transaction itself after some errors.
-    if (openDatabase().isTransaction) own('ROLLBACK')
+    if (openDatabase().isTransaction) runInternal('ROLLBACK')
     throw error
   }
 }
@@ -395,13 +398,14 @@ const commands: { [Name in keyof Commands]: (input: Commands[Name]['input']) => 
     })
     return lines.join('\n')
   },
-  preview: (statement) => inTransaction(() => ({ output: measure(statement, noRows).effects, keep: false })),
+  preview: (statement) =>
+    inTransaction(() => ({ output: measure(statement, noRows).effects, isCommitted: false })),
   commit: ({ statement, confirmed, limits }) =>
-    inTransaction((): { output: Written; keep: boolean } => {
+    inTransaction((): { output: CommitResult; isCommitted: boolean } => {
       const { effects, ...rest } = measure(statement, limits)
       return haveSameEffects(effects, confirmed)
-        ? { output: { status: 'committed', effects, ...rest }, keep: true }
-        : { output: { status: 'changed', effects }, keep: false }
+        ? { output: { status: 'committed', effects, ...rest }, isCommitted: true }
+        : { output: { status: 'changed', effects }, isCommitted: false }
     }),
 }
 
@@ -411,11 +415,11 @@ const hints: Readonly<Record<number, string>> = {
   8: 'The database is opened read-only for this.',
   14: 'Check that the file exists and can be read. A database in WAL mode also needs the right to write to its folder.',
   23: 'This server does not allow the statement.',
-  26: 'The file is no SQLite database, or it is encrypted.',
+  26: 'The file is not a SQLite database, or it is encrypted.',
 }
 
-/** The words for the client of an error that is not a fault of this program. */
-function refusalOf(error: unknown): string | undefined {
+/** The message for the client; undefined for an internal error of this package. */
+function clientMessageOf(error: unknown): string | undefined {
   if (error instanceof EngineError) return error.message
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === 'ERR_STRING_TOO_LONG') return 'A value is too long. Read a part of it with substr().'
@@ -427,13 +431,13 @@ function refusalOf(error: unknown): string | undefined {
 
 function answerTo<N extends keyof Commands>({ name, input }: Command<N>): Answer<Commands[N]['output']> {
   try {
-    rights = 'own'
+    rights = 'internal'
     return { output: commands[name](input) }
   } catch (error) {
-    const refused = refusalOf(error)
-    return refused === undefined
-      ? { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) }
-      : { refused }
+    const rejected = clientMessageOf(error)
+    return rejected === undefined
+      ? { internalError: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+      : { rejected }
   }
 }
 

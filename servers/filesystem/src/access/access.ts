@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Context, Exchange, Middleware, Peer, Root, Subscriber } from '@jackfield/sdk'
 import { type Allowed, allowedAt, Boundary, boundaryOf } from './boundary.ts'
 
-/** What the boundary of a client is computed from. */
+/** Options of `Access`. */
 export interface AccessOptions {
   /** Directories and files that the operator named. */
   configured: readonly Allowed[]
@@ -16,10 +16,10 @@ export interface AccessOptions {
 type ClientKey = object | string
 
 const maxRoots = 100
-/** Clients of 2026-07-28, and paths of roots, that are remembered; the oldest are dropped first. */
-const maxRemembered = 1000
-/** Milliseconds that a list waits for roots. */
-const listMs = 5_000
+/** Maximum entries of each cache: boundaries of 2026-07-28 clients, and real paths of roots. */
+const maxCacheEntries = 1000
+/** Maximum time in milliseconds that a list waits for the roots. */
+const listTimeoutMs = 5_000
 
 /**
  * The boundary of each client. Tools and reads ask for the roots on every request, so that a change holds at once on every
@@ -30,7 +30,7 @@ export class Access {
   readonly #keys = new WeakMap<Peer, ClientKey>()
   readonly #bySession = new WeakMap<object, Boundary>()
   readonly #byName = new Map<string, Boundary>()
-  /** The real path of each root is looked up once, so that a root that is replaced by a link later is refused. */
+  /** The real path of each root is determined once. A root that is replaced by a link later is refused. */
   readonly #roots = new Map<string, Allowed>()
   readonly #default: Boundary
 
@@ -46,7 +46,7 @@ export class Access {
     // On a session the middleware asked: a client that did not answer may use the configured directories only.
     const answered =
       typeof key === 'object' && (this.#bySession.has(key) || this.#options.configured.length > 0)
-    return answered ? this.lastOf(ctx.peer) : this.#learn(ctx.peer, await ctx.roots())
+    return answered ? this.lastOf(ctx.peer) : this.#updateRoots(ctx.peer, await ctx.roots())
   }
 
   /** The boundary by the last roots of a client, for requests that cannot ask for them. */
@@ -63,8 +63,8 @@ export class Access {
   }
 
   /**
-   * Learns which client a request comes from, and on a session asks for its roots. A question of a handler would fail the request
-   * if the client does not answer, although the configured directories do not need the answer.
+   * Records the client of a request, and on a session requests its roots. If the client does not answer, the configured directories
+   * still work, whereas a request for roots in a handler would fail the call.
    */
   readonly middleware: Middleware = async (exchange, next) => {
     const { method, peer, session, signal } = exchange
@@ -72,24 +72,27 @@ export class Access {
     if (key !== undefined) this.#keys.set(peer, key)
     if (!this.#options.useRoots || session === undefined || peer.capabilities.roots === undefined)
       return next(exchange)
-    if (calls.has(method)) await this.#refresh(exchange, signal)
-    // The client may have to ask a person: a list does not wait for that, and is the reason for it only if it needs the roots.
-    else if (lists.has(method) && (this.#bySession.has(session) || this.#options.configured.length === 0)) {
-      await this.#refresh(exchange, AbortSignal.any([signal, AbortSignal.timeout(listMs)]))
+    if (callMethods.has(method)) await this.#requestRoots(exchange, signal)
+    // The client may have to ask a person, so a list requests roots only if it needs them, and with a time limit.
+    else if (
+      listMethods.has(method) &&
+      (this.#bySession.has(session) || this.#options.configured.length === 0)
+    ) {
+      await this.#requestRoots(exchange, AbortSignal.any([signal, AbortSignal.timeout(listTimeoutMs)]))
     }
     return next(exchange)
   }
 
-  async #refresh({ peer, inputStrategy }: Exchange, signal: AbortSignal): Promise<void> {
+  async #requestRoots({ peer, inputStrategy }: Exchange, signal: AbortSignal): Promise<void> {
     try {
       const answer = await inputStrategy.relay?.('roots/list', {}, { signal })
-      if (answer !== undefined) await this.#learn(peer, rootsIn(answer))
+      if (answer !== undefined) await this.#updateRoots(peer, rootsIn(answer))
     } catch {
-      // The last roots still hold.
+      // The last known roots remain valid.
     }
   }
 
-  async #learn(peer: Peer, roots: readonly Root[]): Promise<Boundary> {
+  async #updateRoots(peer: Peer, roots: readonly Root[]): Promise<Boundary> {
     const usable: Allowed[] = []
     for (const { uri } of roots.slice(0, maxRoots)) {
       const allowed = await this.#rootAt(uri)
@@ -99,7 +102,7 @@ export class Access {
     const before = this.lastOf(peer)
     const key = this.#keys.get(peer)
     if (key === undefined) return boundary
-    if (typeof key === 'string') remember(this.#byName, key, boundary)
+    if (typeof key === 'string') setInCache(this.#byName, key, boundary)
     else this.#bySession.set(key, boundary)
     if (!isSame(before, boundary)) this.#options.onChange()
     return boundary
@@ -111,13 +114,13 @@ export class Access {
     const known = this.#roots.get(path)
     if (known !== undefined) return known
     const allowed = await allowedAt(path).catch(() => undefined)
-    if (allowed !== undefined) remember(this.#roots, path, allowed)
+    if (allowed !== undefined) setInCache(this.#roots, path, allowed)
     return allowed
   }
 }
 
-const calls: ReadonlySet<string> = new Set(['tools/call', 'resources/read'])
-const lists: ReadonlySet<string> = new Set(['resources/list', 'completion/complete'])
+const callMethods: ReadonlySet<string> = new Set(['tools/call', 'resources/read'])
+const listMethods: ReadonlySet<string> = new Set(['resources/list', 'completion/complete'])
 
 /**
  * The key of a client; undefined for anonymous clients of 2026-07-28 on a network, which cannot be told apart: their roots hold
@@ -152,11 +155,11 @@ function rootsIn(answer: unknown): Root[] {
   )
 }
 
-function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
+function setInCache<K, V>(map: Map<K, V>, key: K, value: V): void {
   map.delete(key)
   map.set(key, value)
   const [oldest] = map.keys()
-  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest)
+  if (map.size > maxCacheEntries && oldest !== undefined) map.delete(oldest)
 }
 
 function isSame(a: Boundary, b: Boundary): boolean {

@@ -13,8 +13,8 @@ export interface Allowed {
 }
 
 /**
- * The directories and files that a client may use. It only compares paths as text, to find out where a lookup begins: what holds
- * links back is the lookup itself, in `resolve.ts`.
+ * The directories and files that a client may use. It compares paths only as text, to find where a lookup begins. Links are checked
+ * by the lookup itself, in `resolve.ts`.
  */
 export class Boundary {
   readonly allowed: readonly Allowed[]
@@ -25,15 +25,15 @@ export class Boundary {
 
   /** The innermost allowed directory or file that contains a path, and the names that lead from there; undefined if none does. */
   find(path: string): { allowed: Allowed; names: string[] } | undefined {
-    let best: { allowed: Allowed; names: string[] } | undefined
+    let innermost: { allowed: Allowed; names: string[] } | undefined
     for (const allowed of this.allowed) {
       for (const base of [allowed.path, allowed.named]) {
         const names = namesBelow(base, path)
         if (names === undefined || (allowed.kind === 'file' && names.length > 0)) continue
-        if (best === undefined || names.length < best.names.length) best = { allowed, names }
+        if (innermost === undefined || names.length < innermost.names.length) innermost = { allowed, names }
       }
     }
-    return best
+    return innermost
   }
 
   /**
@@ -101,9 +101,14 @@ export function expandHome(path: string): string {
 /** On Windows `file:stream` names another stream of a file, and trailing dots and spaces are ignored. */
 function requirePlainNames(path: string): void {
   const names = path.replace(/^(\\\\[?.]\\)?[A-Za-z]:/, '').split(/[\\/]/)
-  const strange = names.find((name) => name.includes(':') || (/[. ]$/.test(name) && !/^\.\.?$/.test(name)))
-  if (strange !== undefined)
-    throw new FileError('missing', `"${strange}" is not a file name that Windows keeps as it is.`)
+  const invalidName = names.find(
+    (name) => name.includes(':') || (/[. ]$/.test(name) && !/^\.\.?$/.test(name)),
+  )
+  if (invalidName !== undefined)
+    throw new FileError(
+      'missing',
+      `"${invalidName}" is not a valid file name on Windows: it contains a colon, or ends with a dot or a space.`,
+    )
 }
 
 /**
@@ -120,8 +125,8 @@ export async function allowedAt(path: string): Promise<Allowed> {
   return { path: real, named, kind: stats.isDirectory() ? 'directory' : 'file' }
 }
 
-/** Each path once; an entry within another directory of the list is kept, because it can be listed. */
-export function withoutRepeats(allowed: readonly Allowed[]): Allowed[] {
+/** Removes duplicates. An entry within another directory of the list is kept, because it can be listed. */
+export function uniqueByPath(allowed: readonly Allowed[]): Allowed[] {
   return [...new Map(allowed.map((one) => [one.path, one])).values()]
 }
 
@@ -130,12 +135,12 @@ export function withoutRepeats(allowed: readonly Allowed[]): Allowed[] {
  * Without configured directories the roots are the boundary.
  */
 export function boundaryOf(configured: readonly Allowed[], roots: readonly Allowed[]): Boundary {
-  if (configured.length === 0) return new Boundary(withoutRepeats(roots))
+  if (configured.length === 0) return new Boundary(uniqueByPath(roots))
   const narrowed = configured.flatMap((one) => {
     if (one.kind === 'file') return [one]
     const within = roots.filter(({ path }) => (namesBelow(one.path, path)?.length ?? 0) > 0)
     const whole = roots.some(({ path }) => path === one.path)
     return within.length === 0 || whole ? [one] : within
   })
-  return new Boundary(withoutRepeats(narrowed))
+  return new Boundary(uniqueByPath(narrowed))
 }

@@ -114,7 +114,7 @@ class DescriptorDirectory implements Directory {
   }
 
   #at(name: string): string {
-    return `/proc/self/fd/${this.#handle.fd}/${oneName(name)}`
+    return `/proc/self/fd/${this.#handle.fd}/${requireName(name)}`
   }
 }
 
@@ -122,7 +122,8 @@ class DescriptorDirectory implements Directory {
 const noLinksFlag = process.platform === 'darwin' ? 0x20000000 : 0
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | noLinksFlag
 
-const rounds = 4
+/** How many times an opened file is compared with its path. */
+const swapChecks = 4
 
 /**
  * Where a descriptor has no path, every part of the path is checked for links before and after each operation. A process that
@@ -140,7 +141,7 @@ class PathDirectory implements Directory {
   }
 
   async use<T>(name: string, operation: (path: string) => Promise<T>): Promise<T> {
-    const path = join(this.path, oneName(name))
+    const path = join(this.path, requireName(name))
     await this.check()
     const result = await operation(path)
     await this.check()
@@ -148,24 +149,27 @@ class PathDirectory implements Directory {
   }
 
   async openDirectory(name: string): Promise<Directory> {
-    const directory = new PathDirectory(join(this.path, oneName(name)), this.#root, [...this.#names, name])
+    const directory = new PathDirectory(join(this.path, requireName(name)), this.#root, [
+      ...this.#names,
+      name,
+    ])
     await directory.check()
     return directory
   }
 
   async openFile(name: string): Promise<OpenFile> {
-    const path = join(this.path, oneName(name))
+    const path = join(this.path, requireName(name))
     await this.check()
     requireRegular(await lstat(path), path)
     const handle = await open(path, readFlags)
     try {
       const stats = await handle.stat()
       requireRegular(stats, path)
-      // A swap that is not noticed once is unlikely not to be noticed several times.
-      for (let round = 0; round < rounds; round++) {
+      // One check can miss a swap; several checks in a row hardly can.
+      for (let round = 0; round < swapChecks; round++) {
         await this.check()
         const now = await lstat(path)
-        if (now.isSymbolicLink() || now.ino !== stats.ino || now.dev !== stats.dev) throw replaced(path)
+        if (now.isSymbolicLink() || now.ino !== stats.ino || now.dev !== stats.dev) throw replacedError(path)
       }
       await this.check()
       return { handle, stats }
@@ -188,8 +192,8 @@ class PathDirectory implements Directory {
   async close(): Promise<void> {}
 }
 
-/** Whatever a caller passes, an operation stays in its directory. */
-function oneName(name: string): string {
+/** Returns the name. @throws TypeError for a path, which could leave the directory */
+function requireName(name: string): string {
   if (name === '' || name === '..' || name.includes('/') || name.includes('\0') || name.includes(sep)) {
     throw new TypeError(`Not one name in a directory: ${JSON.stringify(name)}`)
   }
@@ -206,11 +210,11 @@ function requireRegular(stats: Stats, path: string): void {
   )
 }
 
-function replaced(path: string): FileError {
+function replacedError(path: string): FileError {
   return new FileError('changed', `${path} was replaced during the operation. Try again.`)
 }
 
-/** What a directory entry is, in the words of this server's results. */
+/** The kind of a directory entry, as results name it. */
 export function kindOf(
   entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink' | 'isFIFO' | 'isSocket'>,
 ): FileKind {

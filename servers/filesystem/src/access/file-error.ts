@@ -74,7 +74,7 @@ export function describeError(error: unknown, failed: string): unknown {
 }
 
 /** Runs an operation and describes its system errors. @throws FileError */
-export async function described<T>(failed: string, operation: () => Promise<T>): Promise<T> {
+export async function describeErrors<T>(failed: string, operation: () => Promise<T>): Promise<T> {
   try {
     return await operation()
   } catch (error) {

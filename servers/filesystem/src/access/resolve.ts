@@ -2,9 +2,9 @@ import { readlink } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { type Allowed, type Boundary, nothingAllowed } from './boundary.ts'
 import { type Directory, entriesOf, type Lookup, openAbsolute, statIn } from './directory.ts'
-import { described, errnoOf, FileError } from './file-error.ts'
+import { describeErrors, errnoOf, FileError } from './file-error.ts'
 
-/** Where a path leads: a name in an open directory within the boundary. Nothing needs to have that name yet. */
+/** A resolved path: a name in an open directory within the boundary. Nothing with that name needs to exist. */
 export interface Place {
   readonly directory: Directory
   /** The name in `directory`; '.' for an allowed directory itself. */
@@ -41,7 +41,7 @@ export async function withPlace<T>(
   use: (place: Place) => Promise<T>,
 ): Promise<T> {
   const candidates = boundary.candidates(requested)
-  const place = await firstExisting(boundary, lookup, requested, candidates, options)
+  const place = await resolveCandidates(boundary, lookup, requested, candidates, options)
   try {
     return await use(place)
   } finally {
@@ -49,30 +49,34 @@ export async function withPlace<T>(
   }
 }
 
-/** The place of the first path that exists; that of the first path if none does. */
-async function firstExisting(
+/** Resolves the first candidate that exists, or else the first candidate. */
+async function resolveCandidates(
   boundary: Boundary,
   lookup: Lookup,
   requested: string,
   [first = '', ...others]: readonly string[],
   options: ResolveOptions,
 ): Promise<Place> {
-  const walk = (path: string): Promise<Place> =>
-    described(`Cannot open ${requested}`, () => new Walk(boundary, lookup, requested, options).to(path))
-  if (others.length === 0) return walk(first)
+  const resolveOne = (path: string): Promise<Place> =>
+    describeErrors(`Cannot open ${requested}`, () =>
+      new PathResolver(boundary, lookup, requested, options).resolve(path),
+    )
+  if (others.length === 0) return resolveOne(first)
   const { create: _, ...existing } = options
   for (const path of [first, ...others]) {
-    const place = await new Walk(boundary, lookup, requested, existing).to(path).catch(() => undefined)
+    const place = await new PathResolver(boundary, lookup, requested, existing)
+      .resolve(path)
+      .catch(() => undefined)
     if (place === undefined) continue
     const found = await statIn(place.directory, place.name).catch(() => undefined)
     if (found !== undefined) return place
     await place.directory.close()
   }
-  return walk(first)
+  return resolveOne(first)
 }
 
-/** One resolution of a path. */
-class Walk {
+/** Resolves one path. */
+class PathResolver {
   readonly #boundary: Boundary
   readonly #lookup: Lookup
   readonly #requested: string
@@ -86,7 +90,7 @@ class Walk {
     this.#options = options
   }
 
-  async to(path: string): Promise<Place> {
+  async resolve(path: string): Promise<Place> {
     let next = path
     for (;;) {
       const found = this.#boundary.find(next)
@@ -97,7 +101,7 @@ class Walk {
     }
   }
 
-  /** The place, or the absolute path at which to start again: the target of a link that leaves this allowed directory. */
+  /** Returns a path to start again with if a link leads out of this allowed directory. */
   async #from(allowed: Allowed, names: readonly string[]): Promise<Place | string> {
     if (allowed.kind === 'file') {
       const directory = await this.#openAllowed(dirname(allowed.path))
@@ -182,7 +186,7 @@ class Walk {
     }
   }
 
-  /** The directory of this name, that nothing has it, or that something else has it. */
+  /** Opens a directory. `other`: the name is not a directory that can be opened. */
   async #openNext(
     current: Directory,
     name: string,
@@ -200,7 +204,7 @@ class Walk {
     }
   }
 
-  /** The target of a link; undefined for what is none. @throws FileError after too many links */
+  /** The target of a link; undefined if it is not a link. @throws FileError after too many links */
   async #readLink(current: Directory, name: string): Promise<string | undefined> {
     let target: string
     try {
@@ -240,7 +244,7 @@ class Walk {
   }
 }
 
-const maxCompared = 10_000
+const maxComparedNames = 10_000
 
 /**
  * The one name in a directory that is written differently in Unicode but reads the same, such as `é` as one or two characters;
@@ -253,7 +257,7 @@ async function equivalentName(directory: Directory, name: string): Promise<strin
   let compared = 0
   for await (const entry of entriesOf(directory)) {
     if (entry.name !== name && entry.name.normalize('NFC') === wanted) found.push(entry.name)
-    if (++compared >= maxCompared || found.length > 1) return undefined
+    if (++compared >= maxComparedNames || found.length > 1) return undefined
   }
   return found[0]
 }

@@ -10,9 +10,9 @@ export interface Edit {
 }
 
 /** A text after its edits. */
-export interface Edited {
+export interface EditResult {
   readonly text: string
-  /** What the model should know, such as further places that an edit could have meant. */
+  /** Messages for the model, such as further matches of an edit. */
   readonly notes: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export interface Edited {
  * lines that differ in their indentation or trailing spaces only, which keep their indentation. Everything else stays as it is.
  * @throws FileError if an edit matches nothing
  */
-export function applyEdits(original: string, edits: readonly Edit[], path: string): Edited {
+export function applyEdits(original: string, edits: readonly Edit[], path: string): EditResult {
   const notes: string[] = []
   const newline = original.includes('\r\n') ? '\r\n' : '\n'
   let text = original
@@ -90,7 +90,7 @@ function indentOf(line: string): string {
   return /^\s*/.exec(line)?.[0] ?? ''
 }
 
-const diffMs = 2_000
+const diffTimeoutMs = 2_000
 
 /** The difference of two texts as a unified diff in a fenced block, without regard to the kind of line endings. */
 export function diffBlock(before: string, after: string, path: string): string {
@@ -101,7 +101,7 @@ export function diffBlock(before: string, after: string, path: string): string {
     after.replaceAll('\r\n', '\n'),
     'original',
     'modified',
-    { timeout: diffMs },
+    { timeout: diffTimeoutMs },
   )
   if (patch === undefined) return 'The difference is too large to be shown.\n'
   const longest = Math.max(2, ...[...patch.matchAll(/`{3,}/g)].map(([run]) => run.length))

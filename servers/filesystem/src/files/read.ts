@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { OpenFile } from '../access/directory.ts'
-import { described, FileError } from '../access/file-error.ts'
+import { describeErrors, FileError } from '../access/file-error.ts'
 import type { Place } from '../access/resolve.ts'
-import { decoderOf, type Encoding, encodingOf, markBytes, mediaTypeOf, sizeText } from './text.ts'
+import { byteOrderMarkLength, decoderOf, type Encoding, encodingOf, mediaTypeOf, sizeText } from './text.ts'
 
 /** The lines to read; all by default. Lines count from 1. */
 export type LineRange =
@@ -47,7 +47,7 @@ const chunkBytes = 65_536
 
 /** Runs `use` with a regular file that is open for reading. @throws FileError */
 export async function withFile<T>(place: Place, use: (file: OpenFile) => Promise<T>): Promise<T> {
-  return described(`Cannot read ${place.path}`, async () => {
+  return describeErrors(`Cannot read ${place.path}`, async () => {
     const file = await place.directory.openFile(place.name)
     try {
       return await use(file)
@@ -67,15 +67,15 @@ export async function readBytes(
   limit: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const tooLarge = (): FileError =>
-    new FileError('limit', `${path} is larger than ${sizeText(limit)}, the most that one call can use.`)
-  if (stats.size > limit) throw tooLarge()
+  const tooLargeError = (): FileError =>
+    new FileError('limit', `${path} is larger than ${sizeText(limit)}, the limit of one call.`)
+  if (stats.size > limit) throw tooLargeError()
   const chunks: Buffer[] = []
   let total = 0
-  // Some files, such as those of /proc, have a size of 0 and content all the same.
+  // Some files, such as those of /proc, report a size of 0 although they have content.
   for await (const chunk of chunksOf(handle, 0, signal)) {
     total += chunk.length
-    if (total > limit) throw tooLarge()
+    if (total > limit) throw tooLargeError()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -142,7 +142,7 @@ class LineCollector {
   readonly #parts: string[] = []
   #line = 1
   #bytes = 0
-  #cost = 0
+  #jsonBytes = 0
   #truncated = false
 
   constructor(from: number, to: number, limit: number) {
@@ -178,20 +178,20 @@ class LineCollector {
   #collect(text: string): void {
     const bytes = Buffer.byteLength(text)
     const cost = jsonBytes(text)
-    if (this.#bytes + bytes <= this.#limit && this.#cost + cost <= this.#limit * jsonFactor) {
+    if (this.#bytes + bytes <= this.#limit && this.#jsonBytes + cost <= this.#limit * jsonFactor) {
       this.#bytes += bytes
-      this.#cost += cost
+      this.#jsonBytes += cost
       this.#parts.push(text)
       return
     }
-    const rest = Math.floor(Math.min(this.#limit - this.#bytes, this.#limit - this.#cost / jsonFactor))
-    this.#parts.push(cutTo(text, rest))
+    const rest = Math.floor(Math.min(this.#limit - this.#bytes, this.#limit - this.#jsonBytes / jsonFactor))
+    this.#parts.push(truncateToBytes(text, rest))
     this.#truncated = true
     this.isFull = true
   }
 }
 
-/** A text may have this many bytes in JSON for each byte of its limit: characters that are escaped are not to multiply a result. */
+/** Maximum ratio of the JSON size of a text to its limit, because escapes can multiply the size of a result. */
 const jsonFactor = 2
 
 /** Bytes of a text within a JSON string. */
@@ -200,7 +200,7 @@ function jsonBytes(text: string): number {
 }
 
 /** The start of a text that fits into a number of bytes, also as JSON. */
-function cutTo(text: string, limit: number): string {
+function truncateToBytes(text: string, limit: number): string {
   let end = Math.min(text.length, limit)
   while (
     end > 0 &&
@@ -208,7 +208,7 @@ function cutTo(text: string, limit: number): string {
   ) {
     end = Math.floor(end * 0.8)
   }
-  // Both halves of a character beyond the basic plane, or none.
+  // Do not split a surrogate pair.
   return text
     .slice(0, end)
     .toWellFormed()
@@ -223,11 +223,11 @@ async function readTail(
   limit: number,
   signal: AbortSignal,
 ): Promise<TextPart> {
-  const mark = markBytes(encoding)
+  const bomLength = byteOrderMarkLength(encoding)
   const isWide = encoding === 'utf-16le' || encoding === 'utf-16be'
-  const lowest = Math.max(mark, stats.size - limit)
-  // UTF-16 has two bytes a character.
-  const floor = isWide ? lowest + ((lowest - mark) % 2) : lowest
+  const lowest = Math.max(bomLength, stats.size - limit)
+  // Align to the two-byte units of UTF-16.
+  const floor = isWide ? lowest + ((lowest - bomLength) % 2) : lowest
   const chunks: Buffer[] = []
   let start = stats.size
   // One newline more than lines: the last line may end with one.
@@ -240,23 +240,23 @@ async function readTail(
     for (const byte of chunk) if (byte === 0x0a) newlines++
     chunks.unshift(chunk)
   }
-  const isFromStart = start <= mark
+  const isFromStart = start <= bomLength
   const lines = decoderOf(encoding, false)(Buffer.concat(chunks), false).replace(/\n$/, '').split('\n')
   // The first line of a part of the file may be incomplete.
   const whole = isFromStart || lines.length === 1 ? lines : lines.slice(1)
-  const shown: string[] = []
+  const result: string[] = []
   let cost = 0
   for (const line of whole.slice(-count).reverse()) {
     cost += jsonBytes(line) + 2
-    if (cost > limit * jsonFactor && shown.length > 0) break
-    shown.unshift(cutTo(line, limit))
+    if (cost > limit * jsonFactor && result.length > 0) break
+    result.unshift(truncateToBytes(line, limit))
   }
   return {
-    text: shown.join('\n'),
+    text: result.join('\n'),
     encoding,
     size: stats.size,
-    firstLine: isFromStart ? lines.length - shown.length + 1 : undefined,
+    firstLine: isFromStart ? lines.length - result.length + 1 : undefined,
     lastLine: isFromStart ? lines.length : undefined,
-    truncated: shown.length < Math.min(count, isFromStart ? lines.length : count),
+    truncated: result.length < Math.min(count, isFromStart ? lines.length : count),
   }
 }

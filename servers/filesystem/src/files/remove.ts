@@ -2,14 +2,14 @@ import type { Dirent, Stats } from 'node:fs'
 import { rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Directory, entriesOf, statIn } from '../access/directory.ts'
-import { described, errnoOf, FileError } from '../access/file-error.ts'
+import { describeErrors, errnoOf, FileError } from '../access/file-error.ts'
 import type { Place } from '../access/resolve.ts'
 import { type Fingerprint, requireUnchanged } from './write.ts'
 
 /** Removes a file or a link, never what a link leads to. @throws FileError */
 export async function removeFile(place: Place, expected: Fingerprint): Promise<void> {
   const { directory, name, path } = place
-  await described(`Cannot delete ${path}`, async () => {
+  await describeErrors(`Cannot delete ${path}`, async () => {
     await requireUnchanged(place, expected)
     await directory.use(name, (at) => unlink(at))
   })
@@ -26,7 +26,7 @@ export interface Contents {
  * @throws FileError 'limit' above `limit` entries
  */
 export async function contentsOf(place: Place, limit: number, signal: AbortSignal): Promise<Contents> {
-  return described(`Cannot read ${place.path}`, async () => {
+  return describeErrors(`Cannot read ${place.path}`, async () => {
     const counts = { files: 0, directories: 0 }
     const count = async (directory: Directory): Promise<void> => {
       for await (const entry of entriesOf(directory)) {
@@ -42,10 +42,10 @@ export async function contentsOf(place: Place, limit: number, signal: AbortSigna
           continue
         }
         counts.directories++
-        await within(directory, entry.name, count)
+        await withDirectoryIn(directory, entry.name, count)
       }
     }
-    await within(place.directory, place.name, count)
+    await withDirectoryIn(place.directory, place.name, count)
     return counts
   })
 }
@@ -54,14 +54,14 @@ export async function contentsOf(place: Place, limit: number, signal: AbortSigna
  * Removes a directory with everything in it. Links in it are removed, and what they lead to is not. A directory that is replaced
  * by a link meanwhile is not entered.
  * @param limit the most entries of one directory that are removed
- * @param removed called after each entry
+ * @param onRemoved called after each entry
  * @throws FileError; what was removed until then stays removed
  */
 export async function removeDirectory(
   place: Place,
   limit: number,
   signal: AbortSignal,
-  removed: (path: string) => void,
+  onRemoved: (path: string) => void,
 ): Promise<void> {
   const empty = async (directory: Directory): Promise<void> => {
     // Read to the end first: some file systems leave out entries of a directory that is changed meanwhile.
@@ -71,23 +71,23 @@ export async function removeDirectory(
       signal.throwIfAborted()
       const path = join(directory.path, entry.name)
       if (entry.isDirectory()) {
-        await within(directory, entry.name, empty)
+        await withDirectoryIn(directory, entry.name, empty)
         await directory.use(entry.name, (at) => rmdir(at))
       } else {
         await directory.use(entry.name, (at) => unlink(at))
       }
-      removed(path)
+      onRemoved(path)
     }
   }
-  await described(`Cannot delete ${place.path} completely`, async () => {
-    await within(place.directory, place.name, empty)
+  await describeErrors(`Cannot delete ${place.path} completely`, async () => {
+    await withDirectoryIn(place.directory, place.name, empty)
     await removeEmptyDirectory(place)
   })
 }
 
 /** Removes a directory that has nothing in it. @throws FileError */
 export async function removeEmptyDirectory({ directory, name, path }: Place): Promise<void> {
-  await described(`Cannot delete ${path}`, async () => {
+  await describeErrors(`Cannot delete ${path}`, async () => {
     try {
       await directory.use(name, (at) => rmdir(at))
     } catch (error) {
@@ -100,7 +100,7 @@ export async function removeEmptyDirectory({ directory, name, path }: Place): Pr
   })
 }
 
-async function within(
+async function withDirectoryIn(
   parent: Directory,
   name: string,
   use: (directory: Directory) => Promise<void>,

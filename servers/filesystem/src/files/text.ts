@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 export const encodings = ['utf-8', 'utf-8-bom', 'utf-16le', 'utf-16be', 'latin1'] as const
 export type Encoding = (typeof encodings)[number]
 
-const marks: readonly (readonly [Encoding, readonly number[]])[] = [
+const byteOrderMarks: readonly (readonly [Encoding, readonly number[]])[] = [
   ['utf-8-bom', [0xef, 0xbb, 0xbf]],
   ['utf-16le', [0xff, 0xfe]],
   ['utf-16be', [0xfe, 0xff]],
@@ -12,8 +12,8 @@ const marks: readonly (readonly [Encoding, readonly number[]])[] = [
 
 /** The encoding of a file by its first bytes; undefined if they are not text. */
 export function encodingOf(start: Uint8Array): Encoding | undefined {
-  const marked = marks.find(([, bytes]) => bytes.every((byte, at) => start[at] === byte))
-  if (marked !== undefined) return marked[0]
+  const found = byteOrderMarks.find(([, bytes]) => bytes.every((byte, at) => start[at] === byte))
+  if (found !== undefined) return found[0]
   return start.includes(0) || hasManyControls(start) ? undefined : 'utf-8'
 }
 
@@ -25,8 +25,8 @@ function hasManyControls(bytes: Uint8Array): boolean {
 }
 
 /** Bytes of the byte order mark of an encoding. */
-export function markBytes(encoding: Encoding): number {
-  return marks.find(([name]) => name === encoding)?.[1].length ?? 0
+export function byteOrderMarkLength(encoding: Encoding): number {
+  return byteOrderMarks.find(([name]) => name === encoding)?.[1].length ?? 0
 }
 
 /** A decoder of text in chunks. `fatal` ones throw a TypeError for bytes that are not valid. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
 import { type Directory, kindOf, statIn } from '../access/directory.ts'
-import { described, errnoOf, FileError } from '../access/file-error.ts'
+import { describeErrors, errnoOf, FileError } from '../access/file-error.ts'
 import type { Place } from '../access/resolve.ts'
 
-/** The state of a file by which a later change of it is recognized; null if nothing has the name. */
+/** Identifies the state of a file, to detect changes; null if the file does not exist. */
 export type Fingerprint = string | null
 
 /** The fingerprint of a file or directory. */
@@ -34,36 +34,40 @@ export async function requireUnchanged(
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 
 /**
- * Writes a file whole or not at all: into a new file beside it, which then gets its name. Follows no link and replaces only a
- * regular file, whose permissions the new one gets.
+ * Writes a file atomically: writes a temporary file in the same directory and renames it. Follows no link, replaces only regular
+ * files, and keeps the permissions of a replaced file.
  * @param expected the file to replace, null to create one
  * @throws FileError
  */
-export async function writeWhole(place: Place, content: Uint8Array, expected: Fingerprint): Promise<void> {
+export async function writeAtomically(
+  place: Place,
+  content: Uint8Array,
+  expected: Fingerprint,
+): Promise<void> {
   const { directory, name, path } = place
-  await described(`Cannot write ${path}`, async () => {
+  await describeErrors(`Cannot write ${path}`, async () => {
     requireFile(path, await requireUnchanged(place, expected))
     let draft: string
     try {
-      // A replaced file may be private: until the draft has its permissions, only its owner can read it.
+      // The replaced file may be private, so the draft is readable only for its owner until it gets the permissions.
       draft = await writeDraft(directory, content, expected === null ? 0o666 : 0o600)
     } catch (error) {
-      // A single file may be allowed whose directory is not writable.
-      if (expected === null || !place.isAllowed || !notWritable.has(errnoOf(error) ?? '')) throw error
+      // The directory of an allowed file may not be writable.
+      if (expected === null || !place.isAllowed || !notWritableCodes.has(errnoOf(error) ?? '')) throw error
       return overwrite(place, content, expected)
     }
     try {
       const stats = await requireUnchanged(place, expected)
       requireFile(path, stats)
       if (stats === undefined) {
-        if (!(await nameNew(directory, draft, directory, name))) throw existsNow(path)
+        if (!(await linkNew(directory, draft, directory, name))) throw existsError(path)
         return
       }
-      await directory.use(draft, (at) => takeOver(at, stats))
+      await directory.use(draft, (at) => copyPermissions(at, stats))
       await directory
         .use(draft, (from) => directory.use(name, (to) => rename(from, to)))
         .catch((error: unknown) => {
-          if (place.isAllowed && notWritable.has(errnoOf(error) ?? ''))
+          if (place.isAllowed && notWritableCodes.has(errnoOf(error) ?? ''))
             return overwrite(place, content, expected)
           throw error
         })
@@ -73,7 +77,7 @@ export async function writeWhole(place: Place, content: Uint8Array, expected: Fi
   })
 }
 
-const notWritable: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'])
+const notWritableCodes: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'])
 
 function requireFile(path: string, stats: Stats | undefined): void {
   if (stats === undefined || stats.isFile()) return
@@ -83,11 +87,11 @@ function requireFile(path: string, stats: Stats | undefined): void {
   )
 }
 
-function existsNow(path: string): FileError {
+function existsError(path: string): FileError {
   return new FileError('exists', `${path} exists already, so it was left as it is.`)
 }
 
-/** Writes a new file with a name of its own, and gives the name. */
+/** Writes a temporary file. Returns its name. */
 async function writeDraft(directory: Directory, content: Uint8Array, mode: number): Promise<string> {
   const draft = `.${randomUUID()}.jackfield-tmp`
   const handle = await directory.use(draft, (at) => open(at, createFlags, mode))
@@ -110,13 +114,13 @@ async function writeAll(handle: FileHandle, content: Uint8Array): Promise<void> 
   }
 }
 
-/** Gives the draft the permissions of the file that it replaces and, where the system allows it, its owner and group. */
-async function takeOver(draft: string, { mode, uid, gid }: Stats): Promise<void> {
+/** Copies the permissions of the replaced file to the draft and, where the system allows it, the owner and group. */
+async function copyPermissions(draft: string, { mode, uid, gid }: Stats): Promise<void> {
   const handle = await open(draft, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0))
   try {
-    const own = await handle.stat()
-    // Before the permissions: a change of the owner can reset some of them.
-    if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(() => {})
+    const draftStats = await handle.stat()
+    // Before chmod, because chown can reset some permissions.
+    if (draftStats.uid !== uid || draftStats.gid !== gid) await handle.chown(uid, gid).catch(() => {})
     await handle.chmod(mode & 0o777)
   } finally {
     await handle.close()
@@ -143,24 +147,24 @@ async function overwrite(
 }
 
 /**
- * Gives a file a name that nothing has yet, in one step; false if something has it.
+ * Gives a file a new name atomically. Returns false if the name exists.
  * @param from the file, which keeps its old name if hard links are possible
  */
-async function nameNew(source: Directory, from: string, target: Directory, to: string): Promise<boolean> {
+async function linkNew(source: Directory, from: string, target: Directory, to: string): Promise<boolean> {
   try {
     await source.use(from, (a) => target.use(to, (b) => link(a, b)))
     return true
   } catch (error) {
     const errno = errnoOf(error) ?? ''
     if (errno === 'EEXIST') return false
-    if (!withoutHardLinks.has(errno)) throw error
+    if (!noHardLinkCodes.has(errno)) throw error
   }
   return renameNew(source, from, target, to, 'file')
 }
 
-const withoutHardLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
+const noHardLinkCodes: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
-/** Renames to a name that nothing has yet: an empty file or directory reserves it until then. False if something has it. */
+/** Renames to a new name, which an empty file or directory reserves first. Returns false if the name exists. */
 async function renameNew(
   source: Directory,
   from: string,
@@ -193,7 +197,7 @@ async function renameNew(
  * @throws FileError 'exists' if something has it
  */
 export async function move(source: Place, target: Place, signal: AbortSignal): Promise<void> {
-  await described(`Cannot move ${source.path} to ${target.path}`, async () => {
+  await describeErrors(`Cannot move ${source.path} to ${target.path}`, async () => {
     const stats = await statIn(source.directory, source.name)
     if (stats === undefined) throw new FileError('missing', `${source.path} does not exist.`)
     if (source.isAllowed)
@@ -228,7 +232,7 @@ async function copyAcross(source: Place, target: Place, signal: AbortSignal): Pr
       await copy.close()
     }
     const now = await requireUnchanged(source, fingerprintOf(stats))
-    if (now === undefined || !(await nameNew(target.directory, draft, target.directory, target.name)))
+    if (now === undefined || !(await linkNew(target.directory, draft, target.directory, target.name)))
       return false
     await source.directory.use(source.name, (at) => unlink(at))
     return true
@@ -244,7 +248,7 @@ export async function createDirectory({
   name,
   path,
 }: Pick<Place, 'directory' | 'name' | 'path'>): Promise<boolean> {
-  return described(`Cannot create the directory ${path}`, async () => {
+  return describeErrors(`Cannot create the directory ${path}`, async () => {
     if (name === '.') return false
     try {
       await directory.use(name, (at) => mkdir(at))

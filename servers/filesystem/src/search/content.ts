@@ -14,25 +14,28 @@ export interface Match {
   readonly after: readonly string[]
 }
 
-/** What the search of one file found. */
+/** The matches in one file. */
 export interface FileMatches {
   readonly matches: readonly Match[]
-  /** Whether lines were longer than the limit, so that their ends were not searched. */
+  /** Whether a line exceeded `lineChars`, so that its end was not searched. */
   readonly hasLongLines: boolean
 }
 
 export interface ContentOptions {
-  /** Lines before and after each match. */
+  /** Number of lines before and after each match. */
   readonly context: number
+  /** Maximum number of matches. */
   readonly matches: number
+  /** Maximum size of the file. */
   readonly fileBytes: number
+  /** Maximum searched characters of a line. */
   readonly lineChars: number
   readonly signal: AbortSignal
   readonly isOver: () => boolean
 }
 
-/** Milliseconds of matching after which other requests get a turn. */
-const turnMs = 10
+/** Time in milliseconds after which the search yields to the event loop. */
+const yieldAfterMs = 10
 
 /**
  * Searches the lines of a text file.
@@ -54,13 +57,13 @@ export async function searchFile(
   let hasLongLines = false
   if (required !== undefined && !pattern.fold(text).includes(required)) return { matches, hasLongLines }
   const lines = text.split('\n')
-  let turn = performance.now()
+  let lastYieldAt = performance.now()
   for (const [index, line] of lines.entries()) {
     if (matches.length >= options.matches || options.isOver()) break
-    if (performance.now() - turn > turnMs) {
+    if (performance.now() - lastYieldAt > yieldAfterMs) {
       await new Promise<void>((resolve) => setImmediate(resolve))
       signal.throwIfAborted()
-      turn = performance.now()
+      lastYieldAt = performance.now()
     }
     const whole = pattern.fold(line).replace(/\r$/, '')
     if (required !== undefined && !whole.includes(required)) continue
@@ -78,13 +81,13 @@ export async function searchFile(
   return { matches, hasLongLines }
 }
 
-const maxShown = 500
+const maxExcerptChars = 500
 
-/** A line as it is returned: around the match if it is long. */
+/** A line, or the part of a long line around the match. */
 function excerpt(line: string, at: number): string {
   const text = line.replace(/\r$/, '')
-  if (text.length <= maxShown) return text
-  const from = Math.max(0, Math.min(at - 100, text.length - maxShown))
-  const part = text.slice(from, from + maxShown).toWellFormed()
-  return `${from > 0 ? '…' : ''}${part}${from + maxShown < text.length ? '…' : ''}`
+  if (text.length <= maxExcerptChars) return text
+  const from = Math.max(0, Math.min(at - 100, text.length - maxExcerptChars))
+  const part = text.slice(from, from + maxExcerptChars).toWellFormed()
+  return `${from > 0 ? '…' : ''}${part}${from + maxExcerptChars < text.length ? '…' : ''}`
 }

@@ -27,7 +27,7 @@ export class Gitignore {
     this.#levels = levels
   }
 
-  /** With the rules of a further directory. @param depth the number of names from the allowed directory to it */
+  /** Adds the rules of a directory. @param depth the number of names from the allowed directory to it */
   async enter(directory: Directory, depth: number, signal: AbortSignal): Promise<Gitignore> {
     const rules = await rulesIn(directory, signal)
     return rules.length === 0 ? this : new Gitignore([...this.#levels, { depth, rules }])
@@ -47,7 +47,7 @@ export class Gitignore {
   }
 }
 
-const maxBytes = 1_000_000
+const maxFileBytes = 1_000_000
 
 async function rulesIn(directory: Directory, signal: AbortSignal): Promise<Rule[]> {
   try {
@@ -55,7 +55,7 @@ async function rulesIn(directory: Directory, signal: AbortSignal): Promise<Rule[
     if (stats?.isFile() !== true) return []
     const file = await directory.openFile('.gitignore')
     try {
-      const text = (await readBytes(file, '.gitignore', maxBytes, signal)).toString('utf8')
+      const text = (await readBytes(file, '.gitignore', maxFileBytes, signal)).toString('utf8')
       return text.split(/\r?\n/).flatMap(ruleOf)
     } finally {
       await file.handle.close()

@@ -9,13 +9,13 @@ export interface Glob {
   matches(path: string): boolean
 }
 
-const maxChars = 1000
+const maxPatternChars = 1000
 const maxAlternatives = 200
 
 /** @throws FileError 'limit' for a pattern that is too long, or has too many alternatives */
 export function parseGlob(pattern: string): Glob {
-  if (pattern.length > maxChars)
-    throw new FileError('limit', `The pattern has more than ${maxChars} characters.`)
+  if (pattern.length > maxPatternChars)
+    throw new FileError('limit', `The pattern has more than ${maxPatternChars} characters.`)
   const alternatives = expandBraces(pattern).map((one) => segmentsOf(one))
   return {
     matches(path) {
@@ -31,7 +31,7 @@ type NamePattern = readonly ('*' | ((char: string) => boolean))[] | '**'
 /** Expands a pattern with `{a,b}`. */
 function expandBraces(pattern: string): string[] {
   const expand = (text: string): string[] => {
-    const open = firstGroup(text)
+    const open = findGroup(text)
     if (open === undefined) return [text]
     const { start, end, options } = open
     const rests = expand(text.slice(end + 1))
@@ -49,8 +49,8 @@ function expandBraces(pattern: string): string[] {
   return expand(pattern)
 }
 
-/** The first `{…}` with a comma; others are meant literally. */
-function firstGroup(text: string): { start: number; end: number; options: string[] } | undefined {
+/** The first `{…}` with a comma. Braces without a comma are literal. */
+function findGroup(text: string): { start: number; end: number; options: string[] } | undefined {
   for (let start = 0; start < text.length; start++) {
     if (text[start] === '\\') start++
     else if (text[start] === '{') {
@@ -151,8 +151,8 @@ function matchName(pattern: NamePattern, name: string): boolean {
 }
 
 /**
- * Whether parts match items, where some parts match any number of items. Only the last such part is tried again: what it would
- * give back, an earlier one could not use better.
+ * Whether parts match items. A part for which `isAny` is true matches any number of items. Backtracks to the last such part only,
+ * which is sufficient for globs and avoids exponential time.
  */
 function matchAll<P, I extends string>(
   parts: readonly P[],

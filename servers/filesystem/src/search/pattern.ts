@@ -1,17 +1,17 @@
 import { linearRegex } from '@jackfield/sdk/schema'
 import { FileError } from '../access/file-error.ts'
 
-/** What lines are searched for. */
+/** A compiled search pattern. */
 export interface LinePattern {
-  /** A part of a text without which no line of it can match, in the case of `fold`; undefined if every line has to be tried. */
+  /** Folded text that every matching line contains, for a quick check; undefined if there is none. */
   readonly required: string | undefined
-  /** The text as it is compared. */
+  /** Converts text to the case in which it is compared. */
   fold(text: string): string
-  /** The place of the first match in a folded line: [start, end). */
+  /** The range [start, end) of the first match in a folded line. */
   find(line: string): readonly [number, number] | undefined
 }
 
-const maxChars = 1000
+const maxPatternChars = 1000
 
 /**
  * A literal text or a regular expression (ECMAScript, flag `u`). Regular expressions run in time proportional to the line, so that
@@ -24,8 +24,8 @@ export function parsePattern(
 ): LinePattern {
   const { literal, ignoreCase } = options
   if (pattern === '') throw new FileError('failed', 'The pattern is empty.')
-  if (pattern.length > maxChars)
-    throw new FileError('limit', `The pattern has more than ${maxChars} characters.`)
+  if (pattern.length > maxPatternChars)
+    throw new FileError('limit', `The pattern has more than ${maxPatternChars} characters.`)
   const fold = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   if (literal) {
     const wanted = fold(pattern)
@@ -51,10 +51,10 @@ export function parsePattern(
     const regex = linearRegex(source)
     return { required: requiredText(source), fold, find: (line) => regex.find(line, 0, () => {}) }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const reason = error instanceof Error ? error.message : String(error)
     throw new FileError(
       'failed',
-      `This regular expression cannot run in linear time: ${why}. Write it without that part.`,
+      `This regular expression cannot run in linear time: ${reason}. Write it without that part.`,
       { cause: error },
     )
   }

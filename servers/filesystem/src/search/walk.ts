@@ -3,8 +3,8 @@ import { type Directory, entriesOf } from '../access/directory.ts'
 import { errnoOf } from '../access/file-error.ts'
 import { Gitignore } from './gitignore.ts'
 
-/** A file or directory that a walk reached. */
-export interface Found {
+/** An entry that a walk visits. */
+export interface WalkEntry {
   readonly directory: Directory
   readonly entry: Dirent
   /** The path below the directory in which the walk began, with `/`. */
@@ -13,24 +13,24 @@ export interface Found {
   readonly names: readonly string[]
 }
 
-/** How a walk visits what is below a directory. */
+/** Options and limits of a walk. */
 export interface WalkOptions {
   readonly excludes: (path: string) => boolean
   /** The `.gitignore` rules that hold in the first directory, and its depth below the allowed one; undefined to ignore them. */
   readonly gitignore: { readonly rules: Gitignore; readonly above: readonly string[] } | undefined
-  /** Directories within each other that are entered. */
+  /** Maximum depth. */
   readonly depth: number
-  /** Entries that are visited in all. */
+  /** Maximum number of visited entries. */
   readonly visited: number
   readonly signal: AbortSignal
-  /** Whether the walk ends early, such as by a time limit. */
+  /** Ends the walk when it returns true. */
   readonly isOver?: () => boolean
   /** Called for each entry, before the contents of a directory. */
-  readonly visit: (found: Found) => Promise<void>
+  readonly visit: (found: WalkEntry) => Promise<void>
 }
 
-/** What a walk left out, and how much it visited. */
-export interface Walked {
+/** The result of a walk. */
+export interface WalkResult {
   visited: number
   /** Whether `visited`, `depth` or `isOver` ended it early. */
   truncated: boolean
@@ -39,23 +39,23 @@ export interface Walked {
 }
 
 const maxUnreadable = 20
-/** Milliseconds after which other requests, and a cancellation of this one, get a turn. */
-const turnMs = 10
+/** Time in milliseconds after which the walk yields to the event loop. */
+const yieldAfterMs = 10
 
 /**
- * Visits everything below a directory: the entries of each directory by name, its contents after it. Links are visited and not
- * followed. Of each directory, at most as many entries are read as may still be visited.
+ * Visits everything below a directory in depth-first order, sorted by name. Links are visited but not followed. Of each directory,
+ * at most as many entries are read as may still be visited.
  */
-export async function walk(start: Directory, options: WalkOptions): Promise<Walked> {
+export async function walk(start: Directory, options: WalkOptions): Promise<WalkResult> {
   const { excludes, gitignore, depth, signal, isOver, visit } = options
-  const walked: Walked = { visited: 0, truncated: false, unreadable: [] }
-  let turn = performance.now()
+  const result: WalkResult = { visited: 0, truncated: false, unreadable: [] }
+  let lastYieldAt = performance.now()
 
   const enter = async (directory: Directory, names: readonly string[], rules: Gitignore): Promise<void> => {
     const entries: Dirent[] = []
     for await (const entry of entriesOf(directory)) {
-      if (entries.length + walked.visited >= options.visited) {
-        walked.truncated = true
+      if (entries.length + result.visited >= options.visited) {
+        result.truncated = true
         break
       }
       entries.push(entry)
@@ -63,16 +63,16 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const entry of entries) {
-      if (performance.now() - turn > turnMs) {
+      if (performance.now() - lastYieldAt > yieldAfterMs) {
         await new Promise<void>((resolve) => setImmediate(resolve))
-        turn = performance.now()
+        lastYieldAt = performance.now()
       }
       signal.throwIfAborted()
-      if (isOver?.() === true || walked.visited >= options.visited) {
-        walked.truncated = true
+      if (isOver?.() === true || result.visited >= options.visited) {
+        result.truncated = true
         return
       }
-      walked.visited++
+      result.visited++
       const found = {
         directory,
         entry,
@@ -84,14 +84,14 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
         continue
       await visit(found)
       if (!entry.isDirectory()) continue
-      if (found.names.length >= depth) walked.truncated = true
+      if (found.names.length >= depth) result.truncated = true
       else await descend(directory, found, rules)
     }
   }
 
   const descend = async (
     parent: Directory,
-    { entry, names, path }: Found,
+    { entry, names, path }: WalkEntry,
     rules: Gitignore,
   ): Promise<void> => {
     let directory: Directory | undefined
@@ -103,14 +103,14 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
           : await rules.enter(directory, gitignore.above.length + names.length, signal)
       await enter(directory, names, inner)
     } catch (error) {
-      // It may not be read, or was removed or replaced meanwhile; the rest is visited nevertheless.
+      // The directory is not readable, or was removed or replaced. The walk continues with the others.
       if (errnoOf(error) === undefined) throw error
-      if (walked.unreadable.length < maxUnreadable) walked.unreadable.push(path)
+      if (result.unreadable.length < maxUnreadable) result.unreadable.push(path)
     } finally {
       await directory?.close()
     }
   }
 
   await enter(start, [], gitignore?.rules ?? Gitignore.none)
-  return walked
+  return result
 }

@@ -11,14 +11,14 @@ import {
 } from '../files/remove.ts'
 import { sizeText } from '../files/text.ts'
 import { fingerprintOf, requireUnchanged } from '../files/write.ts'
-import { at, changing, confirm, pathArgument, type Scope } from './scope.ts'
+import { confirm, pathArgument, type ToolDependencies, withPath, writeAnnotations } from './shared.ts'
 
-/** A link itself is deleted, never what it leads to. */
-const last = { followLast: false }
+/** Deletes a link itself, never its target. */
+const noFollow = { followLast: false }
 
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
+const count = (n: number, one: string, several: string): string => `${n} ${n === 1 ? one : several}`
 
-export const deleteFile = (scope: Scope) =>
+export const deleteFile = (dependencies: ToolDependencies) =>
   tool({
     title: 'Delete File',
     description:
@@ -26,12 +26,12 @@ export const deleteFile = (scope: Scope) =>
       'allowed directories.',
     input: z.object({ path: pathArgument }),
     output: z.object({ content: z.string(), path: z.string() }),
-    annotations: changing({ destructive: true, idempotent: false }),
+    annotations: writeAnnotations({ destructive: true, idempotent: false }),
     async run({ path }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
+      const boundary = await dependencies.access.forRequest(ctx)
       const before = await ctx.step('look', () =>
-        at(
-          scope,
+        withPath(
+          dependencies,
           boundary,
           path,
           async (place) => {
@@ -43,12 +43,12 @@ export const deleteFile = (scope: Scope) =>
               : `the ${kindOf(stats)} ${place.path}`
             return { what, fingerprint: fingerprintOf(stats) }
           },
-          last,
+          noFollow,
         ),
       )
-      await confirm(ctx, scope, 'replace', `Delete ${before.what}? This cannot be undone.`)
-      return at(
-        scope,
+      await confirm(ctx, dependencies, 'replace', `Delete ${before.what}? This cannot be undone.`)
+      return withPath(
+        dependencies,
         boundary,
         path,
         async (place) => {
@@ -56,12 +56,12 @@ export const deleteFile = (scope: Scope) =>
           const text = `Successfully deleted ${path}`
           return reply({ content: text, structured: { content: text, path: place.path } })
         },
-        last,
+        noFollow,
       )
     },
   })
 
-export const deleteDirectory = (scope: Scope) =>
+export const deleteDirectory = (dependencies: ToolDependencies) =>
   tool({
     title: 'Delete Directory',
     description:
@@ -72,13 +72,13 @@ export const deleteDirectory = (scope: Scope) =>
       recursive: z.boolean().optional().default(false).describe('Delete everything in it as well'),
     }),
     output: z.object({ content: z.string(), path: z.string(), files: z.number(), directories: z.number() }),
-    annotations: changing({ destructive: true, idempotent: false }),
+    annotations: writeAnnotations({ destructive: true, idempotent: false }),
     async run({ path, recursive }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      const limit = scope.settings.limits.deleted
+      const boundary = await dependencies.access.forRequest(ctx)
+      const limit = dependencies.settings.limits.deleted
       const before = await ctx.step('look', () =>
-        at(
-          scope,
+        withPath(
+          dependencies,
           boundary,
           path,
           async (place) => {
@@ -90,27 +90,27 @@ export const deleteDirectory = (scope: Scope) =>
             if (!recursive && files + directories > 0) {
               throw new FileError(
                 'kind',
-                `${place.path} is not empty (${counted(files, 'file', 'files')}, ${counted(directories, 'directory', 'directories')}). Set recursive to delete it with everything in it.`,
+                `${place.path} is not empty (${count(files, 'file', 'files')}, ${count(directories, 'directory', 'directories')}). Set recursive to delete it with everything in it.`,
               )
             }
             return { path: place.path, fingerprint: fingerprintOf(stats), ...contents }
           },
-          last,
+          noFollow,
         ),
       )
       const { files, directories } = before
       const contained =
         files + directories === 0
           ? ''
-          : ` with ${counted(files, 'file', 'files')} and ${counted(directories, 'directory', 'directories')} in it`
+          : ` with ${count(files, 'file', 'files')} and ${count(directories, 'directory', 'directories')} in it`
       await confirm(
         ctx,
-        scope,
+        dependencies,
         'replace',
         `Delete the directory ${before.path}${contained}? This cannot be undone.`,
       )
-      return at(
-        scope,
+      return withPath(
+        dependencies,
         boundary,
         path,
         async (place) => {
@@ -124,7 +124,7 @@ export const deleteDirectory = (scope: Scope) =>
           const text = `Successfully deleted ${path}`
           return reply({ content: text, structured: { content: text, path: place.path, files, directories } })
         },
-        last,
+        noFollow,
       )
     },
   })

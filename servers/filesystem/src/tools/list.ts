@@ -4,20 +4,20 @@ import { reply, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import type { Boundary } from '../access/boundary.ts'
 import { type Directory, entriesOf, type FileKind, fileKinds, kindOf, statIn } from '../access/directory.ts'
-import { described, errnoOf, FileError } from '../access/file-error.ts'
+import { describeErrors, errnoOf, FileError } from '../access/file-error.ts'
 import type { Place } from '../access/resolve.ts'
 import { mediaTypeOf, sizeText } from '../files/text.ts'
 import { Gitignore } from '../search/gitignore.ts'
 import { parseExcludes } from '../search/glob.ts'
 import { walk } from '../search/walk.ts'
-import { at, pathArgument, reading, type Scope } from './scope.ts'
+import { pathArgument, readAnnotations, type ToolDependencies, withPath } from './shared.ts'
 
-/** Entries of one directory that are read to sort them. */
-const maxRead = 100_000
+/** Maximum entries of one directory that are read and sorted. */
+const maxSortedEntries = 100_000
 
-/** Runs `use` with the directory at a place, open. @throws FileError if it is none */
+/** Opens the directory at a place and runs `use` with it. @throws FileError if it is not a directory */
 export async function withDirectory<T>(place: Place, use: (directory: Directory) => Promise<T>): Promise<T> {
-  return described(`Cannot list ${place.path}`, async () => {
+  return describeErrors(`Cannot list ${place.path}`, async () => {
     const directory = await place.directory.openDirectory(place.name).catch((error: unknown) => {
       const errno = errnoOf(error)
       if (errno !== 'ENOTDIR' && errno !== 'ELOOP') throw error
@@ -35,7 +35,7 @@ export async function withDirectory<T>(place: Place, use: (directory: Directory)
 export interface Page {
   readonly entries: readonly { name: string; type: FileKind }[]
   readonly total: number
-  /** Whether the directory has more than `total` entries, of which the rest is not read. */
+  /** Whether the directory has more than `total` entries. The rest was not read. */
   readonly isPartial: boolean
   /** The cursor of the next page; undefined on the last. */
   readonly cursor: string | undefined
@@ -51,7 +51,7 @@ export async function pageOf(
   const all: { name: string; type: FileKind }[] = []
   let isPartial = false
   for await (const entry of entriesOf(directory)) {
-    if (all.length >= maxRead) {
+    if (all.length >= maxSortedEntries) {
       isPartial = true
       break
     }
@@ -69,7 +69,7 @@ export async function pageOf(
   }
 }
 
-function notice({ entries, total, isPartial, cursor }: Page): string[] {
+function pageNotice({ entries, total, isPartial, cursor }: Page): string[] {
   const of = `${isPartial ? 'more than ' : ''}${total}`
   if (cursor !== undefined) {
     return [`[${entries.length} of ${of} entries. Continue with cursor ${JSON.stringify(cursor)}.]`]
@@ -93,9 +93,10 @@ const pageOutput = {
   cursor: z.string().optional().describe('Pass it to get the next entries; absent if there are none'),
 }
 
-const isFolder = (type: FileKind): string => (type === 'directory' ? '[DIR]' : '[FILE]')
+/** The prefix of an entry in a listing. */
+const typePrefix = (type: FileKind): string => (type === 'directory' ? '[DIR]' : '[FILE]')
 
-export const listDirectory = (scope: Scope) =>
+export const listDirectory = (dependencies: ToolDependencies) =>
   tool({
     title: 'List Directory',
     description:
@@ -106,16 +107,16 @@ export const listDirectory = (scope: Scope) =>
       ...pageOutput,
       entries: z.array(z.object({ name: z.string(), type: z.enum(fileKinds) })),
     }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ path, cursor }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      const { entries } = scope.settings.limits
-      const page = await at(scope, boundary, path, (place) =>
+      const boundary = await dependencies.access.forRequest(ctx)
+      const { entries } = dependencies.settings.limits
+      const page = await withPath(dependencies, boundary, path, (place) =>
         withDirectory(place, (directory) => pageOf(directory, cursor, entries, ctx.signal)),
       )
-      const content = page.entries.map(({ name, type }) => `${isFolder(type)} ${name}`).join('\n')
+      const content = page.entries.map(({ name, type }) => `${typePrefix(type)} ${name}`).join('\n')
       return reply({
-        content: [content, ...notice(page)],
+        content: [content, ...pageNotice(page)],
         structured: { content, entries: [...page.entries], ...pageFields(page) },
       })
     },
@@ -125,7 +126,7 @@ function pageFields({ total, cursor }: Page): { total: number; cursor?: string }
   return { total, ...(cursor === undefined ? {} : { cursor }) }
 }
 
-export const listDirectoryWithSizes = (scope: Scope) =>
+export const listDirectoryWithSizes = (dependencies: ToolDependencies) =>
   tool({
     title: 'List Directory with Sizes',
     description:
@@ -141,18 +142,18 @@ export const listDirectoryWithSizes = (scope: Scope) =>
         z.object({ name: z.string(), type: z.enum(fileKinds), size: z.number(), modified: z.string() }),
       ),
     }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ path, cursor, sortBy }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      const limit = scope.settings.limits.entries
-      const { page, sized } = await at(scope, boundary, path, (place) =>
+      const boundary = await dependencies.access.forRequest(ctx)
+      const limit = dependencies.settings.limits.entries
+      const { page, sized } = await withPath(dependencies, boundary, path, (place) =>
         withDirectory(place, async (directory) => {
           const page = await pageOf(directory, cursor, limit, ctx.signal)
           const sized: { name: string; type: FileKind; size: number; modified: string }[] = []
           for (const entry of page.entries) {
             ctx.signal.throwIfAborted()
             const stats = await statIn(directory, entry.name)
-            // It was removed meanwhile.
+            // The entry was removed since it was listed.
             if (stats === undefined) continue
             sized.push({
               ...entry,
@@ -167,7 +168,7 @@ export const listDirectoryWithSizes = (scope: Scope) =>
       const files = sized.filter(({ type }) => type !== 'directory')
       const lines = sized.map(
         ({ name, type, size }) =>
-          `${isFolder(type)} ${name.padEnd(30)} ${type === 'directory' ? '' : sizeText(size).padStart(10)}`,
+          `${typePrefix(type)} ${name.padEnd(30)} ${type === 'directory' ? '' : sizeText(size).padStart(10)}`,
       )
       const sum = files.reduce((total, { size }) => total + size, 0)
       const content = [
@@ -177,7 +178,7 @@ export const listDirectoryWithSizes = (scope: Scope) =>
         `Combined size: ${sizeText(sum)}`,
       ].join('\n')
       return reply({
-        content: [content, ...notice(page)],
+        content: [content, ...pageNotice(page)],
         structured: { content, entries: sized, ...pageFields(page) },
       })
     },
@@ -189,7 +190,7 @@ interface TreeNode {
   children?: TreeNode[]
 }
 
-export const directoryTree = (scope: Scope) =>
+export const directoryTree = (dependencies: ToolDependencies) =>
   tool({
     title: 'Directory Tree',
     description:
@@ -212,20 +213,22 @@ export const directoryTree = (scope: Scope) =>
         .describe('Leave out what .gitignore files ignore'),
     }),
     output: z.object({ content: z.string(), entries: z.number(), truncated: z.boolean() }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ path, excludePatterns, maxDepth, respectGitignore }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      const { treeEntries, depth } = scope.settings.limits
-      return at(scope, boundary, path, (place) =>
+      const boundary = await dependencies.access.forRequest(ctx)
+      const { treeEntries, depth } = dependencies.settings.limits
+      return withPath(dependencies, boundary, path, (place) =>
         withDirectory(place, async (directory) => {
           const tree: TreeNode[] = []
           const levels: TreeNode[][] = [tree]
           let entries = 0
           const walked = await walk(directory, {
             excludes: parseExcludes(excludePatterns),
-            gitignore: respectGitignore ? await rulesAbove(scope, boundary, place, ctx.signal) : undefined,
+            gitignore: respectGitignore
+              ? await gitignoreAt(dependencies, boundary, place, ctx.signal)
+              : undefined,
             depth: Math.min(maxDepth ?? depth, depth),
-            visited: scope.settings.limits.visited,
+            visited: dependencies.settings.limits.visited,
             signal: ctx.signal,
             isOver: () => entries >= treeEntries,
             async visit({ entry, names, path: below }) {
@@ -247,7 +250,7 @@ export const directoryTree = (scope: Scope) =>
             ...(truncated
               ? [`[Truncated after ${entries} entries. Use excludePatterns, maxDepth, or a directory below.]`]
               : []),
-            ...unreadable(walked.unreadable),
+            ...unreadableNotice(walked.unreadable),
           ]
           return reply({ content: [content, ...notices], structured: { content, entries, truncated } })
         }),
@@ -256,11 +259,11 @@ export const directoryTree = (scope: Scope) =>
   })
 
 /** A notice about directories that a walk could not read. */
-export function unreadable(paths: readonly string[]): string[] {
+export function unreadableNotice(paths: readonly string[]): string[] {
   return paths.length === 0 ? [] : [`[Could not be read: ${paths.join(', ')}]`]
 }
 
-export const getFileInfo = (scope: Scope) =>
+export const getFileInfo = (dependencies: ToolDependencies) =>
   tool({
     title: 'Get File Info',
     description:
@@ -278,11 +281,11 @@ export const getFileInfo = (scope: Scope) =>
       permissions: z.string(),
       mimeType: z.string().optional(),
     }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ path }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      return at(scope, boundary, path, (place) =>
-        described(`Cannot read ${place.path}`, async () => {
+      const boundary = await dependencies.access.forRequest(ctx)
+      return withPath(dependencies, boundary, path, (place) =>
+        describeErrors(`Cannot read ${place.path}`, async () => {
           const stats = await place.directory.use(place.name, (real) => lstat(real))
           const type = kindOf(stats)
           const mimeType = type === 'file' ? mediaTypeOf(place.path) : undefined
@@ -318,7 +321,7 @@ export const getFileInfo = (scope: Scope) =>
     },
   })
 
-export const listAllowedDirectories = (scope: Scope) =>
+export const listAllowedDirectories = (dependencies: ToolDependencies) =>
   tool({
     title: 'List Allowed Directories',
     description:
@@ -329,9 +332,9 @@ export const listAllowedDirectories = (scope: Scope) =>
       directories: z.array(z.object({ path: z.string(), type: z.enum(['directory', 'file']) })),
       readOnly: z.boolean(),
     }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run(_args, ctx) {
-      const { allowed } = await scope.access.forRequest(ctx)
+      const { allowed } = await dependencies.access.forRequest(ctx)
       const content = `Allowed directories:\n${allowed.map(({ path }) => path).join('\n')}`
       const none =
         'None. Start the server with directories as arguments, or open a folder (root) in the client.'
@@ -340,15 +343,15 @@ export const listAllowedDirectories = (scope: Scope) =>
         structured: {
           content,
           directories: allowed.map(({ path, kind }) => ({ path, type: kind })),
-          readOnly: scope.settings.readOnly,
+          readOnly: dependencies.settings.readOnly,
         },
       })
     },
   })
 
-/** The `.gitignore` rules that hold in a directory: those of its allowed directory, and of all directories in between. */
-export async function rulesAbove(
-  scope: Scope,
+/** The `.gitignore` rules of a directory and all directories between it and its allowed directory. */
+export async function gitignoreAt(
+  dependencies: ToolDependencies,
   boundary: Boundary,
   place: Place,
   signal: AbortSignal,
@@ -357,7 +360,7 @@ export async function rulesAbove(
   let rules = Gitignore.none
   for (let depth = 0; depth <= above.length; depth++) {
     const path = join(place.allowed.path, ...above.slice(0, depth))
-    rules = await at(scope, boundary, path, (one) =>
+    rules = await withPath(dependencies, boundary, path, (one) =>
       withDirectory(one, (directory) => rules.enter(directory, depth, signal)),
     )
   }

@@ -12,7 +12,7 @@ import {
   withFile,
 } from '../files/read.ts'
 import { encodings, mediaTypeOf, sizeText } from '../files/text.ts'
-import { at, pathArgument, reading, type Scope } from './scope.ts'
+import { pathArgument, readAnnotations, type ToolDependencies, withPath } from './shared.ts'
 
 const textArguments = z.object({
   path: pathArgument,
@@ -60,18 +60,18 @@ function rangeOf({ head, tail, startLine, endLine }: z.infer<typeof textArgument
   return { from, to }
 }
 
-function readTool(scope: Scope, shown: { title: string; description: string }) {
+function readTool(dependencies: ToolDependencies, shown: { title: string; description: string }) {
   return tool({
     ...shown,
     input: textArguments,
     output: textOutput,
-    annotations: reading,
+    annotations: readAnnotations,
     async run(args, ctx) {
       const { encoding } = args
       const range = rangeOf(args)
-      const boundary = await scope.access.forRequest(ctx)
-      return at(scope, boundary, args.path, async (place) => {
-        const limit = scope.settings.limits.readBytes
+      const boundary = await dependencies.access.forRequest(ctx)
+      return withPath(dependencies, boundary, args.path, async (place) => {
+        const limit = dependencies.settings.limits.readBytes
         try {
           const part = await withFile(place, (file) =>
             readText(file, place.path, { range, encoding, limit, signal: ctx.signal }),
@@ -112,8 +112,8 @@ function truncation({ size, firstLine, lastLine }: TextPart, range: LineRange): 
   return `[Truncated: lines ${firstLine} to ${lastLine} are shown. ${whole} Continue with startLine ${lastLine + 1}.]`
 }
 
-export const readTextFile = (scope: Scope) =>
-  readTool(scope, {
+export const readTextFile = (dependencies: ToolDependencies) =>
+  readTool(dependencies, {
     title: 'Read Text File',
     description:
       'Read a file from the file system as text: all of it, its first lines (head), its last lines (tail), or lines startLine to ' +
@@ -121,13 +121,13 @@ export const readTextFile = (scope: Scope) =>
       'refused with their size and media type. Only works within allowed directories.',
   })
 
-export const readFile = (scope: Scope) =>
-  readTool(scope, {
+export const readFile = (dependencies: ToolDependencies) =>
+  readTool(dependencies, {
     title: 'Read File (Deprecated)',
     description: 'Read the contents of a file as text. DEPRECATED: Use read_text_file instead.',
   })
 
-export const readMediaFile = (scope: Scope) =>
+export const readMediaFile = (dependencies: ToolDependencies) =>
   tool({
     title: 'Read Media File',
     description:
@@ -135,12 +135,12 @@ export const readMediaFile = (scope: Scope) =>
       'resource. Only works within allowed directories.',
     input: z.object({ path: pathArgument }),
     output: z.object({ path: z.string(), mimeType: z.string(), size: z.number() }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ path }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      return at(scope, boundary, path, async (place) => {
+      const boundary = await dependencies.access.forRequest(ctx)
+      return withPath(dependencies, boundary, path, async (place) => {
         const bytes = await withFile(place, (file) =>
-          readBytes(file, place.path, scope.settings.limits.mediaBytes, ctx.signal),
+          readBytes(file, place.path, dependencies.settings.limits.mediaBytes, ctx.signal),
         )
         const mimeType = mediaTypeOf(place.path) ?? 'application/octet-stream'
         const content = mimeType.startsWith('image/')
@@ -153,9 +153,9 @@ export const readMediaFile = (scope: Scope) =>
     },
   })
 
-const atOnce = 8
+const concurrency = 8
 
-export const readMultipleFiles = (scope: Scope) =>
+export const readMultipleFiles = (dependencies: ToolDependencies) =>
   tool({
     title: 'Read Multiple Files',
     description:
@@ -165,7 +165,7 @@ export const readMultipleFiles = (scope: Scope) =>
       paths: z
         .array(z.string())
         .min(1, 'At least one file path must be provided')
-        .max(scope.settings.limits.files)
+        .max(dependencies.settings.limits.files)
         .describe('File paths to read. Each must be a path of a file within allowed directories.'),
     }),
     output: z.object({
@@ -179,16 +179,16 @@ export const readMultipleFiles = (scope: Scope) =>
         }),
       ),
     }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ paths }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      const limit = Math.floor(scope.settings.limits.readBytes / paths.length)
+      const boundary = await dependencies.access.forRequest(ctx)
+      const limit = Math.floor(dependencies.settings.limits.readBytes / paths.length)
       const results: FileResult[] = []
-      for (let from = 0; from < paths.length; from += atOnce) {
-        const some = paths
-          .slice(from, from + atOnce)
-          .map((path) => readOne(scope, boundary, path, limit, ctx))
-        results.push(...(await Promise.all(some)))
+      for (let from = 0; from < paths.length; from += concurrency) {
+        const batch = paths
+          .slice(from, from + concurrency)
+          .map((path) => readOne(dependencies, boundary, path, limit, ctx))
+        results.push(...(await Promise.all(batch)))
         ctx.progress(results.length, paths.length)
       }
       const content = results.map(({ text }) => text).join('\n---\n')
@@ -205,14 +205,14 @@ interface FileResult {
 }
 
 async function readOne(
-  scope: Scope,
+  dependencies: ToolDependencies,
   boundary: Boundary,
   path: string,
   limit: number,
   ctx: Context,
 ): Promise<FileResult> {
   try {
-    const part = await at(scope, boundary, path, (place) =>
+    const part = await withPath(dependencies, boundary, path, (place) =>
       withFile(place, (file) =>
         readText(file, place.path, { range: undefined, encoding: undefined, limit, signal: ctx.signal }),
       ),

@@ -7,9 +7,9 @@ import { errnoOf, FileError } from '../access/file-error.ts'
 import { type Match, searchFile } from '../search/content.ts'
 import { parseExcludes, parseGlob } from '../search/glob.ts'
 import { parsePattern } from '../search/pattern.ts'
-import { type Found, type Walked, walk } from '../search/walk.ts'
-import { rulesAbove, unreadable, withDirectory } from './list.ts'
-import { at, pathArgument, reading, type Scope } from './scope.ts'
+import { type WalkEntry, type WalkResult, walk } from '../search/walk.ts'
+import { gitignoreAt, unreadableNotice, withDirectory } from './list.ts'
+import { pathArgument, readAnnotations, type ToolDependencies, withPath } from './shared.ts'
 
 const excludes = z
   .array(z.string())
@@ -23,34 +23,34 @@ const respectGitignore = z
   .default(false)
   .describe('Leave out what .gitignore files ignore, and .git')
 
-/** What a search visited, and why it ended. */
-type Searched = Walked & { timedOut: boolean }
+/** The walk of a search, and whether it reached the time limit. */
+type SearchResult = WalkResult & { timedOut: boolean }
 
-/** Where a search looks, and when it ends. */
+/** Arguments of both search tools. */
 interface SearchArguments {
   path: string
   excludePatterns: string[]
   respectGitignore: boolean
 }
 
-/** Visits everything below a path until a search has enough. */
+/** Walks a directory until it ends, `isFull` returns true, or a limit is reached. */
 async function search(
-  scope: Scope,
+  dependencies: ToolDependencies,
   ctx: Context,
   boundary: Boundary,
   { path, excludePatterns, respectGitignore: isGit }: SearchArguments,
-  visit: (found: Found, start: string, isOver: () => boolean) => Promise<void>,
+  visit: (found: WalkEntry, start: string, isOver: () => boolean) => Promise<void>,
   isFull: () => boolean,
-): Promise<Searched> {
-  const { depth, visited, searchMs } = scope.settings.limits
+): Promise<SearchResult> {
+  const { depth, visited, searchMs } = dependencies.settings.limits
   const deadline = performance.now() + searchMs
   const isLate = (): boolean => performance.now() > deadline
   let count = 0
-  return at(scope, boundary, path, (place) =>
+  return withPath(dependencies, boundary, path, (place) =>
     withDirectory(place, async (directory) => {
       const walked = await walk(directory, {
         excludes: parseExcludes(excludePatterns),
-        gitignore: isGit ? await rulesAbove(scope, boundary, place, ctx.signal) : undefined,
+        gitignore: isGit ? await gitignoreAt(dependencies, boundary, place, ctx.signal) : undefined,
         depth,
         visited,
         signal: ctx.signal,
@@ -65,9 +65,9 @@ async function search(
   )
 }
 
-/** Why a result may be incomplete. */
-function incomplete(
-  { truncated, timedOut, visited, unreadable: paths }: Searched,
+/** Notices about an incomplete result. */
+function incompleteNotices(
+  { truncated, timedOut, visited, unreadable: paths }: SearchResult,
   isFull: boolean,
 ): string[] {
   const reason = isFull
@@ -77,11 +77,11 @@ function incomplete(
       : 'the limit of entries or levels was reached. Narrow the path, or exclude directories'
   return [
     ...(truncated || isFull ? [`[Incomplete after ${visited} entries: ${reason}.]`] : []),
-    ...unreadable(paths),
+    ...unreadableNotice(paths),
   ]
 }
 
-export const searchFiles = (scope: Scope) =>
+export const searchFiles = (dependencies: ToolDependencies) =>
   tool({
     title: 'Search Files',
     description:
@@ -95,23 +95,23 @@ export const searchFiles = (scope: Scope) =>
       respectGitignore,
     }),
     output: z.object({ content: z.string(), matches: z.array(z.string()), truncated: z.boolean() }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ pattern, ...where }, ctx) {
       const glob = parseGlob(pattern)
-      const limit = scope.settings.limits.matches
+      const limit = dependencies.settings.limits.matches
       const matches: string[] = []
       const isFull = (): boolean => matches.length > limit
       const walked = await search(
-        scope,
+        dependencies,
         ctx,
-        await scope.access.forRequest(ctx),
+        await dependencies.access.forRequest(ctx),
         where,
         async ({ path, names }, start) => {
           if (glob.matches(path)) matches.push(join(start, ...names))
         },
         isFull,
       )
-      const notices = incomplete(walked, isFull())
+      const notices = incompleteNotices(walked, isFull())
       const shown = matches.slice(0, limit)
       const content = shown.length > 0 ? shown.join('\n') : 'No matches found'
       return reply({
@@ -122,10 +122,10 @@ export const searchFiles = (scope: Scope) =>
   })
 
 const maxContext = 10
-/** Characters that the lines of one result may have in all. */
-const resultChars = 400_000
+/** Maximum characters of all lines of one result. */
+const maxResultChars = 400_000
 
-export const searchContent = (scope: Scope) =>
+export const searchContent = (dependencies: ToolDependencies) =>
   tool({
     title: 'Search Content',
     description:
@@ -151,7 +151,7 @@ export const searchContent = (scope: Scope) =>
         .optional()
         .default(0)
         .describe('Lines to show around each match'),
-      maxMatches: z.number().int().min(1).max(scope.settings.limits.matches).optional(),
+      maxMatches: z.number().int().min(1).max(dependencies.settings.limits.matches).optional(),
     }),
     output: z.object({
       content: z.string(),
@@ -169,17 +169,17 @@ export const searchContent = (scope: Scope) =>
       leftOut: z.number().describe('Files that are binary, too large, or could not be read'),
       truncated: z.boolean(),
     }),
-    annotations: reading,
+    annotations: readAnnotations,
     async run({ pattern, literal, ignoreCase, glob, contextLines, maxMatches, ...where }, ctx) {
-      const { limits } = scope.settings
+      const { limits } = dependencies.settings
       const lines = parsePattern(pattern, { literal, ignoreCase })
       const wanted = glob === undefined ? undefined : parseGlob(glob)
       const limit = maxMatches ?? limits.matches
       const matches: (Match & { path: string })[] = []
       const counts = { files: 0, leftOut: 0, chars: 0, hasLongLines: false }
-      const isFull = (): boolean => matches.length > limit || counts.chars > resultChars
+      const isFull = (): boolean => matches.length > limit || counts.chars > maxResultChars
 
-      const inFile = async (
+      const searchOne = async (
         directory: Directory,
         name: string,
         path: string,
@@ -210,29 +210,29 @@ export const searchContent = (scope: Scope) =>
           }
         } catch (error) {
           ctx.signal.throwIfAborted()
-          // A file that cannot be searched is counted, and the others are searched nevertheless.
+          // A file that cannot be searched is only counted.
           if (!(error instanceof FileError) && errnoOf(error) === undefined) throw error
           counts.leftOut++
         }
       }
 
-      const boundary = await scope.access.forRequest(ctx)
-      const inDirectory = (): Promise<Searched> =>
+      const boundary = await dependencies.access.forRequest(ctx)
+      const searchAll = (): Promise<SearchResult> =>
         search(
-          scope,
+          dependencies,
           ctx,
           boundary,
           where,
           async ({ directory, entry, path, names }, start, isOver) => {
             if (!entry.isFile() || wanted?.matches(path) === false) return
-            await inFile(directory, entry.name, join(start, ...names), isOver)
+            await searchOne(directory, entry.name, join(start, ...names), isOver)
           },
           isFull,
         )
-      const walked = await at(scope, boundary, where.path, async (place) => {
+      const walked = await withPath(dependencies, boundary, where.path, async (place) => {
         const stats = await statIn(place.directory, place.name)
-        if (stats?.isFile() !== true) return inDirectory()
-        await inFile(place.directory, place.name, place.path, isFull)
+        if (stats?.isFile() !== true) return searchAll()
+        await searchOne(place.directory, place.name, place.path, isFull)
         return { visited: 1, truncated: false, unreadable: [], timedOut: false }
       })
       const shown = matches.slice(0, limit)
@@ -241,7 +241,7 @@ export const searchContent = (scope: Scope) =>
           ? shown.map((match) => linesOf(match, contextLines > 0)).join('\n')
           : 'No matches found'
       const notices = [
-        ...incomplete(walked, isFull()),
+        ...incompleteNotices(walked, isFull()),
         ...(counts.leftOut > 0
           ? [`[${counts.leftOut} files were left out: binary, larger than the limit, or not readable.]`]
           : []),

@@ -12,21 +12,21 @@ import {
   type Fingerprint,
   fingerprintOf,
   move,
-  writeWhole,
+  writeAtomically,
 } from '../files/write.ts'
-import { at, changing, confirm, pathArgument, type Scope } from './scope.ts'
+import { confirm, pathArgument, type ToolDependencies, withPath, writeAnnotations } from './shared.ts'
 
-/** Characters of a difference that a question shows. */
-const shownDiffChars = 4_000
+/** Maximum characters of a diff in a question to the person. */
+const maxDiffChars = 4_000
 
-/** The state of a path before the change. Recorded, so that a handler that runs again asks the same question. */
+/** The state of a path before the change. Recorded as a step, so that a handler that runs again asks the same question. */
 interface Before {
   path: string
   fingerprint: Fingerprint
   size: number
 }
 
-export const writeFile = (scope: Scope) =>
+export const writeFile = (dependencies: ToolDependencies) =>
   tool({
     title: 'Write File',
     description:
@@ -34,22 +34,22 @@ export const writeFile = (scope: Scope) =>
       'written whole or not at all, and keeps its permissions. Only works within allowed directories.',
     input: z.object({ path: pathArgument, content: z.string() }),
     output: z.object({ content: z.string(), path: z.string(), bytes: z.number(), created: z.boolean() }),
-    annotations: changing({ destructive: true, idempotent: true }),
+    annotations: writeAnnotations({ destructive: true, idempotent: true }),
     async run({ path, content }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      const before = await ctx.step('look', () => at(scope, boundary, path, lookAtFile))
+      const boundary = await dependencies.access.forRequest(ctx)
+      const before = await ctx.step('look', () => withPath(dependencies, boundary, path, inspectFile))
       const bytes = Buffer.from(content, 'utf8')
       const isNew = before.fingerprint === null
       await confirm(
         ctx,
-        scope,
+        dependencies,
         isNew ? 'create' : 'replace',
         isNew
           ? `Create ${before.path} (${sizeText(bytes.length)})?`
           : `Overwrite ${before.path}? Its ${sizeText(before.size)} are replaced by ${sizeText(bytes.length)}.`,
       )
-      return at(scope, boundary, path, async (place) => {
-        await writeWhole(place, bytes, before.fingerprint)
+      return withPath(dependencies, boundary, path, async (place) => {
+        await writeAtomically(place, bytes, before.fingerprint)
         const text = `Successfully wrote to ${path}`
         return reply({
           content: text,
@@ -59,8 +59,8 @@ export const writeFile = (scope: Scope) =>
     },
   })
 
-/** @throws FileError for what cannot be replaced by a file */
-async function lookAtFile(place: Place): Promise<Before> {
+/** The state of a file before the change. @throws FileError if it is not a regular file */
+async function inspectFile(place: Place): Promise<Before> {
   const stats = await statIn(place.directory, place.name)
   if (stats !== undefined && !stats.isFile()) {
     throw new FileError(
@@ -71,8 +71,8 @@ async function lookAtFile(place: Place): Promise<Before> {
   return { path: place.path, fingerprint: fingerprintOf(stats), size: stats?.size ?? 0 }
 }
 
-/** A text file, and its text after the edits. */
-interface Draft {
+/** A text file with its text after the edits. */
+interface PreparedEdit {
   path: string
   fingerprint: Fingerprint
   encoding: Encoding
@@ -87,18 +87,18 @@ type EditArguments = {
   edits: { oldText: string; newText: string; replaceAll?: boolean | undefined }[]
 }
 
-async function draftOf(
-  scope: Scope,
+async function prepareEdit(
+  dependencies: ToolDependencies,
   boundary: Boundary,
   { path, edits }: EditArguments,
   ctx: Context,
-): Promise<Draft> {
-  return at(scope, boundary, path, (place) =>
+): Promise<PreparedEdit> {
+  return withPath(dependencies, boundary, path, (place) =>
     withFile(place, async (file) => {
-      const bytes = await readBytes(file, place.path, scope.settings.limits.editBytes, ctx.signal)
+      const bytes = await readBytes(file, place.path, dependencies.settings.limits.editBytes, ctx.signal)
       const encoding = encodingOf(bytes)
       if (encoding === undefined) throw new BinaryFileError(place.path, bytes.length)
-      const original = decoded(bytes, encoding, place.path)
+      const original = decodeText(bytes, encoding, place.path)
       const { text, notes } = applyEdits(original, edits, place.path)
       return {
         path: place.path,
@@ -113,7 +113,7 @@ async function draftOf(
   )
 }
 
-function decoded(bytes: Uint8Array, encoding: Encoding, path: string): string {
+function decodeText(bytes: Uint8Array, encoding: Encoding, path: string): string {
   try {
     return decoderOf(encoding, true)(bytes, false)
   } catch {
@@ -121,7 +121,7 @@ function decoded(bytes: Uint8Array, encoding: Encoding, path: string): string {
   }
 }
 
-export const editFile = (scope: Scope) =>
+export const editFile = (dependencies: ToolDependencies) =>
   tool({
     title: 'Edit File',
     description:
@@ -148,42 +148,43 @@ export const editFile = (scope: Scope) =>
       changed: z.boolean(),
       notes: z.array(z.string()),
     }),
-    annotations: changing({ destructive: true, idempotent: false }),
+    annotations: writeAnnotations({ destructive: true, idempotent: false }),
     async run({ dryRun, ...args }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
+      const boundary = await dependencies.access.forRequest(ctx)
       if (!dryRun) {
-        // Only what the question shows is recorded: the text of the file is read again after it.
-        const asked = await ctx.step('look', async () => {
-          const { path, fingerprint, diff, isChanged } = await draftOf(scope, boundary, args, ctx)
-          return { path, fingerprint, isChanged, diff: cut(diff) }
+        // Only what the question shows is recorded. The text of the file is read again after the answer.
+        const before = await ctx.step('look', async () => {
+          const { path, fingerprint, diff, isChanged } = await prepareEdit(dependencies, boundary, args, ctx)
+          return { path, fingerprint, isChanged, diff: truncateDiff(diff) }
         })
-        if (asked.isChanged) await confirm(ctx, scope, 'replace', `Change ${asked.path}?\n\n${asked.diff}`)
-        const draft = await draftOf(scope, boundary, args, ctx)
-        if (draft.isChanged) {
-          await at(scope, boundary, args.path, (place) =>
-            writeWhole(place, encode(draft.text, draft.encoding), asked.fingerprint),
+        if (before.isChanged)
+          await confirm(ctx, dependencies, 'replace', `Change ${before.path}?\n\n${before.diff}`)
+        const edit = await prepareEdit(dependencies, boundary, args, ctx)
+        if (edit.isChanged) {
+          await withPath(dependencies, boundary, args.path, (place) =>
+            writeAtomically(place, encode(edit.text, edit.encoding), before.fingerprint),
           )
         }
-        return resultOf(draft, draft.isChanged)
+        return editReply(edit, edit.isChanged)
       }
-      return resultOf(await draftOf(scope, boundary, args, ctx), false)
+      return editReply(await prepareEdit(dependencies, boundary, args, ctx), false)
     },
   })
 
-function cut(diff: string): string {
-  return diff.length > shownDiffChars
-    ? `${diff.slice(0, shownDiffChars).toWellFormed()}\n… (${diff.length} characters in all)`
+function truncateDiff(diff: string): string {
+  return diff.length > maxDiffChars
+    ? `${diff.slice(0, maxDiffChars).toWellFormed()}\n… (${diff.length} characters in all)`
     : diff
 }
 
-function resultOf({ diff, notes, path }: Draft, changed: boolean) {
+function editReply({ diff, notes, path }: PreparedEdit, changed: boolean) {
   return reply({
     content: [diff, ...notes.map((note) => `[${note}]`)],
     structured: { content: diff, path, changed, notes: [...notes] },
   })
 }
 
-export const createDirectory = (scope: Scope) =>
+export const createDirectory = (dependencies: ToolDependencies) =>
   tool({
     title: 'Create Directory',
     description:
@@ -191,15 +192,15 @@ export const createDirectory = (scope: Scope) =>
       'directories.',
     input: z.object({ path: pathArgument }),
     output: z.object({ content: z.string(), path: z.string(), created: z.boolean() }),
-    annotations: changing({ destructive: false, idempotent: true }),
+    annotations: writeAnnotations({ destructive: false, idempotent: true }),
     async run({ path }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      await confirm(ctx, scope, 'create', `Create the directory ${path}?`)
+      const boundary = await dependencies.access.forRequest(ctx)
+      await confirm(ctx, dependencies, 'create', `Create the directory ${path}?`)
       const create = async (directory: Place['directory'], name: string): Promise<void> => {
         await createAt({ directory, name, path })
       }
-      return at(
-        scope,
+      return withPath(
+        dependencies,
         boundary,
         path,
         async (place) => {
@@ -212,7 +213,7 @@ export const createDirectory = (scope: Scope) =>
     },
   })
 
-export const moveFile = (scope: Scope) =>
+export const moveFile = (dependencies: ToolDependencies) =>
   tool({
     title: 'Move File',
     description:
@@ -220,18 +221,18 @@ export const moveFile = (scope: Scope) =>
       'leads to. Both source and destination must be within allowed directories.',
     input: z.object({ source: pathArgument, destination: pathArgument }),
     output: z.object({ content: z.string(), source: z.string(), destination: z.string() }),
-    annotations: changing({ destructive: true, idempotent: false }),
+    annotations: writeAnnotations({ destructive: true, idempotent: false }),
     async run({ source, destination }, ctx) {
-      const boundary = await scope.access.forRequest(ctx)
-      await confirm(ctx, scope, 'create', `Move ${source} to ${destination}?`)
-      const last = { followLast: false }
-      return at(
-        scope,
+      const boundary = await dependencies.access.forRequest(ctx)
+      await confirm(ctx, dependencies, 'create', `Move ${source} to ${destination}?`)
+      const noFollow = { followLast: false }
+      return withPath(
+        dependencies,
         boundary,
         source,
         (from) =>
-          at(
-            scope,
+          withPath(
+            dependencies,
             boundary,
             destination,
             async (to) => {
@@ -242,9 +243,9 @@ export const moveFile = (scope: Scope) =>
                 structured: { content: text, source: from.path, destination: to.path },
               })
             },
-            last,
+            noFollow,
           ),
-        last,
+        noFollow,
       )
     },
   })

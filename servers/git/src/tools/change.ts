@@ -69,8 +69,8 @@ const gitAdd = (server: ServerContext, queue: ChangeQueue) =>
       const given = await pathsIn(repository, paths)
       const { signal } = ctx
       const status = await queue.run(repository, async () => {
-        const { stdout } = await changedOrFew(repository, given, signal)
-        await refuseFiltered(repository, stdout, 'Nothing was staged', signal)
+        const { stdout } = await filesToAdd(repository, given, signal)
+        await rejectFiltered(repository, stdout, 'Nothing was staged', signal)
         await repository.run(['add', '--pathspec-from-file=-', '--pathspec-file-nul'], {
           signal,
           input: given.map((path) => `${path}\0`).join(''),
@@ -82,8 +82,8 @@ const gitAdd = (server: ServerContext, queue: ChangeQueue) =>
     },
   })
 
-/** The names of the files that `git add` would read; nothing if no filter could apply to them. */
-async function changedOrFew(
+/** The names of the files that `git add` would read; empty if there are no filters. */
+async function filesToAdd(
   repository: Repository,
   paths: readonly string[],
   signal: AbortSignal,
@@ -95,7 +95,7 @@ async function changedOrFew(
 }
 
 /** @throws ToolError if git itself would change the contents of one of these files by a filter, which is not run here */
-async function refuseFiltered(
+async function rejectFiltered(
   repository: Repository,
   names: Buffer,
   refusal: string,
@@ -224,7 +224,7 @@ const gitCheckout = (server: ServerContext, queue: ChangeQueue) =>
       if (uncommitted !== '') {
         const refused = await confirm(server, ctx, {
           key: 'checkout',
-          nothing: 'Nothing was checked out: there are uncommitted changes',
+          outcome: 'Nothing was checked out: there are uncommitted changes',
           message: [
             `Check out ${visible(oneLine(branch))} in ${visible(repository.path)}? There are uncommitted changes, which come along if git can keep them:`,
             uncommitted,
@@ -240,7 +240,7 @@ const gitCheckout = (server: ServerContext, queue: ChangeQueue) =>
               ['diff', '--name-only', '-z', '--no-ext-diff', '--no-textconv', '--cached', target],
               { signal },
             )
-            await refuseFiltered(repository, stdout, 'Nothing was checked out', signal)
+            await rejectFiltered(repository, stdout, 'Nothing was checked out', signal)
           }
           await repository.run(
             ['checkout', '--quiet', '--no-guess', '--no-recurse-submodules', branch, '--'],
@@ -276,12 +276,12 @@ async function checkoutReply(
   return reply({ content, structured: { status, branch, commit } })
 }
 
-const mostListed = 40
+const maxQuestionLines = 40
 
-/** Lines for a question, as many as a person reads. */
+/** Lines for a question to the person, up to a limit. */
 function questionList(lines: readonly string[]): string {
-  const shown = lines.slice(0, mostListed).map((line) => visible(clip(line, 200)))
-  if (lines.length > mostListed) shown.push(`and ${lines.length - mostListed} more`)
+  const shown = lines.slice(0, maxQuestionLines).map((line) => visible(clip(line, 200)))
+  if (lines.length > maxQuestionLines) shown.push(`and ${lines.length - maxQuestionLines} more`)
   return shown.join('\n')
 }
 
@@ -330,7 +330,7 @@ const gitCommit = (server: ServerContext, queue: ChangeQueue) =>
       const branch = draft.ref === null ? null : draft.ref.replace(/^refs\/heads\//, '')
       const refused = await confirm(server, ctx, {
         key: 'commit',
-        nothing: 'Nothing was committed',
+        outcome: 'Nothing was committed',
         message: [
           `Commit to ${branch === null ? 'a detached HEAD' : visible(oneLine(branch))} in ${visible(repository.path)}?`,
           visible(clip(message.trimEnd(), 4_000)),
@@ -430,10 +430,10 @@ async function createCommit(
 }
 
 /** @throws ToolError if the person must be asked and the client cannot do so */
-function requireConfirmation(server: ServerContext, ctx: Context, nothing: string): void {
+function requireConfirmation(server: ServerContext, ctx: Context, outcome: string): void {
   if (server.confirm === 'never' || ctx.can('elicitation')) return
   throw new ToolError(
-    `${nothing}. This needs the person to confirm it in a form (elicitation), which this client cannot show. Use a client that can, or start the server with --confirm never.`,
+    `${outcome}. This needs the person to confirm it in a form (elicitation), which this client cannot show. Use a client that can, or start the server with --confirm never.`,
   )
 }
 
@@ -441,10 +441,10 @@ function requireConfirmation(server: ServerContext, ctx: Context, nothing: strin
 async function confirm(
   server: ServerContext,
   ctx: Context,
-  question: { key: string; message: string; title: string; nothing: string },
+  question: { key: string; message: string; title: string; outcome: string },
 ): Promise<'declined' | 'cancelled' | undefined> {
   if (server.confirm === 'never') return undefined
-  requireConfirmation(server, ctx, question.nothing)
+  requireConfirmation(server, ctx, question.outcome)
   const { key, message, title } = question
   const schema = z.object({ confirm: z.boolean().meta({ title }) })
   const answer = await ctx.elicit({ key, message, schema })

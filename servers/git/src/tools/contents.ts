@@ -13,7 +13,7 @@ import {
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
 import type { ServerContext } from '../server-context.ts'
-import { decode, fitting, isBinary, listBytes, oneLine, pageOf, records } from '../text.ts'
+import { decode, isBinary, itemsWithin, maxListBytes, oneLine, pageOf, records } from '../text.ts'
 import { readOnly } from './inspect.ts'
 
 /* Tools that show contents: git_diff and git_file. */
@@ -100,7 +100,7 @@ export async function comparedStates(
   return [...cached, base, ...last]
 }
 
-const mostEntries = 1_000
+const maxEntries = 1_000
 
 const treeEntryShape = z.object({
   name: z.string(),
@@ -228,7 +228,7 @@ export async function listTree(
       ...(/^\d+$/.test(size) ? { size: Number(size) } : {}),
     }
   })
-  const fit = fitting(entries.slice(0, mostEntries), listBytes)
+  const fit = itemsWithin(entries.slice(0, maxEntries), maxListBytes)
   return { entries: fit, complete: !truncated && fit.length === entries.length }
 }
 

@@ -17,7 +17,7 @@ import { commitFormat, commitShape, commitText, parseCommits, readCommit } from 
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
 import type { ServerContext } from '../server-context.ts'
-import { clip, decode, fitting, oneLine } from '../text.ts'
+import { clip, decode, itemsWithin, oneLine } from '../text.ts'
 import { readOnly } from './inspect.ts'
 
 /* Tools that show history: git_log, git_show, git_blame. */
@@ -48,7 +48,7 @@ const logInput = z.object({
 })
 
 const cursorShape = z.object({
-  /** What the page before asked for, as a hash. */
+  /** A hash of the arguments of the page before. */
   query: z.string(),
   /** The ids that the revision named then, so that new commits do not move the pages. */
   from: z.array(z.string().refine((text) => isId(text.replace(/^\^/, '')))).max(20),
@@ -95,7 +95,7 @@ export const gitLog = (server: ServerContext) =>
         { signal: ctx.signal, limit: 8_388_608 },
       )
       const found = parseCommits(stdout, 1_000)
-      const commits = fitting(found.slice(0, limit), server.maxOutputBytes)
+      const commits = itemsWithin(found.slice(0, limit), server.maxOutputBytes)
       const more = found.length > commits.length
       const nextCursor = more ? writeCursor({ query, from, skip: skip + commits.length }) : undefined
       const text = commits.map(commitText)
@@ -108,7 +108,7 @@ export const gitLog = (server: ServerContext) =>
     },
   })
 
-/** A time for git, which would take a date without one as that day at the present time of day. */
+/** A time for git. To a date alone git would add the current time of day. */
 function timeOf(date: string, time: string): string {
   return /^\d{4}-\d\d-\d\d$/.test(date) ? `${date}T${time}` : date
 }
@@ -192,8 +192,8 @@ export function emptyTree(repository: Repository, signal: AbortSignal): Promise<
   return repository.text(['hash-object', '-t', 'tree', '--stdin'], { signal })
 }
 
-const mostLines = 1_000
-const longestLine = 500
+const maxLines = 1_000
+const maxLineChars = 500
 
 const blameLineShape = z.object({
   line: z.number(),
@@ -209,7 +209,7 @@ type BlameLine = z.infer<typeof blameLineShape>
 export const gitBlame = (server: ServerContext) =>
   tool({
     title: 'Blame',
-    description: `Show which commit last changed each line of a file, at most ${mostLines} lines at once.`,
+    description: `Show which commit last changed each line of a file, at most ${maxLines} lines at once.`,
     input: z.object({
       repository: repositoryArgument,
       path: pathArgument.describe('The file, relative to the top of the repository'),
@@ -223,7 +223,7 @@ export const gitBlame = (server: ServerContext) =>
       if (endLine < startLine) throw new ToolError('"endLine" must not be less than "startLine".')
       const repository = await server.repositories.open(ctx, name)
       const id = await resolveRevision(repository, revision, ctx.signal)
-      const last = Math.min(endLine, startLine + mostLines - 1)
+      const last = Math.min(endLine, startLine + maxLines - 1)
       const { stdout, truncated } = await repository.run(
         [
           'blame',
@@ -243,7 +243,7 @@ export const gitBlame = (server: ServerContext) =>
         { signal: ctx.signal },
       )
       const all = parseBlame(stdout)
-      const lines = fitting(all.slice(0, last - startLine + 1), server.maxOutputBytes)
+      const lines = itemsWithin(all.slice(0, last - startLine + 1), server.maxOutputBytes)
       const complete = !truncated && all.length === lines.length
       const text = lines.map(
         ({ line, commit, author, date, text: content }) =>
@@ -272,7 +272,7 @@ function parseBlame(output: Buffer): BlameLine[] {
         author: clip(author, 200),
         date,
         subject: clip(subject, 200),
-        text: clip(text.slice(1), longestLine),
+        text: clip(text.slice(1), maxLineChars),
       })
     } else if (header !== null) {
       commit = header[1] ?? ''

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { repositoryArgument, resolveRevision, revisionArgument } from '../arguments.ts'
 import type { Repository } from '../repositories.ts'
 import type { ServerContext } from '../server-context.ts'
-import { clip, decode, fitting, listBytes, oneLine, records } from '../text.ts'
+import { clip, decode, itemsWithin, maxListBytes, oneLine, records } from '../text.ts'
 
 /* Tools that show the state of a repository: git_repositories, git_status, git_branch, git_tag. */
 
@@ -36,8 +36,8 @@ export const gitRepositories = (server: ServerContext) =>
     },
   })
 
-const mostEntries = 1_000
-const statusBytes = 4_194_304
+const maxEntries = 1_000
+const maxStatusBytes = 4_194_304
 
 const changes: Readonly<
   Record<string, 'added' | 'copied' | 'deleted' | 'modified' | 'renamed' | 'type changed'>
@@ -107,7 +107,7 @@ export async function readStatus(
       '--ignore-submodules=dirty',
       '--find-renames',
     ],
-    { signal, limit: statusBytes },
+    { signal, limit: maxStatusBytes },
   )
   const status: Status = {
     repository: repository.name,
@@ -135,7 +135,7 @@ export async function readStatus(
     status.clean = false
     const oldPath = line.startsWith('2 ') ? parts[++at] : undefined
     bytes += Buffer.byteLength(JSON.stringify([line, oldPath]))
-    if (++entries <= mostEntries && bytes <= listBytes) readEntry(status, line, oldPath)
+    if (++entries <= maxEntries && bytes <= maxListBytes) readEntry(status, line, oldPath)
     else status.complete = false
   }
   return status
@@ -153,18 +153,18 @@ function readHeader(status: Status, line: string): void {
 }
 
 /** Fields before the path in an entry of porcelain version 2. */
-const fieldsBefore: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10, '?': 1, '!': 1 }
+const fieldsBeforePath: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10, '?': 1, '!': 1 }
 
 function readEntry(status: Status, line: string, oldPath: string | undefined): void {
   const kind = line[0] ?? ''
   const words = line.split(' ')
-  const path = words.slice(fieldsBefore[kind] ?? 1).join(' ')
+  const path = words.slice(fieldsBeforePath[kind] ?? 1).join(' ')
   if (kind === '?') status.untracked.push(path)
   if (kind === 'u') status.conflicts.push(path)
   if (kind !== '1' && kind !== '2') return
   const [index = '.', tree = '.'] = words[1] ?? ''
-  const moved = oldPath === undefined ? {} : { oldPath }
-  if (index !== '.') status.staged.push({ path, change: changes[index] ?? 'unknown', ...moved })
+  const rename = oldPath === undefined ? {} : { oldPath }
+  if (index !== '.') status.staged.push({ path, change: changes[index] ?? 'unknown', ...rename })
   if (tree !== '.') status.unstaged.push({ path, change: changes[tree] ?? 'unknown' })
 }
 
@@ -265,7 +265,7 @@ export const gitBranch = (server: ServerContext) =>
         notContains,
         limit,
       })
-      const branches = fitting(rows.slice(0, limit), listBytes).map(
+      const branches = itemsWithin(rows.slice(0, limit), maxListBytes).map(
         ([ref = '', commit = '', date = '', subject = '', head, upstream]) => ({
           name: ref.replace(/^refs\/(?:heads|remotes)\//, ''),
           commit,
@@ -323,7 +323,7 @@ export const gitTag = (server: ServerContext) =>
         contains,
         limit,
       })
-      const tags = fitting(rows.slice(0, limit), listBytes).map(
+      const tags = itemsWithin(rows.slice(0, limit), maxListBytes).map(
         ([ref = '', object = '', peeled, date = '', subject = '', type]) => ({
           name: ref.replace(/^refs\/tags\//, ''),
           commit: peeled || object,
@@ -351,7 +351,7 @@ interface RefQuery {
   sort: string
   contains?: string | undefined
   notContains?: string | undefined
-  /** One more is read, to see whether there are more. */
+  /** Maximum number of refs. One more is returned if there are more. */
   limit: number
 }
 

@@ -7,7 +7,7 @@ export interface Airline {
   readonly code: string
   readonly name: string
   readonly hubs: readonly Airport[]
-  /** Its fares over those of a network carrier. */
+  /** Its fares as a multiple of those of a network carrier. */
   readonly fareFactor: number
   /** 1 to 5. */
   readonly comfort: number
@@ -26,8 +26,8 @@ export const airlines: readonly Airline[] = rows(airlineTable).map((row) => ({
   maxKm: row.text(6) === '' ? Number.POSITIVE_INFINITY : row.number(6),
 }))
 
-/** The longest flight, in km, that pays between two cities as well connected as this: the better one first. */
-const paysUpToKm: Readonly<Record<string, number>> = {
+/** Maximum km of a profitable flight by the tiers of its two cities, the higher tier first. */
+const maxProfitableKm: Readonly<Record<string, number>> = {
   '33': 15_600,
   '32': 13_000,
   '31': 6_800,
@@ -56,11 +56,12 @@ export function destinationsOf(airline: Airline, from: City): ReadonlySet<City> 
   return network.get(airline)?.get(from) ?? none
 }
 
-/** Whether a stop at `via` is not too far out of the way. */
-export function onTheWay(from: City, via: City, to: City): boolean {
+/** Whether a stop at `via` makes the route only moderately longer. */
+export function isAcceptableDetour(from: City, via: City, to: City): boolean {
   const straight = distanceKm(mainAirport(from), mainAirport(to))
-  const bent = distanceKm(mainAirport(from), mainAirport(via)) + distanceKm(mainAirport(via), mainAirport(to))
-  return bent <= straight * 1.35 + 350
+  const withStop =
+    distanceKm(mainAirport(from), mainAirport(via)) + distanceKm(mainAirport(via), mainAirport(to))
+  return withStop <= straight * 1.35 + 350
 }
 
 /** Hubs where an airline connects two cities. */
@@ -73,7 +74,7 @@ export function connectionsOf(airline: Airline, from: City, to: City): Airport[]
       via !== to &&
       flies(airline, from, via) &&
       flies(airline, via, to) &&
-      onTheWay(from, via, to)
+      isAcceptableDetour(from, via, to)
     )
   })
 }
@@ -99,14 +100,14 @@ const network: ReadonlyMap<Airline, ReadonlyMap<City, ReadonlySet<City>>> = new 
     }
     for (const hub of airline.hubs) {
       const home = cityOf(hub.cityCode)
-      for (const city of cities) if (city !== home && pays(airline, home, city)) link(home, city)
+      for (const city of cities) if (city !== home && isProfitable(airline, home, city)) link(home, city)
     }
     return [airline, links]
   }),
 )
 
-function pays(airline: Airline, home: City, city: City): boolean {
+function isProfitable(airline: Airline, home: City, city: City): boolean {
   const km = distanceKm(mainAirport(home), mainAirport(city))
   const tiers = [Math.max(2, home.tier), city.tier].toSorted((a, b) => b - a).join('')
-  return km >= 200 && km <= Math.min(airline.maxKm, paysUpToKm[tiers] ?? 0)
+  return km >= 200 && km <= Math.min(airline.maxKm, maxProfitableKm[tiers] ?? 0)
 }

@@ -55,9 +55,9 @@ export function instantOf(timeZone: string, date: CalendarDate, minutes: number)
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 const midnights = new Map<string, Map<number, number>>()
-const daysKept = 4000
+const maxCachedDays = 4000
 
-/** Minutes that a time zone's clocks are ahead of UTC at an instant: read only at midnights, but for days of change. */
+/** The offset of a time zone from UTC at an instant, in minutes. Cached by day, except for days on which it changes. */
 function offsetMinutes(timeZone: string, instant: number): number {
   const day = Math.floor(instant / dayMs)
   const offset = offsetAtMidnight(timeZone, day)
@@ -66,7 +66,7 @@ function offsetMinutes(timeZone: string, instant: number): number {
 
 function offsetAtMidnight(timeZone: string, day: number): number {
   let days = midnights.get(timeZone)
-  if (days === undefined || days.size >= daysKept) {
+  if (days === undefined || days.size >= maxCachedDays) {
     days = new Map()
     midnights.set(timeZone, days)
   }

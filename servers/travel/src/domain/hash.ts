@@ -1,4 +1,4 @@
-/** A number from 0 up to 1 that depends on nothing but the parts: the same in every run and on every machine. */
+/** A pseudo-random number from 0 to less than 1, seeded by the parts alone: the same in every run and on every machine. */
 export function chance(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5
   const text = parts.join('|')
@@ -14,7 +14,7 @@ export function chance(...parts: readonly (string | number)[]): number {
   return (hash >>> 0) / 0x1_0000_0000
 }
 
-/** One of the items, always the same for the same parts. */
+/** A pseudo-random item, always the same for the same parts. */
 export function choose<T>(items: readonly T[], ...parts: readonly (string | number)[]): T | undefined {
   return items[Math.floor(chance(...parts) * items.length)]
 }

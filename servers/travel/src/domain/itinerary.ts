@@ -3,16 +3,16 @@ import { addDays, daysBetween } from './dates.ts'
 import type { FlightOption } from './schedule.ts'
 import { count, duration, list, usd } from './words.ts'
 
-/** Days of weather in an itinerary, at most. */
-const longestForecast = 14
+/** Maximum days of weather in an itinerary. */
+const maxForecastDays = 14
 
-/** What an itinerary is made from besides its booking. */
+/** What an itinerary contains besides its booking. */
 export interface ItineraryContext {
   details: TravelerDetails
   /** One line for each day. */
   weather: readonly { date: string; summary: string }[]
   events: readonly { title: string; start: string; end: string }[]
-  /** Documents to take along, with a link that works from where the itinerary is saved. */
+  /** Travel documents, with links that work from where the itinerary is saved. */
   documents: readonly { kind: string; name: string; link: string }[]
   notes: string | undefined
 }
@@ -67,7 +67,7 @@ export const itineraryPartNames = [
 
 type ItineraryPart = (typeof itineraryPartNames)[number]
 
-/** A booking as a page of Markdown to travel with. */
+/** The itinerary of a booking, as Markdown. */
 export function itineraryOf(booking: Booking, context: ItineraryContext): string {
   const parts = itineraryParts(booking, context)
   const section = (heading: string, text: string): string[] =>
@@ -89,7 +89,7 @@ export function itineraryOf(booking: Booking, context: ItineraryContext): string
 
 /**
  * A template with its placeholders (`{{flights}}`) filled in.
- * @returns the placeholders that do not exist instead, if there are any
+ * @returns the text, or the names of placeholders that do not exist
  */
 export function fillTemplate(
   template: string,
@@ -123,9 +123,9 @@ export function tripTitle(order: Order): string {
   return `${order.destination.city}, ${order.departure} to ${order.returnDate}`
 }
 
-/** The days of a stay that an itinerary has the weather of. */
+/** The days of a stay whose weather an itinerary contains. */
 export function forecastDays({ stay }: Booking): string[] {
-  const days = Math.min(longestForecast, daysBetween(stay.checkIn, stay.checkOut) + 1)
+  const days = Math.min(maxForecastDays, daysBetween(stay.checkIn, stay.checkOut) + 1)
   return Array.from({ length: days }, (_, i) => addDays(stay.checkIn, i))
 }
 
@@ -145,8 +145,8 @@ function flightLines(way: string, option: FlightOption): string[] {
 }
 
 function line(label: string, ...values: (string | undefined)[]): string[] {
-  const given = values.filter((value) => value !== undefined)
-  return given.length === 0 ? [] : [`- ${label}: ${list(given, 'and')}`]
+  const present = values.filter((value) => value !== undefined)
+  return present.length === 0 ? [] : [`- ${label}: ${list(present, 'and')}`]
 }
 
 function span(start: string, end: string): string {

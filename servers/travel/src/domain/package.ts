@@ -13,10 +13,10 @@ export interface TripPackage {
   totalUsd: number
 }
 
-/** How to choose where the traveller named no flight. */
+/** How to choose a flight if the traveller named none. */
 export type Preference = 'best' | 'cheapest'
 
-/** The option to take if the traveller named none: by price, time and comfort, or by price alone. */
+/** The option to book if the traveller named none: by price, time and comfort, or by price alone. */
 export function chooseOption(
   options: readonly FlightOption[],
   preference: Preference,
@@ -35,7 +35,7 @@ export function assemble(
   return { outbound, inbound, stay, flightsUsd, totalUsd: flightsUsd + stay.priceUsd }
 }
 
-/** Today's date where a journey starts. */
+/** The current date in a city. */
 export function todayIn(city: City, now: Date): CalendarDate {
   return dateIn(city.timeZone, now.getTime())
 }

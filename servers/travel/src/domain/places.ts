@@ -31,11 +31,11 @@ export interface Airport {
   readonly cityCode: string
   readonly lat: number
   readonly lon: number
-  /** The longest flight it takes. */
+  /** Maximum length of a flight. */
   readonly maxKm: number
 }
 
-/** What someone means by a name: a city with all its airports, or one airport of it. */
+/** A city with all its airports, or one airport of it. */
 export interface Place {
   readonly city: City
   readonly airport: Airport | undefined
@@ -97,15 +97,15 @@ export function mainAirport(city: City): Airport {
 }
 
 /**
- * Finds what a city name or IATA code means, whatever its case and accents. Takes "Barcelona (BCN)" and
- * "JFK - John F. Kennedy International" as well. Undefined when nothing is known by that name.
+ * Finds a place by city name or IATA code, ignoring case and accents. Accepts "Barcelona (BCN)" and
+ * "JFK - John F. Kennedy International" as well. Undefined if there is no such place.
  */
 export function findPlace(text: string): Place | undefined {
-  const given = text.trim()
+  const name = text.trim()
   const code = (
-    /^[A-Za-z]{3}$/.exec(given)?.[0] ??
-    /\(([A-Za-z]{3})\)$/.exec(given)?.[1] ??
-    /^([A-Za-z]{3}) [-–] /.exec(given)?.[1]
+    /^[A-Za-z]{3}$/.exec(name)?.[0] ??
+    /\(([A-Za-z]{3})\)$/.exec(name)?.[1] ??
+    /^([A-Za-z]{3}) [-–] /.exec(name)?.[1]
   )?.toUpperCase()
   if (code !== undefined) {
     const byCode = cityByCode.get(code)
@@ -116,16 +116,16 @@ export function findPlace(text: string): Place | undefined {
       return { city, airport: city.airports.length > 1 ? airport : undefined }
     }
   }
-  const whole = cityByName.get(fold(given)) ?? cityByName.get(fold(given.replace(/,[^,]*$/, '')))
+  const whole = cityByName.get(fold(name)) ?? cityByName.get(fold(name.replace(/,[^,]*$/, '')))
   return whole && { city: whole, airport: undefined }
 }
 
-/** How a place is written: "New York (NYC)", or "New York (JFK)" where one airport is meant. */
+/** A place as text: "New York (NYC)", or "New York (JFK)" for one airport. */
 export function label({ city, airport }: Place): string {
   return `${city.name} (${airport?.code ?? city.code})`
 }
 
-/** Folds case, accents and punctuation away, so that names compare as people write them. */
+/** A text without case, accents and punctuation, for the comparison of names. */
 export function fold(text: string): string {
   return text
     .normalize('NFD')

@@ -17,18 +17,18 @@ export function rank(options: readonly FlightOption[]): FlightOption[] {
 export function strengths(option: FlightOption, options: readonly FlightOption[]): string {
   const cheaper = options.filter(({ priceUsd }) => priceUsd < option.priceUsd).length
   const quicker = options.filter(({ durationMinutes }) => durationMinutes < option.durationMinutes).length
-  const said = [
+  const texts = [
     cheaper === 0 ? 'the cheapest' : cheaper < options.length / 4 ? 'among the cheapest' : undefined,
     quicker === 0 ? 'the quickest' : quicker < options.length / 4 ? 'among the quickest' : undefined,
     option.stops === 0 ? 'nonstop' : `one stop in ${option.layovers.map(({ city }) => city).join(', ')}`,
     option.comfort >= 4 ? 'a comfortable airline' : undefined,
     badHours(option) === 0 ? 'leaves and arrives at good hours' : undefined,
   ].filter((text) => text !== undefined)
-  const text = said.join(', ')
+  const text = texts.join(', ')
   return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`
 }
 
-/** How many of departure and arrival are at hours when people sleep. */
+/** The number of departure and arrival that are at night, from 0 to 2. */
 function badHours(option: FlightOption): number {
   return [option.departs, option.arrives].filter((time) => {
     const hour = Number(time.slice(11, 13))

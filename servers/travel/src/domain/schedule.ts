@@ -4,7 +4,7 @@ import { fareUsd } from './fares.ts'
 import { airportOf, type City, cityOf, type Place } from './places.ts'
 import { clockTimes, type Flight, flightsOn, onwardFlights } from './timetable.ts'
 
-/** A stretch of a journey as a traveller sees it. Times are local, such as `2027-06-15T18:30`. */
+/** One flight of a journey. Times are local, such as `2027-06-15T18:30`. */
 export interface Leg {
   flight: string
   airline: string
@@ -17,7 +17,7 @@ export interface Leg {
 
 /** One way to travel from origin to destination. */
 export interface FlightOption {
-  /** Names this option among all options of all dates. */
+  /** Unique among all options of all dates. */
   id: string
   priceUsd: number
   stops: number
@@ -27,31 +27,36 @@ export interface FlightOption {
   /** Local time at the destination. */
   arrives: string
   airlines: string[]
-  /** 1 to 5, the least of its airlines. */
+  /** 1 to 5, the minimum of its airlines. */
   comfort: number
   legs: Leg[]
   layovers: { airport: string; city: string; minutes: number }[]
 }
 
-/** How long a change of planes may take, in minutes. */
-interface Window {
+/** Minimum and maximum duration of a change of planes, in minutes. */
+interface ChangeWindow {
   readonly from: number
   readonly to: number
 }
 
-const usual: Window = { from: 60, to: 330 }
-/** Taken only where nothing else connects two cities on a day. */
-const overnight: Window = { from: 60, to: 1560 }
+const shortChange: ChangeWindow = { from: 60, to: 330 }
+/** Used only if there is no other connection between two cities on a day. */
+const overnightChange: ChangeWindow = { from: 60, to: 1560 }
 
 /** All options that leave on a local date, cheapest first. The same on every call. */
 export function searchOptions(origin: Place, destination: Place, date: CalendarDate): FlightOption[] {
-  const options = collect(origin, destination, date, usual)
-  return options.length > 0 ? options : collect(origin, destination, date, overnight)
+  const options = collect(origin, destination, date, shortChange)
+  return options.length > 0 ? options : collect(origin, destination, date, overnightChange)
 }
 
-function collect(origin: Place, destination: Place, date: CalendarDate, change: Window): FlightOption[] {
+function collect(
+  origin: Place,
+  destination: Place,
+  date: CalendarDate,
+  change: ChangeWindow,
+): FlightOption[] {
   const found = new Map<string, FlightOption>()
-  for (const flights of ways(origin.city, destination.city, date, change)) {
+  for (const flights of flightSequences(origin.city, destination.city, date, change)) {
     const first = flights[0]
     const last = flights.at(-1)
     if (first === undefined || last === undefined) continue
@@ -63,13 +68,13 @@ function collect(origin: Place, destination: Place, date: CalendarDate, change: 
   return [...found.values()].toSorted((a, b) => a.priceUsd - b.priceUsd || (a.id < b.id ? -1 : 1))
 }
 
-function ways(from: City, to: City, date: CalendarDate, change: Window): Flight[][] {
+function flightSequences(from: City, to: City, date: CalendarDate, change: ChangeWindow): Flight[][] {
   if (from === to) return []
   return airlines.flatMap((airline) => {
     const direct = flies(airline, from, to)
       ? flightsOn(airline, from, to, date).map((flight) => [flight])
       : []
-    const bent = connectionsOf(airline, from, to).flatMap((hub) =>
+    const withStop = connectionsOf(airline, from, to).flatMap((hub) =>
       flightsOn(airline, from, cityOf(hub.cityCode), date)
         .filter((flight) => flight.to === hub)
         .flatMap((first) =>
@@ -78,7 +83,7 @@ function ways(from: City, to: City, date: CalendarDate, change: Window): Flight[
             .map((second) => [first, second]),
         ),
     )
-    return [...direct, ...bent]
+    return [...direct, ...withStop]
   })
 }
 

@@ -13,7 +13,7 @@ export interface Stay {
   priceUsd: number
 }
 
-const houses = [
+const hotelNames = [
   'Grand Hotel',
   'Hotel Central',
   'Hotel Miramar',
@@ -34,7 +34,7 @@ export function quoteStay(
   let priceUsd = 0
   for (let night = 0; night < nights; night++) priceUsd += nightUsd(city, addDays(checkIn, night))
   return {
-    hotel: `${choose(houses, city.code, 'hotel') ?? 'Hotel'} ${city.name}`,
+    hotel: `${choose(hotelNames, city.code, 'hotel') ?? 'Hotel'} ${city.name}`,
     checkIn,
     checkOut,
     nights,

@@ -1,6 +1,6 @@
 import { airports, type City, cities, cityOf, fold } from './places.ts'
 
-/** Values that go on from what was typed: city names first, then codes whose city is not among them. */
+/** Completions of a place: city names first, then codes of cities and airports whose city is not among them. */
 export function completePlaces(typed: string, among: readonly City[] = cities): string[] {
   const start = fold(typed)
   const named = among
@@ -25,10 +25,10 @@ export function completePlaces(typed: string, among: readonly City[] = cities): 
   return [...new Set([...named.map((city) => city.name), ...codes.map(({ code }) => code)])]
 }
 
-/** Up to three cities whose name or code looks like a name that is not known. */
+/** Up to three cities whose name or code resembles an unknown name. */
 export function similarCities(text: string): City[] {
   const wanted = fold(text)
-  if (wanted === '' || wanted.length > longestName) return []
+  if (wanted === '' || wanted.length > maxNameChars) return []
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
   return foldedNames
     .map(({ city, names }) => ({
@@ -41,13 +41,13 @@ export function similarCities(text: string): City[] {
     .map(({ city }) => city)
 }
 
-const longestName = 40
+const maxNameChars = 40
 const foldedNames = cities.map((city) => ({
   city,
   names: [city.name, ...city.aliases, city.code, ...city.airports.map(({ code }) => code)].map(fold),
 }))
 
-/** Letters to add, drop, change or swap with their neighbour to get from one text to the other. */
+/** The edit distance of two texts: insertions, deletions, substitutions and transpositions of neighbours (optimal string alignment). */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, i) => i)

@@ -17,7 +17,7 @@ export interface Flight {
   readonly minutes: number
 }
 
-/** A flight of the timetable: the same local time on every day it runs. */
+/** A flight of the timetable, at the same local time on every day it runs. */
 interface Service {
   readonly number: string
   readonly from: Airport
@@ -25,8 +25,8 @@ interface Service {
   /** Minutes after midnight. */
   readonly departs: number
   readonly minutes: number
-  /** Whether it rests on some days of the week. */
-  readonly rests: boolean
+  /** Whether it does not run on some days of the week. */
+  readonly skipsDays: boolean
 }
 
 /** The flights of an airline between two cities that leave on a local date. */
@@ -84,21 +84,21 @@ function makeServices(airline: Airline, from: City, to: City): Service[] {
   const km = distanceKm(mainAirport(from), mainAirport(to))
   const perDay = dailyFlights(km, from.tier + to.tier, chance(airline.code, from.code, to.code, 'per day'))
   const first = 1 + Math.floor(chance(airline.code, from.code, to.code, 'number') * 8990)
-  const taken: number[] = []
+  const departureTimes: number[] = []
   return Array.from({ length: perDay }, (_, index) => {
     const number = `${airline.code}${first + index}`
     const start = airportFor(airline, from, km, number)
     const end = airportFor(airline, to, km, number)
     const minutes = flightMinutes(start, end)
-    const departs = departureMinute({ number, from, to, minutes, share: index / perDay, taken })
-    taken.push(departs)
-    return { number, from: start, to: end, departs, minutes, rests: minutes >= 300 && index > 0 }
+    const departs = departureMinute({ number, from, to, minutes, share: index / perDay, departureTimes })
+    departureTimes.push(departs)
+    return { number, from: start, to: end, departs, minutes, skipsDays: minutes >= 300 && index > 0 }
   })
 }
 
-function dailyFlights(km: number, tiers: number, luck: number): number {
-  const usual = km < 900 ? 4 : km < 2500 ? 3.4 : km < 7500 ? 1.7 : 1
-  return Math.max(1, Math.round(usual * (tiers / 5) + luck * 1.2 - 0.5))
+function dailyFlights(km: number, tiers: number, random: number): number {
+  const base = km < 900 ? 4 : km < 2500 ? 3.4 : km < 7500 ? 1.7 : 1
+  return Math.max(1, Math.round(base * (tiers / 5) + random * 1.2 - 0.5))
 }
 
 function airportFor(airline: Airline, city: City, km: number, number: string): Airport {
@@ -114,50 +114,52 @@ function airportFor(airline: Airline, city: City, km: number, number: string): A
 }
 
 /**
- * A minute of the day to leave at. Short flights are spread over the day; long ones leave and land at hours people
- * accept, and those that fly into the morning do so overnight.
+ * The departure time, in minutes after midnight. Short flights are spread over the day. Long flights depart and arrive at
+ * acceptable hours; eastbound ones fly overnight.
  */
-function departureMinute(flight: Unplaced): number {
-  const { number, from, to, minutes, share, taken } = flight
+function departureMinute(flight: UnscheduledFlight): number {
+  const { number, from, to, minutes, share, departureTimes } = flight
   const earliest = 6 * 60
   const latest = minutes > 300 ? 23.5 * 60 : 21.5 * 60
   const landsBy = minutes > 300 && clocksAhead(from, to) >= 4 ? 14 : 24
   let minute = earliest
   for (let attempt = 0; attempt < 30; attempt++) {
-    const where = (share + chance(number, attempt) * (attempt === 0 ? 0.3 : 1)) % 1
-    minute = earliest + Math.floor((where * (latest - earliest)) / 5) * 5
+    const position = (share + chance(number, attempt) * (attempt === 0 ? 0.3 : 1)) % 1
+    minute = earliest + Math.floor((position * (latest - earliest)) / 5) * 5
     const hour = hourAfter(from, to, minute, minutes)
-    if (hour >= 5 && hour < landsBy && !taken.some((other) => Math.abs(other - minute) < 50)) break
+    if (hour >= 5 && hour < landsBy && !departureTimes.some((other) => Math.abs(other - minute) < 50)) break
   }
   return minute
 }
 
 /** A flight that has no departure time yet. */
-interface Unplaced {
+interface UnscheduledFlight {
   number: string
   from: City
   to: City
   minutes: number
   /** The position of the first departure time in the day, from 0 to less than 1. */
   share: number
-  /** When the airline's earlier flights on the route leave. */
-  taken: readonly number[]
+  /** Departure times of the airline's other flights on the route. */
+  departureTimes: readonly number[]
 }
 
-const anyDate = '2026-03-15'
+const referenceDate = '2026-03-15'
 
 /** The hour on the destination's clocks when a flight that leaves at a minute of the day lands. */
 function hourAfter(from: City, to: City, minute: number, minutes: number): number {
-  const arrival = instantOf(from.timeZone, anyDate, minute) + minutes * 60_000
+  const arrival = instantOf(from.timeZone, referenceDate, minute) + minutes * 60_000
   return Number(localTime(to.timeZone, arrival).slice(11, 13))
 }
 
 function clocksAhead(from: City, to: City): number {
   const noon = 12 * 60
-  return (instantOf(from.timeZone, anyDate, noon) - instantOf(to.timeZone, anyDate, noon)) / 3_600_000
+  return (
+    (instantOf(from.timeZone, referenceDate, noon) - instantOf(to.timeZone, referenceDate, noon)) / 3_600_000
+  )
 }
 
-/** The first flight of the day runs every day; the further ones on long routes rest on one or two days of the week. */
+/** The first flight of the day runs every day; other flights on long routes do not run on one or two days of the week. */
 function runsOn(service: Service, date: CalendarDate): boolean {
-  return !service.rests || chance(service.number, weekday(date), 'runs') >= 0.2
+  return !service.skipsDays || chance(service.number, weekday(date), 'runs') >= 0.2
 }

@@ -17,7 +17,7 @@ export interface DayWeather {
   summary: string
 }
 
-/** The weather of a city on a date, made from its climate. The same on every call. */
+/** The weather of a city on a date, computed from its climate. The same on every call. */
 export function weatherOn(city: City, date: CalendarDate): DayWeather {
   const normal = climateOn(city, date)
   const swing = spell(city, date) * 3.2 + (chance(city.code, date, 'heat') - 0.5) * 2.4
@@ -55,7 +55,7 @@ export function describeDay(
   }
 }
 
-/** The climate of a day of the year, between the months the table holds. */
+/** The climate of a day of the year, interpolated between the months in the table. */
 export function climateOn(city: City, date: CalendarDate): { high: number; low: number; rainyDays: number } {
   const quarter = ((yearFraction(date) * 4 - 1 / 6 + 4) % 4) % 4
   const before = city.climate[Math.floor(quarter)]
@@ -84,14 +84,14 @@ function conditionOf(
   date: CalendarDate,
   day: { rains: boolean; rainShare: number; highC: number; lowC: number },
 ): DayWeather['condition'] {
-  const luck = chance(city.code, date, 'sky')
+  const random = chance(city.code, date, 'sky')
   if (day.rains) {
     if (day.highC <= 2) return 'snow'
-    if (day.lowC >= 22 && luck < 0.45) return 'thunderstorms'
-    return luck < 0.6 ? 'showers' : 'rain'
+    if (day.lowC >= 22 && random < 0.45) return 'thunderstorms'
+    return random < 0.6 ? 'showers' : 'rain'
   }
-  if (luck < 0.75 - day.rainShare) return 'sunny'
-  return luck < 0.9 - day.rainShare / 3 ? 'partly cloudy' : 'cloudy'
+  if (random < 0.75 - day.rainShare) return 'sunny'
+  return random < 0.9 - day.rainShare / 3 ? 'partly cloudy' : 'cloudy'
 }
 
 function fahrenheit(celsius: number): number {

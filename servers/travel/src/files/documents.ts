@@ -7,7 +7,7 @@ import type { OpenRoot } from './roots.ts'
 
 /** A file in a root that is of use for planning a trip. */
 export interface TravelFile {
-  /** Calendars and templates are read; of documents only what is listed here is ever known to this server. */
+  /** Calendars and templates are read. The contents of documents are never read. */
   kind: 'calendar' | 'template' | 'document'
   /** Of a document, by its name: passport, visa, ticket, insurance, vaccination, licence, or other. */
   document?: DocumentKind
@@ -48,7 +48,7 @@ const maxEntries = 5_000
 const maxFiles = 200
 
 /** The documents found in roots, and what was skipped, with the reasons. */
-export interface Found {
+export interface FoundFiles {
   files: TravelFile[]
   notes: string[]
 }
@@ -57,10 +57,10 @@ export interface Found {
  * Finds calendars (`.ics`), templates (Markdown whose path names "template") and documents in roots, by their names. Follows no
  * links and looks into no hidden folders.
  */
-export async function findFiles(roots: readonly OpenRoot[], signal: AbortSignal): Promise<Found> {
-  const found: Found = { files: [], notes: [] }
+export async function findFiles(roots: readonly OpenRoot[], signal: AbortSignal): Promise<FoundFiles> {
+  const found: FoundFiles = { files: [], notes: [] }
   let entries = 0
-  const look = async (root: OpenRoot, folders: readonly string[]): Promise<void> => {
+  const visit = async (root: OpenRoot, folders: readonly string[]): Promise<void> => {
     signal.throwIfAborted()
     const folder = await openFolder(root.path, folders).catch(() => undefined)
     const listed = folder && (await entriesOf(folder, maxEntries - entries).catch(() => undefined))
@@ -85,28 +85,28 @@ export async function findFiles(roots: readonly OpenRoot[], signal: AbortSignal)
     } finally {
       await folder.close()
     }
-    if (folders.length < maxDepth) for (const name of below) await look(root, [...folders, name])
+    if (folders.length < maxDepth) for (const name of below) await visit(root, [...folders, name])
     else if (below.length > 0) {
       found.notes.push(
-        `Folders in "${[root.name, ...folders].join('/')}" were not looked into: they are too deep`,
+        `Folders in "${[root.name, ...folders].join('/')}" were not searched: they are too deep`,
       )
     }
   }
-  for (const root of roots) await look(root, [])
+  for (const root of roots) await visit(root, [])
   if (entries > maxEntries || found.files.length >= maxFiles) {
     found.notes.push(
-      `Only the first ${maxEntries} entries and ${maxFiles} files of the folders were looked at`,
+      `Only the first ${maxEntries} entries and ${maxFiles} files of the folders were searched`,
     )
   }
   return found
 }
 
-/** The entries of a folder, one more than `most` if there are more. */
-async function entriesOf(folder: Folder, most: number): Promise<Dirent[]> {
+/** The entries of a folder, one more than `max` if there are more. */
+async function entriesOf(folder: Folder, max: number): Promise<Dirent[]> {
   const listed: Dirent[] = []
   for await (const entry of await opendir(folder.at('.'))) {
     listed.push(entry)
-    if (listed.length > most) break
+    if (listed.length > max) break
   }
   return listed
 }

@@ -9,7 +9,7 @@ export interface Folder {
   close(): Promise<void>
 }
 
-/** A way into a folder led out of its root, or does not exist. */
+/** A folder or file that does not exist, cannot be opened, or would be reached through a link. */
 export class FolderError extends Error {
   override readonly name: string = 'FolderError'
 }
@@ -28,12 +28,12 @@ export async function openFolder(root: string, names: readonly string[]): Promis
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
-/** Where the system shows open folders as paths, each name is looked up in the folder opened before it. */
+/** With `/proc/self/fd`, each name is looked up in the open folder before it. */
 async function openByHandle(root: string, names: readonly string[]): Promise<Folder> {
-  let handle: FileHandle = await openStep(root, root)
+  let handle: FileHandle = await openFolderHandle(root, root)
   try {
     for (const name of names) {
-      const next = await openStep(inside(handle, name), name)
+      const next = await openFolderHandle(pathIn(handle, name), name)
       await handle.close()
       handle = next
     }
@@ -42,33 +42,33 @@ async function openByHandle(root: string, names: readonly string[]): Promise<Fol
     throw error
   }
   const last = handle
-  return { at: (name) => inside(last, name), close: () => last.close() }
+  return { at: (name) => pathIn(last, name), close: () => last.close() }
 }
 
-function inside(folder: FileHandle, name: string): string {
+function pathIn(folder: FileHandle, name: string): string {
   return `/proc/self/fd/${folder.fd}/${name}`
 }
 
-async function openStep(path: string, name: string): Promise<FileHandle> {
+async function openFolderHandle(path: string, name: string): Promise<FileHandle> {
   return open(path, folderFlags).catch((error: unknown) => {
-    throw new FolderError(faultOf(error, name))
+    throw new FolderError(openFailure(error, name))
   })
 }
 
-/** Elsewhere each name is checked before the next one is looked up. */
+/** On other systems, each name is checked before the next one is looked up. */
 async function openByPath(root: string, names: readonly string[]): Promise<Folder> {
   let path = root
   for (const name of ['', ...names]) {
     path = join(path, name)
     const found = await lstat(path).catch((error: unknown) => {
-      throw new FolderError(faultOf(error, name))
+      throw new FolderError(openFailure(error, name))
     })
     if (!found.isDirectory()) throw new FolderError(`"${name}" is a link or a file, not a folder`)
   }
   return { at: (name) => join(path, name), close: async () => {} }
 }
 
-function faultOf(error: unknown, name: string): string {
+function openFailure(error: unknown, name: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   switch (code) {
     case 'ENOENT':

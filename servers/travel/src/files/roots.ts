@@ -11,7 +11,7 @@ export interface OpenRoot {
 /**
  * The folders that the client opened.
  * @param outcome what did not happen, as the start of a sentence
- * @throws ToolError if the client has no roots, does not give them, or opened none
+ * @throws ToolError if the client has no roots, does not return them, or opened none
  */
 export async function openRoots(ctx: Context, outcome: string): Promise<[OpenRoot, ...OpenRoot[]]> {
   if (!ctx.can('roots')) {

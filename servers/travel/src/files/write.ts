@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, lstat, open, rename, rm } from 'node:fs/promises'
 import { type Folder, FolderError, openFolder } from './folder.ts'
 
-/** A file could not, or may not, be written. The message gives the reason. */
+/** A file cannot be written, for the reason in the message. */
 export class WriteError extends Error {
   override readonly name: string = 'WriteError'
 }
@@ -13,12 +13,12 @@ const reserved = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³]) *(\.|$
 const forbidden = /[\\:*?"<>|]/
 /** Characters that reverse, hide or disguise a name: controls, format characters, and all that fonts draw as nothing. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
-const edges = /^\s|[\s.]$/
-const deepest = 8
+const invalidEdges = /^\s|[\s.]$/
+const maxFolders = 8
 
 /**
- * The names a relative path is made of.
- * @throws WriteError for a path that is absolute, leads upwards, or holds a name that some system reads differently
+ * The names in a relative path.
+ * @throws WriteError for a path that is absolute, leads upwardsor has a name that some system interprets differently
  */
 export function namesOf(path: string): { folders: string[]; file: string } {
   if (/^([/\\~]|[A-Za-z]:)/.test(path)) throw new WriteError(`"${path}" must be relative to the root`)
@@ -27,19 +27,19 @@ export function namesOf(path: string): { folders: string[]; file: string } {
   for (const name of [...names, file]) {
     if (name === '..') throw new WriteError(`"${path}" must not lead out of its folder`)
     if (name === '' || name === '.') throw new WriteError(`"${path}" has an empty name in it`)
-    const unseen = invisible.exec(name)?.[0].codePointAt(0)
-    if (unseen !== undefined) {
-      const code = `U+${unseen.toString(16).toUpperCase().padStart(4, '0')}`
+    const invisibleCode = invisible.exec(name)?.[0].codePointAt(0)
+    if (invisibleCode !== undefined) {
+      const code = `U+${invisibleCode.toString(16).toUpperCase().padStart(4, '0')}`
       throw new WriteError(
         `The path has the invisible character ${code}, so it is not a name that a file can have everywhere`,
       )
     }
-    if (forbidden.test(name) || edges.test(name) || reserved.test(name)) {
+    if (forbidden.test(name) || invalidEdges.test(name) || reserved.test(name)) {
       throw new WriteError(`"${name}" is not a name that a file can have everywhere`)
     }
     if (Buffer.byteLength(name) > 200) throw new WriteError(`"${name.slice(0, 40)}…" is too long a name`)
   }
-  if (names.length > deepest) throw new WriteError(`"${path}" is more than ${deepest} folders deep`)
+  if (names.length > maxFolders) throw new WriteError(`"${path}" is more than ${maxFolders} folders deep`)
   return { folders: names, file }
 }
 
@@ -63,10 +63,10 @@ export async function writeBelow(
     await requireWritable(folder, file, path, options.overwrite)
     const draft = await writeDraft(folder, file, text)
     try {
-      const replaced = await putInPlace(folder, draft, file, path, options.overwrite)
+      const replaced = await publishDraft(folder, draft, file, path, options.overwrite)
       return { replaced, bytes: Buffer.byteLength(text) }
     } catch (error) {
-      throw error instanceof WriteError ? error : notWritten(file, error)
+      throw error instanceof WriteError ? error : writeFailure(file, error)
     } finally {
       await rm(draft, { force: true })
     }
@@ -92,7 +92,7 @@ async function requireWritable(
       `"${path}" is not a regular file but a link, a folder or a device, and was left alone`,
     )
   }
-  if (!overwrite) throw exists(path)
+  if (!overwrite) throw existsError(path)
 }
 
 async function writeDraft(folder: Folder, file: string, text: string): Promise<string> {
@@ -108,12 +108,12 @@ async function writeDraft(folder: Folder, file: string, text: string): Promise<s
     return draft
   } catch (error) {
     await rm(draft, { force: true })
-    throw notWritten(file, error)
+    throw writeFailure(file, error)
   }
 }
 
-/** Gives the draft its name; the result is whether it replaced a file. */
-async function putInPlace(
+/** Renames the draft to the file. Returns whether it replaced a file. */
+async function publishDraft(
   folder: Folder,
   draft: string,
   file: string,
@@ -121,13 +121,13 @@ async function putInPlace(
   overwrite: boolean,
 ): Promise<boolean> {
   if (await create(draft, folder.at(file))) return false
-  if (!overwrite) throw exists(path)
+  if (!overwrite) throw existsError(path)
   await requireWritable(folder, file, path, overwrite)
   await rename(draft, folder.at(file))
   return true
 }
 
-/** Gives the draft a name that nothing has yet; false where something has it. The check and the creation are one step. */
+/** Renames the draft atomically if no file has the new name. Returns false otherwise. */
 async function create(draft: string, target: string): Promise<boolean> {
   try {
     await link(draft, target)
@@ -154,11 +154,11 @@ async function create(draft: string, target: string): Promise<boolean> {
 
 const noHardLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
-function exists(path: string): WriteError {
+function existsError(path: string): WriteError {
   return new WriteError(`"${path}" exists already. Pass overwrite: true to replace it, or another filename`)
 }
 
-function notWritten(file: string, cause: unknown): WriteError {
+function writeFailure(file: string, cause: unknown): WriteError {
   return new WriteError(`"${file}" was not written: ${reasonOf(cause)}`, { cause })
 }
 

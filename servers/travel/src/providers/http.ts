@@ -39,7 +39,7 @@ const moment = z
 const amount = z.number().int().min(0).max(10_000_000)
 const place = z.string().regex(/^[A-Z]{3}$/)
 
-const flightsAnswer = z.object({
+const flightsResponse = z.object({
   options: z
     .array(
       optionShape.extend({
@@ -69,9 +69,9 @@ const flightsAnswer = z.object({
     .max(maxOptions)
     .refine((options) => new Set(options.map(({ id }) => id)).size === options.length, 'ids must be unique'),
 })
-const hotelAnswer = z.object({ hotel: line, rooms: z.number().int().min(1).max(20), priceUsd: amount })
+const hotelResponse = z.object({ hotel: line, rooms: z.number().int().min(1).max(20), priceUsd: amount })
 const degrees = z.number().min(-100).max(70)
-const weatherAnswer = z.object({
+const weatherResponse = z.object({
   condition: z.enum(['sunny', 'partly cloudy', 'cloudy', 'showers', 'rain', 'snow', 'thunderstorms']),
   highC: degrees,
   lowC: degrees,
@@ -80,7 +80,7 @@ const weatherAnswer = z.object({
 })
 
 /**
- * A provider that asks a service over HTTP.
+ * A provider that requests flights, hotels and weather from a service over HTTP.
  * @throws TypeError for a URL that cannot be used
  */
 export function httpProvider(options: HttpProviderOptions): TravelProvider {
@@ -103,7 +103,7 @@ export function httpProvider(options: HttpProviderOptions): TravelProvider {
     const checked = shape.safeParse(body)
     if (!checked.success) {
       const [issue] = checked.error.issues
-      throw unusable(`${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'invalid'}`)
+      throw invalidResponse(`${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'invalid'}`)
     }
     if (!isFresh) remember(url.href, body)
     return checked.data
@@ -122,13 +122,13 @@ export function httpProvider(options: HttpProviderOptions): TravelProvider {
       })
       if (!response.ok) {
         await response.body?.cancel()
-        throw new ToolError(refusal(base.host, response))
+        throw new ToolError(statusMessage(base.host, response))
       }
       return JSON.parse(await boundedText(response))
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof ToolError) throw error
-      if (error instanceof SyntaxError) throw unusable('it is not JSON')
+      if (error instanceof SyntaxError) throw invalidResponse('it is not JSON')
       throw new ToolError(
         limit.aborted
           ? `The travel service ${base.host} did not answer within ${timeoutMs / 1_000} s. Try again later.`
@@ -143,13 +143,13 @@ export function httpProvider(options: HttpProviderOptions): TravelProvider {
     let bytes = 0
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length
-      if (bytes > maxBytes) throw unusable(`it has more than ${maxBytes} bytes`)
+      if (bytes > maxBytes) throw invalidResponse(`it has more than ${maxBytes} bytes`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks).toString('utf8')
   }
 
-  function unusable(why: string): ToolError {
+  function invalidResponse(why: string): ToolError {
     return new ToolError(
       `The travel service ${base.host} sent an answer that cannot be used (${why}). Try again later; if it stays so, the operator of this server has to look at the service.`,
     )
@@ -166,18 +166,18 @@ export function httpProvider(options: HttpProviderOptions): TravelProvider {
     description: `Flights, hotels and weather come from ${base.host}. Prices can change until they are booked, and nothing is booked there.`,
     async flights(origin, destination, date, signal) {
       const query = { origin: codeOf(origin), destination: codeOf(destination), date }
-      const { options: found } = await get('flights', query, flightsAnswer, signal)
-      const stray = found.find(({ departs }) => departs.slice(0, 10) !== date)
-      if (stray !== undefined) throw unusable(`option ${stray.id} does not leave on ${date}`)
+      const { options: found } = await get('flights', query, flightsResponse, signal)
+      const otherDate = found.find(({ departs }) => departs.slice(0, 10) !== date)
+      if (otherDate !== undefined) throw invalidResponse(`option ${otherDate.id} does not leave on ${date}`)
       return found.toSorted((a, b) => a.priceUsd - b.priceUsd || (a.id < b.id ? -1 : 1))
     },
     async hotel({ city, checkIn, checkOut, travelers }, signal) {
       const query = { city: city.code, checkIn, checkOut, travelers: String(travelers) }
-      const stay = await get('hotel', query, hotelAnswer, signal)
+      const stay = await get('hotel', query, hotelResponse, signal)
       return { ...stay, checkIn, checkOut, nights: daysBetween(checkIn, checkOut) }
     },
     async weather(city, date, signal) {
-      return describeDay(city, date, await get('weather', { city: city.code, date }, weatherAnswer, signal))
+      return describeDay(city, date, await get('weather', { city: city.code, date }, weatherResponse, signal))
     },
   }
 }
@@ -203,7 +203,7 @@ function baseUrl(text: string): URL {
   return url
 }
 
-function refusal(host: string, { status, headers }: Response): string {
+function statusMessage(host: string, { status, headers }: Response): string {
   const service = `The travel service ${host}`
   switch (status) {
     case 401:

@@ -34,8 +34,8 @@ export class Bookings {
   }
 
   /**
-   * Books a trip and enters it among the trips, both or neither.
-   * @param key the same key books once: every further call gives the booking that is there
+   * Stores a booking and its trip, both or neither.
+   * @param key idempotency key: with the key of an earlier call, the booking of that call is returned
    */
   book(
     key: string,
@@ -77,7 +77,7 @@ export class Bookings {
     return row && bookingOf(row)
   }
 
-  /** What the traveller gave about themselves; nothing for a booking of an older version. */
+  /** The details of the traveller; empty for a booking of an older version. */
   detailsOf(id: string): TravelerDetails {
     const row = this.#details.get(id)
     return row === undefined ? {} : travelerDetailsShape.parse(JSON.parse(text(row, 'details')))
@@ -90,7 +90,7 @@ export class Bookings {
 
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** Eight letters and digits that are not mistaken for one another. */
+/** A booking reference of letters and digits that cannot be confused. */
 function reference(): string {
   return `JF-${Array.from(randomBytes(8), (byte) => letters[byte % letters.length]).join('')}`
 }

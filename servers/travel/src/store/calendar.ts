@@ -39,17 +39,17 @@ export class Calendar {
     return { id, ...event }
   }
 
-  /** Events that touch a year. */
+  /** Events in a year. */
   inYear(year: string): CalendarEvent[] {
     return this.#inYear.all(year).map(eventOf)
   }
 
-  /** Events that touch the days from one date to another, both included. */
+  /** Events from one date to another, both included. */
   between(first: string, last: string): CalendarEvent[] {
     return this.#between.all(first, last).map(eventOf)
   }
 
-  /** Years that events touch, in order. */
+  /** Years with events, in order. */
   years(): string[] {
     const years = new Set<string>()
     for (const row of this.#years.all()) {

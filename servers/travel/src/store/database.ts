@@ -50,7 +50,7 @@ const travelerDetails = `
 const version = 2
 
 /**
- * Opens the database of a traveller, and on first use makes it and puts a few events and past trips into it.
+ * Opens the database. On first use, creates its tables and adds some events and past trips.
  * @param file a path, or `:memory:`
  */
 export function openDatabase(file: string, now: Date): DatabaseSync {
@@ -81,7 +81,7 @@ export function openDatabase(file: string, now: Date): DatabaseSync {
   return database
 }
 
-/** Runs `work` as one transaction: all of it is kept, or nothing. */
+/** Runs `work` as one transaction: all of it is stored, or nothing. */
 export function transaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec('BEGIN IMMEDIATE')
   try {
@@ -89,19 +89,23 @@ export function transaction<T>(database: DatabaseSync, work: () => T): T {
     database.exec('COMMIT')
     return result
   } catch (error) {
-    database.exec('ROLLBACK')
+    try {
+      database.exec('ROLLBACK')
+    } catch {
+      // A full disk, for example, has ended the transaction already.
+    }
     throw error
   }
 }
 
-/** A column that holds text. */
+/** The value of a text column. */
 export function text(row: Record<string, SQLOutputValue>, column: string): string {
   const value = row[column]
-  if (typeof value !== 'string') throw new TypeError(`Column ${column} holds no text`)
+  if (typeof value !== 'string') throw new TypeError(`Column ${column} is not text`)
   return value
 }
 
-/** A column that holds text or nothing. */
+/** The value of a nullable text column. */
 export function optionalText(row: Record<string, SQLOutputValue>, column: string): string | undefined {
   return row[column] === null ? undefined : text(row, column)
 }

@@ -27,7 +27,7 @@ export class Outbox {
     this.#all = database.prepare('SELECT * FROM outbox ORDER BY created_at, id')
   }
 
-  put(mail: { to: string; subject: string; body: string; status: 'kept' | 'sending' }, now: Date): Mail {
+  add(mail: { to: string; subject: string; body: string; status: 'kept' | 'sending' }, now: Date): Mail {
     const entry: Mail = { id: `mail-${randomUUID()}`, ...mail, createdAt: now.toISOString() }
     this.#insert.run(entry.id, entry.to, entry.subject, entry.body, entry.status, entry.createdAt)
     return entry

@@ -27,7 +27,7 @@ export class Trips {
     this.#one = database.prepare('SELECT * FROM trips WHERE name = ?')
   }
 
-  /** Adds a trip under a name that is still free. */
+  /** Adds a trip with a unique name. */
   add(trip: Omit<Trip, 'name'>): Trip {
     const base = `${slug(trip.destination)}-${trip.start.slice(0, 4)}`
     let name = base

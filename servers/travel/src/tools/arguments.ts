@@ -13,14 +13,14 @@ export const destinationArgument = z
   .max(100)
   .describe('Arrival city or IATA code, such as Barcelona')
 
-/** The place someone means, or a `ToolError` that names places like it. */
-export function placeNamed(text: string): Place {
+/** The place of a name. @throws ToolError that suggests similar places */
+export function requirePlace(text: string): Place {
   const place = findPlace(text)
   if (place === undefined) throw new ToolError(unknownPlace(text))
   return place
 }
 
-/** The error for an unknown place, with similar ones. */
+/** The error text for an unknown place, with similar ones. */
 export function unknownPlace(text: string): string {
   const similar = similarCities(text).map((city) => label({ city, airport: undefined }))
   const hint =
@@ -33,14 +33,14 @@ export function unknownPlace(text: string): string {
   return `No city or airport is known as "${text}". ${hint}`
 }
 
-/** Origin and destination of a journey, or a `ToolError` that says why there is none between them. */
-export function routeBetween(
+/** Origin and destination of a journey. @throws ToolError if no flights connect them */
+export function requireRoute(
   provider: TravelProvider,
   from: string,
   to: string,
 ): { origin: Place; destination: Place } {
-  const origin = placeNamed(from)
-  const destination = placeNamed(to)
+  const origin = requirePlace(from)
+  const destination = requirePlace(to)
   if (origin.city === destination.city) {
     throw new ToolError(`Origin and destination are both ${origin.city.name}. Choose two different cities.`)
   }

@@ -9,9 +9,9 @@ import { count, list, usd } from '../domain/words.ts'
 import { type OpenRoot, openRoots } from '../files/roots.ts'
 import type { TravelProvider } from '../providers/provider.ts'
 import { type Booking, bookingShape, dateArgument, type Order, type TravelerDetails } from '../schemas.ts'
+import type { TravelServices } from '../services.ts'
 import { uris } from '../uris.ts'
-import type { World } from '../world.ts'
-import { destinationArgument, originArgument, placeOf, routeBetween } from './arguments.ts'
+import { destinationArgument, originArgument, placeOf, requireRoute } from './arguments.ts'
 import {
   confirmationForm,
   confirmationMessage,
@@ -21,7 +21,7 @@ import {
 } from './confirmation.ts'
 import { saveNewItinerary } from './save-itinerary.ts'
 
-const longestStay = 60
+const maxStayDays = 60
 /** Steps of the progress. */
 const steps = 6
 
@@ -56,9 +56,9 @@ const input = z.object({
   returnFlight: z.string().max(60).optional().describe('id of the option for the way back'),
 })
 
-type Wish = z.infer<typeof input>
+type BookingRequest = z.infer<typeof input>
 
-export const bookVacation = (world: World) =>
+export const bookVacation = (services: TravelServices) =>
   tool({
     title: 'Book a vacation',
     description:
@@ -80,9 +80,9 @@ export const bookVacation = (world: World) =>
       idempotentHint: false,
       openWorldHint: false,
     },
-    async run(wish, ctx) {
-      const { origin, destination } = routeBetween(world.provider, wish.origin, wish.destination)
-      checkDates(wish, todayIn(origin.city, world.now()))
+    async run(request, ctx) {
+      const { origin, destination } = requireRoute(services.provider, request.origin, request.destination)
+      checkDates(request, todayIn(origin.city, services.now()))
       if (!ctx.can('elicitation')) {
         throw new ToolError(
           'Nothing was booked. Booking needs the traveller to confirm it in a form (elicitation), which this client cannot show. Connect with a client that can, or give the flights found by searchFlights to the traveller to book.',
@@ -90,32 +90,32 @@ export const bookVacation = (world: World) =>
       }
       // Recorded, because prices can change until the traveller has answered and the handler runs again.
       const trip = await ctx.step('trip', () =>
-        affordableTrip(world.provider, ctx, wish, origin, destination),
+        affordableTrip(services.provider, ctx, request, origin, destination),
       )
       ctx.progress(3, steps, `Flights and hotel come to ${usd(trip.totalUsd)}`)
 
       const answer = await ctx.elicit({
         key: 'confirm-booking',
-        message: confirmationMessage(destination.city.name, wish.travelers, trip),
+        message: confirmationMessage(destination.city.name, request.travelers, trip),
         schema: confirmationForm(trip.totalUsd),
       })
-      if (answer.action !== 'accept' || !answer.content.confirmBooking) return refused(answer.action)
+      if (answer.action !== 'accept' || !answer.content.confirmBooking) return notBookedReply(answer.action)
       ctx.progress(4, steps, 'Confirmed by the traveller')
 
-      const answered = wish.travelerDetails === 'ask' ? await askDetails(ctx, destination, wish) : {}
-      if ('action' in answered) return refused(answered.action)
-      const { details, missing } = detailsOf(answered, wish.travelers)
+      const answered = request.travelerDetails === 'ask' ? await askDetails(ctx, destination, request) : {}
+      if ('action' in answered) return notBookedReply(answered.action)
+      const { details, missing } = detailsOf(answered, request.travelers)
       const notes: string[] = []
       // Before the booking: afterwards, a client that does not answer would be left without its reference.
-      const roots = wish.saveItinerary ? await rootsFor(ctx, notes) : undefined
+      const roots = request.saveItinerary ? await rootsOrNote(ctx, notes) : undefined
 
       const { confirmBooking: _confirmed, ...choices } = answer.content
       const order: Order = {
         origin: placeOf(origin),
         destination: placeOf(destination),
-        departure: wish.departure,
-        returnDate: wish.returnDate,
-        travelers: wish.travelers,
+        departure: request.departure,
+        returnDate: request.returnDate,
+        travelers: request.travelers,
         outbound: trip.outbound,
         inbound: trip.inbound,
         stay: trip.stay,
@@ -123,19 +123,19 @@ export const bookVacation = (world: World) =>
         currency: 'USD',
         total: trip.totalUsd + (choices.travelInsurance ? insuranceUsd : 0),
       }
-      const booking = await ctx.step('book', (key) => book(world, key, order, details))
+      const booking = await ctx.step('book', (key) => book(services, key, order, details))
       ctx.progress(5, steps, `Booked as ${booking.id}`)
-      const itinerary = roots && (await itineraryIn(world, booking, roots, notes, ctx.signal))
+      const itinerary = roots && (await saveItineraryOrNote(services, booking, roots, notes, ctx.signal))
       ctx.progress(steps, steps, itinerary === undefined ? 'Done' : 'Itinerary saved')
-      return booked(booking, { missing, itinerary, notes })
+      return bookedReply(booking, { missing, itinerary, notes })
     },
   })
 
-/** The second form: what the traveller filled in, or that they declined. */
+/** Asks with the second form. Returns what the traveller filled in, or that they declined. */
 async function askDetails(
   ctx: Context,
   destination: Place,
-  { travelers }: Wish,
+  { travelers }: BookingRequest,
 ): Promise<TravelerDetails | { action: 'decline' | 'cancel' }> {
   const answer = await ctx.elicit({
     key: 'traveler-details',
@@ -146,7 +146,7 @@ async function askDetails(
 }
 
 /** The folders to write the itinerary into. A trip can be booked without them, so a note says why there are none. */
-async function rootsFor(ctx: Context, notes: string[]) {
+async function rootsOrNote(ctx: Context, notes: string[]) {
   try {
     return await openRoots(ctx, 'The itinerary was not saved')
   } catch (error) {
@@ -157,15 +157,15 @@ async function rootsFor(ctx: Context, notes: string[]) {
 }
 
 /** The URI of the saved itinerary. The trip is booked already, so a note says why it could not be saved. */
-async function itineraryIn(
-  world: World,
+async function saveItineraryOrNote(
+  services: TravelServices,
   booking: Booking,
   roots: readonly [OpenRoot, ...OpenRoot[]],
   notes: string[],
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const saved = await saveNewItinerary(world, booking, roots, signal)
+    const saved = await saveNewItinerary(services, booking, roots, signal)
     notes.push(...saved.notes)
     return saved.uri
   } catch (error) {
@@ -175,7 +175,7 @@ async function itineraryIn(
   }
 }
 
-function checkDates({ departure, returnDate }: Wish, today: string): void {
+function checkDates({ departure, returnDate }: BookingRequest, today: string): void {
   if (departure < today) {
     throw new ToolError(`Nothing was booked: ${departure} is in the past (today is ${today}).`)
   }
@@ -183,48 +183,62 @@ function checkDates({ departure, returnDate }: Wish, today: string): void {
   if (days < 1) {
     throw new ToolError(`Nothing was booked: the return on ${returnDate} must come after ${departure}.`)
   }
-  if (days > longestStay) {
+  if (days > maxStayDays) {
     throw new ToolError(
-      `Nothing was booked: ${days} days are more than the ${longestStay} that can be booked.`,
+      `Nothing was booked: ${days} days are more than the ${maxStayDays} that can be booked.`,
     )
   }
 }
 
-/** The best trip, or the cheapest where the best is over the budget; a `ToolError` when that is over it too. */
+/** The best trip, or the cheapest if the best exceeds the budget. @throws ToolError if the cheapest exceeds it, too */
 async function affordableTrip(
   provider: TravelProvider,
   ctx: Context,
-  wish: Wish,
+  request: BookingRequest,
   origin: Place,
   destination: Place,
 ): Promise<TripPackage> {
   const [out, back] = await Promise.all([
-    provider.flights(origin, destination, wish.departure, ctx.signal),
-    provider.flights(destination, origin, wish.returnDate, ctx.signal),
+    provider.flights(origin, destination, request.departure, ctx.signal),
+    provider.flights(destination, origin, request.returnDate, ctx.signal),
   ])
   const plan = async (preference: Preference): Promise<TripPackage> => {
-    const outbound = chosen(out, origin, destination, wish.departure, wish.outboundFlight, preference)
-    const inbound = chosen(back, destination, origin, wish.returnDate, wish.returnFlight, preference)
+    const outbound = requireOption(
+      out,
+      origin,
+      destination,
+      request.departure,
+      request.outboundFlight,
+      preference,
+    )
+    const inbound = requireOption(
+      back,
+      destination,
+      origin,
+      request.returnDate,
+      request.returnFlight,
+      preference,
+    )
     const checkIn = outbound.arrives.slice(0, 10)
-    if (checkIn >= wish.returnDate) {
+    if (checkIn >= request.returnDate) {
       throw new ToolError(
         `Nothing was booked: the flight out arrives on ${checkIn}, which leaves no night before the return. Return on ${addDays(checkIn, 1)} or later.`,
       )
     }
-    const { travelers } = wish
-    const nights = { city: destination.city, checkIn, checkOut: wish.returnDate, travelers }
+    const { travelers } = request
+    const nights = { city: destination.city, checkIn, checkOut: request.returnDate, travelers }
     return assemble(outbound, inbound, await provider.hotel(nights, ctx.signal), travelers)
   }
   const best = await plan('best')
   ctx.progress(1, steps, 'Searched flights both ways')
-  const { budget = Number.POSITIVE_INFINITY } = wish
+  const { budget = Number.POSITIVE_INFINITY } = request
   const trip = best.totalUsd <= budget ? best : await plan('cheapest')
   ctx.progress(2, steps, 'Chose flights and hotel')
-  if (trip.totalUsd > budget) throw new ToolError(overBudget(wish.travelers, budget, trip))
+  if (trip.totalUsd > budget) throw new ToolError(overBudgetMessage(request.travelers, budget, trip))
   return trip
 }
 
-function chosen(
+function requireOption(
   options: readonly FlightOption[],
   from: Place,
   to: Place,
@@ -243,11 +257,15 @@ function chosen(
   return option
 }
 
-function overBudget(travelers: number, budget: number, { totalUsd, flightsUsd, stay }: TripPackage): string {
+function overBudgetMessage(
+  travelers: number,
+  budget: number,
+  { totalUsd, flightsUsd, stay }: TripPackage,
+): string {
   return `Nothing was booked: even the cheapest flights left to choose (${usd(flightsUsd)}) and the hotel (${usd(stay.priceUsd)}) for ${count(travelers, 'traveller')} come to ${usd(totalUsd)}, ${usd(Math.ceil(totalUsd - budget))} over the budget of ${usd(budget)}. Try fewer nights, other dates, other flights or a larger budget.`
 }
 
-function refused(action: 'accept' | 'decline' | 'cancel') {
+function notBookedReply(action: 'accept' | 'decline' | 'cancel') {
   const cancelled = action === 'cancel'
   return reply({
     content: cancelled
@@ -257,22 +275,22 @@ function refused(action: 'accept' | 'decline' | 'cancel') {
   })
 }
 
-function book(world: World, key: string, order: Order, details: TravelerDetails): Booking {
+function book(services: TravelServices, key: string, order: Order, details: TravelerDetails): Booking {
   const trip = { title: tripTitle(order), notes: orderDetails(order) }
-  const booking = world.bookings.book(key, { order, details }, trip, world.now())
-  world.changed(uris.bookings, uris.trips, uris.trip(booking.trip))
-  world.listed()
+  const booking = services.bookings.book(key, { order, details }, trip, services.now())
+  services.notifyUpdated(uris.bookings, uris.trips, uris.trip(booking.trip))
+  services.notifyListChanged()
   return booking
 }
 
-interface Afterwards {
+interface BookingOutcome {
   /** Details that the traveller left out. */
   missing: string[]
   itinerary: string | undefined
   notes: string[]
 }
 
-function booked(booking: Booking, { missing, itinerary, notes }: Afterwards) {
+function bookedReply(booking: Booking, { missing, itinerary, notes }: BookingOutcome) {
   const { choices, destination, stay } = booking
   return reply({
     content: [

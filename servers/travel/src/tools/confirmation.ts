@@ -37,8 +37,8 @@ export function confirmationForm(totalUsd: number) {
  * formats that every revision knows.
  */
 export function detailsForm(travelers: number) {
-  const text = (title: string, description: string, most: number) =>
-    z.string().max(most).optional().meta({ title, description })
+  const text = (title: string, description: string, maxChars: number) =>
+    z.string().max(maxChars).optional().meta({ title, description })
   return z.object({
     travelerNames: text(
       travelers === 1 ? 'Traveller' : `${travelers} travellers`,
@@ -89,19 +89,19 @@ export function detailsOf(
   return { details, missing }
 }
 
-/** What would be booked, in words for the person who decides. */
+/** The booking as text for the traveller who confirms it. */
 export function confirmationMessage(city: string, travelers: number, trip: TripPackage): string {
   const { stay } = trip
   return [
     `Please confirm your ${city} vacation booking details:`,
-    `Out: ${flightWords(trip.outbound)}`,
-    `Back: ${flightWords(trip.inbound)}`,
+    `Out: ${flightText(trip.outbound)}`,
+    `Back: ${flightText(trip.inbound)}`,
     `Hotel: ${stay.hotel}, ${count(stay.nights, 'night')} from ${stay.checkIn} to ${stay.checkOut}, ${count(stay.rooms, 'room')}`,
     `For ${count(travelers, 'traveller')}: flights ${usd(trip.flightsUsd)} + hotel ${usd(stay.priceUsd)} = ${usd(trip.totalUsd)}`,
   ].join('\n')
 }
 
-function flightWords(option: FlightOption): string {
+function flightText(option: FlightOption): string {
   const numbers = option.legs.map(({ flight }) => flight).join(' + ')
   const from = option.legs[0]?.from ?? ''
   const to = option.legs.at(-1)?.to ?? ''

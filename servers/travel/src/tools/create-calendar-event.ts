@@ -2,9 +2,9 @@ import { reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { list } from '../domain/words.ts'
 import { momentArgument } from '../schemas.ts'
+import type { TravelServices } from '../services.ts'
 import { yearsOf } from '../store/index.ts'
 import { uris } from '../uris.ts'
-import type { World } from '../world.ts'
 
 const eventShape = z.object({
   id: z.string(),
@@ -15,7 +15,7 @@ const eventShape = z.object({
   notes: z.string().optional(),
 })
 
-export const createCalendarEvent = (world: World) =>
+export const createCalendarEvent = (services: TravelServices) =>
   tool({
     title: 'Create a calendar event',
     description:
@@ -48,17 +48,17 @@ export const createCalendarEvent = (world: World) =>
       if (end < start) throw new ToolError(`The event would end (${end}) before it starts (${start}).`)
       const years = yearsOf(start, end)
       if (years.length > 2) throw new ToolError('An event may last a year at most.')
-      const known = world.calendar.years()
-      const overlaps = world.calendar.between(start.slice(0, 10), end.slice(0, 10))
-      const event = world.calendar.add({
+      const known = services.calendar.years()
+      const overlaps = services.calendar.between(start.slice(0, 10), end.slice(0, 10))
+      const event = services.calendar.add({
         title,
         start,
         end,
         ...(location === undefined ? {} : { location }),
         ...(notes === undefined ? {} : { notes }),
       })
-      world.changed(...years.map(uris.calendar))
-      if (years.some((year) => !known.includes(year))) world.listed()
+      services.notifyUpdated(...years.map(uris.calendar))
+      if (years.some((year) => !known.includes(year))) services.notifyListChanged()
       const when = start === end ? `on ${start}` : `from ${start} to ${end}`
       const clash =
         overlaps.length === 0

@@ -5,12 +5,12 @@ import { rank, strengths } from '../domain/ranking.ts'
 import type { FlightOption } from '../domain/schedule.ts'
 import { count, optionLine } from '../domain/words.ts'
 import { dateArgument, optionShape, placeShape } from '../schemas.ts'
-import type { World } from '../world.ts'
-import { destinationArgument, originArgument, placeOf, routeBetween } from './arguments.ts'
+import type { TravelServices } from '../services.ts'
+import { destinationArgument, originArgument, placeOf, requireRoute } from './arguments.ts'
 import { readRecommendations } from './recommendations.ts'
-import { optionsOn } from './search-flights.ts'
+import { requireOptions } from './search-flights.ts'
 
-const places = 3
+const maxRecommendations = 3
 
 const output = z.object({
   origin: placeShape,
@@ -35,7 +35,7 @@ const output = z.object({
 
 type Choice = Pick<z.infer<typeof output>, 'decidedBy' | 'model' | 'note' | 'recommendations'>
 
-export const findBestFlight = (world: World) =>
+export const findBestFlight = (services: TravelServices) =>
   tool({
     title: 'Find the best flight',
     description:
@@ -53,18 +53,18 @@ export const findBestFlight = (world: World) =>
     output,
     annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
     async run({ origin: from, destination: to, date, preferences }, ctx) {
-      const { origin, destination } = routeBetween(world.provider, from, to)
-      const options = await optionsOn(world.provider, origin, destination, date, ctx.signal)
+      const { origin, destination } = requireRoute(services.provider, from, to)
+      const options = await requireOptions(services.provider, origin, destination, date, ctx.signal)
       ctx.progress(1, 3, `Found ${count(options.length, 'flight option')}`)
       const choice = ctx.can('sampling')
         ? await askModel(ctx, { origin, destination, date, preferences, options })
         : {
-            ...computed(options),
+            ...rankedByScore(options),
             note: 'This client offers no model to ask (sampling), so the ranking was computed without a model and does not know any preferences.',
           }
       ctx.progress(3, 3, 'Ranked')
       return reply({
-        content: inWords({ origin, destination, date, options }, choice),
+        content: choiceText({ origin, destination, date, options }, choice),
         structured: {
           origin: placeOf(origin),
           destination: placeOf(destination),
@@ -101,17 +101,17 @@ async function askModel(ctx: Context, search: Search & { preferences: string | u
   })
   const blocks = Array.isArray(answer.content) ? answer.content : [answer.content]
   const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
-  const chosen = readRecommendations(text, options).slice(0, places)
+  const chosen = readRecommendations(text, options).slice(0, maxRecommendations)
   if (chosen.length === 0) {
     return {
-      ...computed(options),
+      ...rankedByScore(options),
       note: `The model ${answer.model} named none of the flights on offer, so the ranking was computed without a model.`,
     }
   }
-  const taken = new Set(chosen.map(({ option }) => option))
+  const chosenOptions = new Set(chosen.map(({ option }) => option))
   const rest = rank(options)
-    .filter((option) => !taken.has(option))
-    .slice(0, places - chosen.length)
+    .filter((option) => !chosenOptions.has(option))
+    .slice(0, maxRecommendations - chosen.length)
   return {
     decidedBy: 'model',
     model: answer.model,
@@ -154,11 +154,11 @@ function question({
   ].join('\n')
 }
 
-function computed(options: readonly FlightOption[]): Choice {
+function rankedByScore(options: readonly FlightOption[]): Choice {
   return {
     decidedBy: 'score',
     recommendations: rank(options)
-      .slice(0, places)
+      .slice(0, maxRecommendations)
       .map((option, i) => ({
         rank: i + 1,
         chosenBy: 'score' as const,
@@ -168,7 +168,7 @@ function computed(options: readonly FlightOption[]): Choice {
   }
 }
 
-function inWords(search: Search, choice: Choice): string {
+function choiceText(search: Search, choice: Choice): string {
   const { origin, destination, date, options } = search
   return [
     `The best of ${count(options.length, 'flight option')} from ${label(origin)} to ${label(destination)} on ${date}, ${

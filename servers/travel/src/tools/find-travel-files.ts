@@ -7,7 +7,7 @@ import { FolderError } from '../files/folder.ts'
 import { type FileEvent, readCalendar } from '../files/icalendar.ts'
 import { openRoots } from '../files/roots.ts'
 import { dateArgument } from '../schemas.ts'
-import type { World } from '../world.ts'
+import type { TravelServices } from '../services.ts'
 
 const maxCalendarBytes = 1_000_000
 const maxListed = 200
@@ -19,7 +19,7 @@ const fileShape = z.object({
   modified: z.string(),
 })
 
-export const findTravelFiles = (world: World) =>
+export const findTravelFiles = (services: TravelServices) =>
   tool({
     title: 'Find travel files',
     description:
@@ -46,7 +46,7 @@ export const findTravelFiles = (world: World) =>
       notes: z.array(z.string()).describe('What is left out, and why'),
     }),
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async run({ from = world.now().toISOString().slice(0, 10), to = addDays(from, 365) }, ctx) {
+    async run({ from = services.now().toISOString().slice(0, 10), to = addDays(from, 365) }, ctx) {
       if (to < from) throw new ToolError(`The last day (${to}) is before the first (${from}).`)
       const roots = await openRoots(ctx, 'Nothing was looked at')
       const { files, notes } = await findFiles(roots, ctx.signal)

@@ -1,20 +1,20 @@
 import type { FlightOption } from '../domain/schedule.ts'
 
-/** One option a model recommends. */
+/** An option that a model recommends. */
 export interface Recommendation {
   option: FlightOption
   reason: string
 }
 
-const longestAnswer = 50_000
-const longestReason = 400
+const maxAnswerChars = 50_000
+const maxReasonChars = 400
 
 /**
- * Reads a model's answer for the options it recommends. Takes JSON with or without words or a code fence around it,
- * and, failing that, words that name options. What is not among the options is left out.
+ * Parses the recommendations in the answer of a model: JSON, with or without text or a code fence around it, else text that contains
+ * ids of options. Anything that is not among the options is left out.
  */
 export function readRecommendations(answer: string, options: readonly FlightOption[]): Recommendation[] {
-  const text = answer.slice(0, longestAnswer)
+  const text = answer.slice(0, maxAnswerChars)
   const entries = jsonIn(text).flatMap(entriesOf)
   const found = entries.flatMap((entry) => recommendationOf(entry, options))
   return unique(found.length > 0 ? found : namedIn(text, options))
@@ -80,14 +80,14 @@ function recommendationOf(entry: unknown, options: readonly FlightOption[]): Rec
   const option = optionNamed(name, options)
   return option === undefined
     ? []
-    : [{ option, reason: typeof reason === 'string' ? reason.trim().slice(0, longestReason) : '' }]
+    : [{ option, reason: typeof reason === 'string' ? reason.trim().slice(0, maxReasonChars) : '' }]
 }
 
 function first(members: Record<string, unknown>, names: readonly string[]): unknown {
   return names.map((name) => members[name]).find((value) => value !== undefined)
 }
 
-/** By id, by id without its date, by flight numbers however joined, or by its number in the list. */
+/** An option by its id, its id without the date, its flight numbers in any notation, or its number in the list. */
 function optionNamed(name: unknown, options: readonly FlightOption[]): FlightOption | undefined {
   if (typeof name === 'number') return options[name - 1]
   if (typeof name !== 'string') return undefined

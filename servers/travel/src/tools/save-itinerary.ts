@@ -17,7 +17,7 @@ import { FolderError } from '../files/folder.ts'
 import { type OpenRoot, openRoots } from '../files/roots.ts'
 import { namesOf, WriteError, writeBelow } from '../files/write.ts'
 import type { Booking } from '../schemas.ts'
-import type { World } from '../world.ts'
+import type { TravelServices } from '../services.ts'
 
 const outcome = 'Nothing was written'
 const maxTemplateBytes = 200_000
@@ -52,9 +52,9 @@ const input = z.object({
   overwrite: z.boolean().default(false).describe('Replace a file of that name'),
 })
 
-type Wish = z.infer<typeof input>
+type SaveRequest = z.infer<typeof input>
 
-export const saveItinerary = (world: World) =>
+export const saveItinerary = (services: TravelServices) =>
   tool({
     title: 'Save an itinerary',
     description:
@@ -74,20 +74,27 @@ export const saveItinerary = (world: World) =>
       idempotentHint: true,
       openWorldHint: false,
     },
-    async run(wish, ctx) {
-      const booking = bookingOf(world, wish)
-      const plan = booking === undefined ? planOf(world, wish) : undefined
-      const title = plan?.title ?? wish.title ?? booking?.trip ?? 'trip'
-      const filename = markdownName(wish.filename ?? `${slug(title)}.md`)
+    async run(request, ctx) {
+      const booking = bookingOf(services, request)
+      const plan = booking === undefined ? planOf(services, request) : undefined
+      const title = plan?.title ?? request.title ?? booking?.trip ?? 'trip'
+      const filename = markdownName(request.filename ?? `${slug(title)}.md`)
       const roots = await openRoots(ctx, outcome)
-      const root = rootNamed(roots, wish.root)
+      const root = findRoot(roots, request.root)
       const notes: string[] = []
       const text =
         plan?.text ??
         (booking === undefined
           ? ''
-          : await pageOf(world, booking, { roots, root, filename, notes, wish, signal: ctx.signal }))
-      const written = await write(root, filename, text, wish.overwrite)
+          : await itineraryText(services, booking, {
+              roots,
+              root,
+              filename,
+              notes,
+              request,
+              signal: ctx.signal,
+            }))
+      const written = await write(root, filename, text, request.overwrite)
       return reply({
         content: [
           {
@@ -109,7 +116,7 @@ export const saveItinerary = (world: World) =>
  * @throws ToolError with the reason
  */
 export async function saveNewItinerary(
-  world: World,
+  services: TravelServices,
   booking: Booking,
   roots: readonly [OpenRoot, ...OpenRoot[]],
   signal: AbortSignal,
@@ -117,7 +124,7 @@ export async function saveNewItinerary(
   const [root] = roots
   const filename = `${booking.trip}.md`
   const notes: string[] = []
-  const text = await pageOf(world, booking, { roots, root, filename, notes, wish: {}, signal })
+  const text = await itineraryText(services, booking, { roots, root, filename, notes, request: {}, signal })
   const { uri } = await write(root, filename, text, false)
   return { uri, filename, notes }
 }
@@ -130,37 +137,42 @@ async function write(root: OpenRoot, filename: string, text: string, overwrite: 
   return { uri: pathToFileURL(join(root.path, filename)).href, ...written }
 }
 
-interface Page {
+/** The file that an itinerary is written for. */
+interface ItineraryTarget {
   roots: readonly OpenRoot[]
-  /** Where the page will be, for links to documents. */
+  /** The root of the file, for links to documents. */
   root: OpenRoot
   filename: string
-  /** Takes what the page lacks, and why. */
+  /** Receives notes about missing parts, with reasons. */
   notes: string[]
-  wish: Pick<Wish, 'content' | 'template'>
+  request: Pick<SaveRequest, 'content' | 'template'>
   signal: AbortSignal
 }
 
-async function pageOf(world: World, booking: Booking, page: Page): Promise<string> {
-  const { notes, wish, signal } = page
-  // Before anything is looked up: a path that cannot be written to is refused first.
-  checkPath(page.filename)
-  const found = await findFiles(page.roots, signal)
+async function itineraryText(
+  services: TravelServices,
+  booking: Booking,
+  target: ItineraryTarget,
+): Promise<string> {
+  const { notes, request, signal } = target
+  // First, so that an invalid path is rejected before any lookup.
+  checkPath(target.filename)
+  const found = await findFiles(target.roots, signal)
   const context: ItineraryContext = {
-    details: world.bookings.detailsOf(booking.id),
-    weather: await forecast(world, booking, notes, signal),
-    events: world.calendar.between(booking.departure, booking.returnDate),
+    details: services.bookings.detailsOf(booking.id),
+    weather: await forecast(services, booking, notes, signal),
+    events: services.calendar.between(booking.departure, booking.returnDate),
     documents: found.files.flatMap(({ kind, document = 'other', root, path, uri }) =>
-      kind === 'document' ? [{ kind: document, name: path, link: linkTo(page, root, path, uri) }] : [],
+      kind === 'document' ? [{ kind: document, name: path, link: linkTo(target, root, path, uri) }] : [],
     ),
-    notes: wish.content,
+    notes: request.content,
   }
-  if (wish.template === undefined) return itineraryOf(booking, context)
+  if (request.template === undefined) return itineraryOf(booking, context)
   const templates = found.files.filter(({ kind }) => kind === 'template')
-  const template = templates.find(({ path, uri }) => path === wish.template || uri === wish.template)
+  const template = templates.find(({ path, uri }) => path === request.template || uri === request.template)
   if (template === undefined) {
     throw new ToolError(
-      `${outcome}: the open folders have no template "${wish.template}". ${
+      `${outcome}: the open folders have no template "${request.template}". ${
         templates.length === 0
           ? 'A template is a Markdown file whose path has "template" in it; there is none.'
           : `Templates are ${list(
@@ -184,13 +196,13 @@ async function pageOf(world: World, booking: Booking, page: Page): Promise<strin
 }
 
 /** A link that works in the saved file: relative within its root, else the URI. */
-function linkTo({ root, filename }: Page, of: OpenRoot, path: string, uri: string): string {
+function linkTo({ root, filename }: ItineraryTarget, of: OpenRoot, path: string, uri: string): string {
   if (of.uri !== root.uri) return uri
   return relative(dirname(filename), path).replaceAll('\\', '/').split('/').map(encodeURIComponent).join('/')
 }
 
 async function forecast(
-  world: World,
+  services: TravelServices,
   booking: Booking,
   notes: string[],
   signal: AbortSignal,
@@ -200,7 +212,7 @@ async function forecast(
   try {
     return await Promise.all(
       forecastDays(booking).map(async (date) => {
-        const { summary } = await world.provider.weather(place.city, date, signal)
+        const { summary } = await services.provider.weather(place.city, date, signal)
         return { date, summary }
       }),
     )
@@ -211,10 +223,13 @@ async function forecast(
   }
 }
 
-function bookingOf(world: World, { booking: id, template, title }: Wish): Booking | undefined {
+function bookingOf(
+  services: TravelServices,
+  { booking: id, template, title }: SaveRequest,
+): Booking | undefined {
   if (id !== undefined) {
-    const booking = world.bookings.find(id)
-    if (booking === undefined) throw new ToolError(unknownBooking(world, id))
+    const booking = services.bookings.find(id)
+    if (booking === undefined) throw new ToolError(unknownBooking(services, id))
     return booking
   }
   if (template !== undefined) {
@@ -227,9 +242,12 @@ function bookingOf(world: World, { booking: id, template, title }: Wish): Bookin
 }
 
 /** A plan without a booking: the content, or the notes of the trip with this title. */
-function planOf(world: World, { title = '', content }: Wish): { title: string; text: string } {
+function planOf(
+  services: TravelServices,
+  { title = '', content }: SaveRequest,
+): { title: string; text: string } {
   if (content !== undefined) return { title, text: `# ${title}\n\n${content.trim()}\n` }
-  const trip = world.trips
+  const trip = services.trips
     .all()
     .find((known) => known.name === slug(title) || known.title.toLowerCase() === title.toLowerCase())
   if (trip === undefined) {
@@ -238,8 +256,8 @@ function planOf(world: World, { title = '', content }: Wish): { title: string; t
   return { title: trip.name, text: `# ${trip.title}\n\n${trip.notes.trim()}\n` }
 }
 
-function unknownBooking(world: World, id: string): string {
-  const known = world.bookings
+function unknownBooking(services: TravelServices, id: string): string {
+  const known = services.bookings
     .all()
     .map((booking) => `${booking.id} (${booking.destination.city}, ${booking.departure})`)
   return `${outcome}: there is no booking "${id}". ${
@@ -263,7 +281,7 @@ function checkPath(filename: string): void {
   }
 }
 
-function rootNamed(roots: readonly [OpenRoot, ...OpenRoot[]], wanted: string | undefined): OpenRoot {
+function findRoot(roots: readonly [OpenRoot, ...OpenRoot[]], wanted: string | undefined): OpenRoot {
   if (wanted === undefined) return roots[0]
   const root = roots.find(({ uri, name }) => uri === wanted || name === wanted)
   if (root !== undefined) return root

@@ -5,10 +5,10 @@ import type { FlightOption } from '../domain/schedule.ts'
 import { count, optionLine } from '../domain/words.ts'
 import type { TravelProvider } from '../providers/provider.ts'
 import { dateArgument, optionShape, placeShape } from '../schemas.ts'
-import type { World } from '../world.ts'
-import { destinationArgument, originArgument, placeOf, routeBetween } from './arguments.ts'
+import type { TravelServices } from '../services.ts'
+import { destinationArgument, originArgument, placeOf, requireRoute } from './arguments.ts'
 
-export const searchFlights = (world: World) =>
+export const searchFlights = (services: TravelServices) =>
   tool({
     title: 'Search flights',
     description:
@@ -27,8 +27,8 @@ export const searchFlights = (world: World) =>
     }),
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     async run({ origin: from, destination: to, date }, { signal }) {
-      const { origin, destination } = routeBetween(world.provider, from, to)
-      const options = await optionsOn(world.provider, origin, destination, date, signal)
+      const { origin, destination } = requireRoute(services.provider, from, to)
+      const options = await requireOptions(services.provider, origin, destination, date, signal)
       const nonstop = options.filter(({ stops }) => stops === 0).length
       return reply({
         content: [
@@ -47,8 +47,8 @@ export const searchFlights = (world: World) =>
     },
   })
 
-/** The options of a date, or a `ToolError` where an airport has none. */
-export async function optionsOn(
+/** The options of a date. @throws ToolError if there are none */
+export async function requireOptions(
   provider: TravelProvider,
   origin: Place,
   destination: Place,

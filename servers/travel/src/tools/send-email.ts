@@ -1,10 +1,10 @@
 import { reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { MailError } from '../mail.ts'
+import type { TravelServices } from '../services.ts'
 import { uris } from '../uris.ts'
-import type { World } from '../world.ts'
 
-export const sendEmail = (world: World) =>
+export const sendEmail = (services: TravelServices) =>
   tool({
     title: 'Send an e-mail',
     description:
@@ -32,12 +32,12 @@ export const sendEmail = (world: World) =>
       openWorldHint: true,
     },
     async run({ to, subject, body }, ctx) {
-      const { mailer, outbox } = world
-      const mail = outbox.put(
+      const { mailer, outbox } = services
+      const mail = outbox.add(
         { to, subject, body, status: mailer === undefined ? 'kept' : 'sending' },
-        world.now(),
+        services.now(),
       )
-      world.changed(uris.outbox)
+      services.notifyUpdated(uris.outbox)
       if (mailer === undefined) {
         return reply({
           content: `No mail server is set up, so the message to ${to} was not sent. It is kept in the outbox (${uris.outbox}) as ${mail.id}. To send mail, start the server with SMTP_URL.`,
@@ -48,16 +48,16 @@ export const sendEmail = (world: World) =>
       try {
         await mailer.send({ to, subject, body })
       } catch (error) {
-        outbox.settle(mail.id, 'failed', world.now())
-        world.changed(uris.outbox)
+        outbox.settle(mail.id, 'failed', services.now())
+        services.notifyUpdated(uris.outbox)
         if (!(error instanceof MailError)) throw error
         throw new ToolError(
           `The message to ${to} was not sent: ${error.message}. It is in the outbox as ${mail.id}.`,
           { cause: error },
         )
       }
-      outbox.settle(mail.id, 'sent', world.now())
-      world.changed(uris.outbox)
+      outbox.settle(mail.id, 'sent', services.now())
+      services.notifyUpdated(uris.outbox)
       ctx.progress(2, 2, 'Sent')
       return reply({
         content: `Sent "${subject}" to ${to} (${mail.id}).`,

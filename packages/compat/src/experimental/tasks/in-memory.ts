@@ -76,7 +76,7 @@ export class InMemoryTaskStore implements TaskStore {
 
   async listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
     const own = [...this.#tasks.values()]
-      .filter((stored) => this.#isOf(stored, sessionId))
+      .filter((stored) => this.#isOwnedBy(stored, sessionId))
       .map(({ task }) => task)
     const after = cursor === undefined ? -1 : own.findIndex(({ taskId }) => taskId === cursor)
     if (cursor !== undefined && after === -1)
@@ -98,13 +98,13 @@ export class InMemoryTaskStore implements TaskStore {
     return Array.from(this.#tasks.values(), ({ task }) => ({ ...task }))
   }
 
-  #isOf(stored: StoredTask, sessionId: string | undefined): boolean {
+  #isOwnedBy(stored: StoredTask, sessionId: string | undefined): boolean {
     return stored.sessionId === undefined || stored.sessionId === sessionId
   }
 
   #find(taskId: string, sessionId: string | undefined): StoredTask | undefined {
     const stored = this.#tasks.get(taskId)
-    return stored !== undefined && this.#isOf(stored, sessionId) ? stored : undefined
+    return stored !== undefined && this.#isOwnedBy(stored, sessionId) ? stored : undefined
   }
 
   #require(taskId: string, sessionId: string | undefined): StoredTask {
@@ -127,7 +127,7 @@ export class InMemoryTaskStore implements TaskStore {
       lastUpdatedAt: new Date().toISOString(),
       ...(statusMessage === undefined ? {} : { statusMessage }),
     }
-    // The time to live begins anew when a task ends, so that its result can be read.
+    // The time to live starts again when a task ends, so that its result can be read.
     if (isTerminal(status)) this.#expire(stored)
   }
 
@@ -147,7 +147,7 @@ export class InMemoryTaskMessageQueue implements TaskMessageQueue {
   async enqueue(taskId: string, message: QueuedMessage, _sessionId?: string, maxSize = 1_000): Promise<void> {
     const queue = this.#messages.get(taskId) ?? []
     if (queue.length >= maxSize)
-      throw new RangeError(`The queue of task ${taskId} has ${maxSize} messages already`)
+      throw new RangeError(`The queue of task ${taskId} is full: it has ${maxSize} messages`)
     this.#messages.set(taskId, [...queue, message])
   }
 

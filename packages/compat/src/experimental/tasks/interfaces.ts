@@ -47,7 +47,7 @@ export interface TaskStore {
 }
 
 export type QueuedMessage = { type: string; timestamp: number; message: unknown }
-/** A queue of messages about a task. This package has no use for it. */
+/** A queue of messages about a task. This package does not use it. */
 export interface TaskMessageQueue {
   enqueue(taskId: string, message: QueuedMessage, sessionId?: string, maxSize?: number): Promise<void>
   dequeue(taskId: string, sessionId?: string): Promise<QueuedMessage | undefined>

@@ -3,7 +3,7 @@ import { createHost, type Host, type Surface } from '@jackfield/host'
 
 /**
  * Starts a host with the notes server of this project.
- * @param surface shows questions to the person; without one, calls that need an answer are refused
+ * @param surface asks the user for approvals and input; without one, calls that need them are denied
  */
 export async function startHost(surface?: Surface): Promise<Host> {
   const host = createHost({
@@ -13,7 +13,7 @@ export async function startHost(surface?: Surface): Promise<Host> {
         args: [fileURLToPath(new URL('server-main.ts', import.meta.url))],
       },
     },
-    // Every other call is asked about. Deny comes before ask, ask before allow.
+    // Any other call needs approval. Deny rules take precedence over ask rules, and ask rules over allow rules.
     rules: [
       { id: 'list', verdict: 'allow', server: 'notes', tool: 'list' },
       { id: 'add', verdict: 'allow', server: 'notes', tool: 'add' },

@@ -3,15 +3,9 @@ import { terminal } from './terminal.ts'
 
 const canAsk = process.stdin.isTTY && process.stdout.isTTY
 await using host = await startHost(canAsk ? terminal : undefined)
-for (const { server, state } of [...host.connections].map(([server, { state }]) => ({ server, state }))) {
-  console.log(`${server}: ${state}`)
-}
-console.log(
-  `Tools: ${host
-    .tools()
-    .map(({ name }) => name)
-    .join(', ')}`,
-)
+for (const [server, { state }] of host.connections) console.log(`${server}: ${state}`)
+const tools = host.tools().map(({ name }) => name)
+console.log(`Tools: ${tools.join(', ')}`)
 
 for (const [tool, args] of [
   ['notes__add', { text: 'Buy milk' }],
@@ -24,4 +18,4 @@ for (const [tool, args] of [
     .join('\n')
   console.log(`${tool} (${decision.verdict} by ${decision.rule}): ${text}`)
 }
-if (!canAsk) console.log('Nothing could be asked without a terminal, so notes__clear was refused.')
+if (!canAsk) console.log('There is no terminal to ask for approval on, so notes__clear was refused.')

@@ -2,7 +2,7 @@ import * as clack from '@clack/prompts'
 import { type FormField, finishForm, makeVisible, planForm, readTyped, type Surface } from '@jackfield/host'
 import type { ElicitValue } from '@jackfield/sdk'
 
-/** Shows two kinds of questions on the terminal: whether a call may happen, and the forms of servers. */
+/** Asks two kinds of questions on the terminal: approvals of calls, and the forms of servers. */
 export const terminal: Surface = {
   name: 'terminal',
   show: {
@@ -31,7 +31,7 @@ export const terminal: Surface = {
   },
 }
 
-/** Asks for one value of a form. A symbol means that the person cancelled. */
+/** Asks for one value of a form. Returns the symbol of clack if the user cancels. */
 async function askField(
   field: FormField,
   signal: AbortSignal,
@@ -46,11 +46,11 @@ async function askField(
     message,
     signal,
     validate(text = '') {
-      const read = readTyped(field, text)
-      return 'problem' in read ? read.problem : undefined
+      const result = readTyped(field, text)
+      return 'problem' in result ? result.problem : undefined
     },
   })
   if (clack.isCancel(typed)) return typed
-  const read = readTyped(field, typed)
-  return 'value' in read ? read.value : undefined
+  const result = readTyped(field, typed)
+  return 'value' in result ? result.value : undefined
 }

@@ -6,12 +6,12 @@ import { randomBytes } from 'node:crypto'
 import { type AuthenticatedCaller, type HttpHandler, type HttpRefusal, serveHttp } from '@jackfield/sdk/http'
 import type { AuthInfo, JSONRPCMessage } from '../types.ts'
 import { httpRequest } from './http-context.ts'
-import type { ServingHost } from './serving.ts'
+import type { ConnectedServer } from './serving.ts'
 
 export type StreamId = string
 export type EventId = string
 
-/** A store of events. It has no use: Jackfield stores the events of its sessions itself. */
+/** A store of events. It is not used: Jackfield stores the events of its sessions itself. */
 export interface EventStore {
   storeEvent(streamId: StreamId, message: JSONRPCMessage): Promise<EventId>
   getStreamIdForEventId?(eventId: EventId): Promise<StreamId | undefined>
@@ -44,7 +44,7 @@ export interface WebStandardStreamableHTTPServerTransportOptions {
   maxRequestBodySize?: number
 }
 
-/** One request, as the two transports give it. */
+/** One request, as the two transports pass it on. */
 export interface EndpointRequest {
   readonly path: string
   readonly authInfo: AuthInfo | undefined
@@ -55,12 +55,12 @@ export interface EndpointRequest {
 /** Encrypts the state of requests for all transports of this process, because each may serve only one request. */
 const processKey = randomBytes(32)
 
-export class HttpServing {
+export class HttpEndpoint {
   readonly #options: WebStandardStreamableHTTPServerTransportOptions
-  #host: ServingHost | undefined
+  #server: ConnectedServer | undefined
   #handler: HttpHandler | undefined
-  /** The id of Jackfield's session. */
-  #innerId: string | undefined
+  /** The id of Jackfield's session, which the client does not see. */
+  #sdkSessionId: string | undefined
   #sessionId: string | undefined
   #isAuthenticated = false
   #isClosed = false
@@ -73,30 +73,30 @@ export class HttpServing {
     return this.#sessionId
   }
 
-  get host(): ServingHost | undefined {
-    return this.#host
+  get server(): ConnectedServer | undefined {
+    return this.#server
   }
 
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** @throws Error if it serves a server */
-  serve(host: ServingHost): void {
-    if (this.#host !== undefined) throw new Error('Transport already started')
-    this.#host = host
+  /** @throws Error if the transport serves a server already */
+  serve(server: ConnectedServer): void {
+    if (this.#server !== undefined) throw new Error('Transport already started')
+    this.#server = server
   }
 
   /** The handler for a request. @throws Error if no server is connected */
   handlerFor({ path, authInfo, isHostChecked }: EndpointRequest): HttpHandler {
-    const host = this.#host
-    if (host === undefined)
+    const server = this.#server
+    if (server === undefined)
       throw new Error('Connect a server before requests are handled: await server.connect(transport)')
     if (this.#handler !== undefined) return this.#handler
     const { sessionIdGenerator, allowedHosts, allowedOrigins, maxRequestBodySize } = this.#options
     const isUnchecked = this.#options.enableDnsRebindingProtection === false
     this.#isAuthenticated = authInfo !== undefined
-    this.#handler = serveHttp(host.engine.toServer(), {
+    this.#handler = serveHttp(server.engine.toServer(), {
       path,
       keys: [processKey],
       // A call that waits for input is continued once, by its id in this process.
@@ -114,23 +114,25 @@ export class HttpServing {
     return this.#handler
   }
 
-  /** The session id for Jackfield in place of the one of a request. */
-  innerIdFor(sessionId: string | null | undefined): string | undefined {
-    return sessionId === this.#sessionId && sessionId !== undefined ? this.#innerId : (sessionId ?? undefined)
+  /** Jackfield's session id for the session id of a request. */
+  sdkSessionIdFor(sessionId: string | null | undefined): string | undefined {
+    return sessionId === this.#sessionId && sessionId !== undefined
+      ? this.#sdkSessionId
+      : (sessionId ?? undefined)
   }
 
-  /** The session id for the client in place of Jackfield's, which begins the session. */
-  async begin(innerId: string): Promise<string> {
-    if (innerId === this.#innerId && this.#sessionId !== undefined) return this.#sessionId
-    this.#innerId = innerId
-    const id = this.#options.sessionIdGenerator?.() ?? innerId
+  /** Starts the session with Jackfield's id, and returns the session id for the client. */
+  async startSession(sdkSessionId: string): Promise<string> {
+    if (sdkSessionId === this.#sdkSessionId && this.#sessionId !== undefined) return this.#sessionId
+    this.#sdkSessionId = sdkSessionId
+    const id = this.#options.sessionIdGenerator?.() ?? sdkSessionId
     this.#sessionId = id
     await this.#notify(() => this.#options.onsessioninitialized?.(id))
     return id
   }
 
-  /** The client ended the session. */
-  async end(): Promise<void> {
+  /** Ends the session on request of the client. */
+  async endSession(): Promise<void> {
     const id = this.#sessionId
     if (id !== undefined) await this.#notify(() => this.#options.onsessionclosed?.(id))
     await this.close()
@@ -140,14 +142,14 @@ export class HttpServing {
     if (this.#isClosed) return
     this.#isClosed = true
     await this.#handler?.close()
-    this.#host?.closed()
+    this.#server?.onClose()
   }
 
   async #notify(call: () => void | Promise<void>): Promise<void> {
     try {
       await call()
     } catch (error) {
-      this.#host?.failed(error)
+      this.#server?.onError(error)
     }
   }
 }

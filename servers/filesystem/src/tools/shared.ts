@@ -6,15 +6,15 @@ import type { Boundary } from '../access/boundary.ts'
 import { type Place, type ResolveOptions, withPlace } from '../access/resolve.ts'
 import type { Settings } from '../options.ts'
 
-/** What the tools of one server share. */
-export interface Scope {
+/** What the tools, resources and subscriptions of one server use. */
+export interface ToolDependencies {
   readonly settings: Settings
   readonly access: Access
 }
 
-/** Runs `use` with the place of a path, whose last part may be a link. */
-export function at<T>(
-  { settings }: Scope,
+/** Resolves a path within the boundary, and runs `use` with the result. A link as the last part is followed by default. */
+export function withPath<T>(
+  { settings }: ToolDependencies,
   boundary: Boundary,
   path: string,
   use: (place: Place) => Promise<T>,
@@ -23,11 +23,11 @@ export function at<T>(
   return withPlace(boundary, settings.lookup, path, options, use)
 }
 
-/** A tool that reads. */
-export const reading = { readOnlyHint: true, openWorldHint: false } as const satisfies ToolAnnotations
+/** Annotations of a tool that only reads. */
+export const readAnnotations = { readOnlyHint: true, openWorldHint: false } as const satisfies ToolAnnotations
 
-/** A tool that changes something. */
-export function changing(hints: { destructive: boolean; idempotent: boolean }): ToolAnnotations {
+/** Annotations of a tool that writes. */
+export function writeAnnotations(hints: { destructive: boolean; idempotent: boolean }): ToolAnnotations {
   return {
     readOnlyHint: false,
     destructiveHint: hints.destructive,
@@ -40,7 +40,7 @@ export const pathArgument = z
   .string()
   .describe('Absolute path, or a path relative to an allowed directory; ~ is the home directory')
 
-/** What a change does: create something new, or replace or delete something. */
+/** `replace`: the change replaces or deletes something. */
 export type Change = 'create' | 'replace'
 
 /**
@@ -49,7 +49,7 @@ export type Change = 'create' | 'replace'
  */
 export async function confirm(
   ctx: Context,
-  { settings }: Scope,
+  { settings }: ToolDependencies,
   change: Change,
   question: string,
 ): Promise<void> {

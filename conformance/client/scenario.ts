@@ -1,7 +1,7 @@
 import type { JsonObject } from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 
-/** What a scenario hands to its client besides a URL. */
+/** What the suite passes to the client of a scenario besides a URL. */
 export interface ScenarioContext {
   toolCalls?: { name: string; arguments?: JsonObject }[]
   issuer?: string
@@ -16,10 +16,10 @@ export interface ScenarioContext {
   valid_jwt?: string
 }
 
-/** What a client does in one scenario. */
-export type Play = (url: string, context: ScenarioContext) => Promise<void>
+/** Runs the client of one scenario. */
+export type ScenarioClient = (url: string, context: ScenarioContext) => Promise<void>
 
-/** How the client connects in every scenario. A busy machine is slow to answer. */
+/** Options of every client. The timeout allows for a busy machine. */
 export const options: ConnectOptions = {
   info: { name: 'jackfield-conformance-client', version: '1.0.0' },
   onWarning: (text) => console.error(text),
