@@ -15,7 +15,7 @@ import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
 import { noteWithFixes } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
 
 export interface GatewayCommandOptions extends ConfigChoice {
@@ -214,7 +214,7 @@ function announce(host: Host, output: Output): void {
     if ('fixes' in state)
       noteWithFixes(output, `! ${oneLine(server)} is not available: ${oneLine(state.reason)}`, state.fixes)
   }
-  output.note(`${host.tools().length} tools of ${host.connections.size} servers.`)
+  output.note(`${count(host.tools().length, 'tool')} of ${count(host.connections.size, 'server')}.`)
 }
 
 function placeOf(text: string): { host: string; port: number } {
