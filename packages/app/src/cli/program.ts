@@ -53,11 +53,12 @@ be opened, a command fails before it starts anything; --no-store runs it without
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON,
 key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no user could be asked, or a conversation
-was cut short; 2 wrong usage, no usable store, or a server that is not configured; 3 cannot connect; 4 protocol error,
-or a tool, prompt or resource that the server does not have; 5 a definition of the server changed and is disabled
-until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by
-SIGHUP, Ctrl+C and SIGTERM, also where the command runs until then, as watch does. With --json, every line on stderr
-is one JSON object: {"note":"…"}, {"warning":"…"}, and last, if the command fails, {"error":{"message":"…"}}.`
+was cut short; 2 wrong usage, no usable store, a server that is not configured, or an error in the configuration
+(config, servers, doctor); 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not
+have; 5 a definition of the server changed and is disabled until you accept it (jackfield trust); 124 the server did
+not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where the command runs until
+then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"}, {"warning":"…"}, and last, if
+the command fails, {"error":{"message":"…"}}.`
 
 /** Whether a command line requests JSON failures, also when it cannot be parsed. */
 export function wantsJson(argv: readonly string[]): boolean {
