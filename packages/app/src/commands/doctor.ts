@@ -52,6 +52,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     show(report.steps)
     reports.push({ ...report, steps: report.steps.map(asTyped) })
   }
+  const hasNotes = reports.some(({ steps }) => steps.some(({ outcome }) => outcome === 'note'))
   const unhealthy = reports.filter(({ healthy }) => !healthy).length
   const verdict =
     reports.length === 0
@@ -59,7 +60,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
         ? 'There are no servers to check. Correct what is reported above.'
         : 'There are no servers to check.'
       : unhealthy === 0
-        ? `No problems found${reports.length === 1 ? '' : ` with ${reports.length} servers`}${isBroken ? ', but in the configuration: see above' : ''}.`
+        ? `No problems found${reports.length === 1 ? '' : ` with ${reports.length} servers`}${isBroken ? ', but in the configuration: see above' : hasNotes ? '; see the lines with "!"' : ''}.`
         : `${unhealthy} of ${reports.length} ${unhealthy === 1 ? 'needs' : 'need'} your attention.`
   output.result({ healthy: unhealthy === 0 && !isBroken, servers: reports }, () => `\n${verdict}`)
   if (unhealthy > 0) return ExitCode.cannotConnect

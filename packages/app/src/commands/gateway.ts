@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { backplaneVariable, keysIn, openBackplane } from '../cli/backplane.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
@@ -111,6 +112,7 @@ async function overHttp(
     onWarning,
   }).catch(async (error: unknown) => {
     await backplane?.close()
+    if (error instanceof McpError && error.code === 'CONNECT_FAILED') throw usageError(error.message)
     throw error
   })
   try {

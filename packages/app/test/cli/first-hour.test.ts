@@ -74,6 +74,34 @@ describe.concurrent('mistakes of a first hour', { timeout: 60_000 }, () => {
     }
   })
 
+  test('suggested commands have the options that selected the servers', async () => {
+    const cwd = folder({ 'my config.json': '{ "mcpServers": { "a": { "command": "no-such-program" } } }' })
+    const options = ['--config', 'my config.json']
+    const { stderr } = await run(['tools', 'a', ...options], { cwd })
+    expect(stderr).toContain("jackfield doctor a --config 'my config.json'\n")
+    const { stdout } = await run(['doctor', 'a', ...options], { cwd })
+    expect(stdout).toContain('no folder in PATH contains a program "no-such-program"')
+  })
+
+  test('the list of a group can be written', async () => {
+    const env = { XDG_DATA_HOME: tempFolder() }
+    for (const group of ['config', 'secret', 'policy', 'roots', 'sampling', 'daemon', 'tasks', 'activity']) {
+      const seen = await Promise.all([run([group], { env }), run([group, 'list'], { env })])
+      const [plain, list] = seen.map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))
+      expect({ group, ...list, stdout: '' }).toEqual({ group, ...plain, stdout: '' })
+    }
+    expect(await run(['roots', 'lst'], { env })).toMatchObject({ code: 2 })
+  })
+
+  test('doctor does not say that all is well where it has a remark', async () => {
+    const cwd = folder({ 'server.mjs': `console.log('Server started')${program('')}` })
+    const { code, stdout } = await run(['doctor', '--', process.execPath, join(cwd, 'server.mjs')])
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('No problems found; see the lines with "!".'),
+    })
+  })
+
   test('a server without consent: the step of doctor is called consent, and variables in JSON', async () => {
     const cwd = folder({ '.mcp.json': '{ "mcpServers": { "a": { "command": "x" } } }' })
     const { stdout } = await run(['doctor'], { cwd })
