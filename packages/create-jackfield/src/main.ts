@@ -12,6 +12,8 @@ import {
   writeProject,
 } from './create.ts'
 
+const keptByNpm = 'npm took --template for itself, because there is no "--" before it'
+
 const help = `Creates a project of Jackfield, an implementation of the Model Context Protocol.
 
   npm create jackfield <folder> -- --template <template>
@@ -59,6 +61,11 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const [folder, ...others] = positionals
+  const [template = ''] = others
+  // npm 11 passes the value of an option before "--" on as a word.
+  if (others.length === 1 && values.template === undefined && Object.hasOwn(templates, template)) {
+    throw new UsageError(`${keptByNpm}. Write: npm create jackfield ${folder} -- --template ${template}`)
+  }
   if (others.length > 0) {
     throw new UsageError(`One folder is enough: "${others.join('", "')}" cannot be used. See --help.`)
   }
@@ -106,9 +113,7 @@ function missing(folder: string | undefined, template: string | undefined): stri
   const line = `npm create jackfield ${folder ?? 'my-server'} -- --template ${template ?? 'stdio'}`
   // npm uses options before "--" itself, and passes them on as environment variables only.
   const kept = template === undefined && process.env['npm_config_template'] !== undefined
-  const why = kept
-    ? 'npm took --template for itself, because there is no "--" before it'
-    : 'No terminal to ask on'
+  const why = kept ? keptByNpm : 'No terminal to ask on'
   return `Missing: ${lacking.join(' and ')}. ${why}. Write: ${line}\nTemplates: ${Object.keys(templates).join(', ')}.`
 }
 

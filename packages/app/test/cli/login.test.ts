@@ -115,6 +115,20 @@ test('a login is only suggested where it can work: otherwise a token, or a clien
       expect(stderr).not.toContain('jackfield login')
     }
   }
+  const unpublished = await listen(({ url, res }) =>
+    url.pathname === '/.well-known/oauth-protected-resource/mcp'
+      ? json(res, {
+          resource: `${unpublished.origin}/mcp`,
+          authorization_servers: [`${unpublished.origin}/none`],
+        })
+      : json(res, {}, url.pathname === '/mcp' ? 401 : 404),
+  )
+  onTestFinished(() => unpublished.close())
+  const none = await run(['tools', `${unpublished.origin}/mcp`], { env })
+  expect(none.stderr).toContain('which publishes no metadata')
+  expect(none.stderr).not.toContain('jackfield login')
+  const rejected = await run(['tools', `${open.origin}/mcp`, '--header', 'Authorization: x'], { env })
+  expect(rejected.stderr).toContain('It did not accept the one of --header.')
   const { stderr } = await run(['tools', `${open.origin}/mcp`], { env })
   expect(stderr).toContain("If you have a token, add: --header 'Authorization: Bearer <token>'")
   expect(stderr).not.toContain('jackfield login')

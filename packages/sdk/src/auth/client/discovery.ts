@@ -158,6 +158,7 @@ export async function discover(
   if (described !== undefined) return { ...described, ...resource }
   throw authError(
     `${server.origin} names ${issuer} as its authorization server, which publishes no metadata. Contact its operator`,
+    { issuer, missing: 'authorizationServer' satisfies MissingForLogin },
   )
 }
 
