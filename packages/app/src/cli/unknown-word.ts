@@ -27,6 +27,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   exec: 'jackfield call calls a tool, jackfield run runs a program that calls tools',
   invoke: 'jackfield call calls a tool',
   ping: 'jackfield doctor checks a connection',
+  version: 'jackfield --version prints the version',
   auth: 'jackfield login signs in to a server',
   init: 'npm create jackfield creates a server',
   create: 'npm create jackfield creates a server',
