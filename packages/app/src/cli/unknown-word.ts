@@ -10,7 +10,11 @@ export function refuseUnknownWords(group: Command, byDefault: Command = group): 
     if (word === 'list' && command.args.length === 1) return
     const names = group.commands.map((one) => one.name()).filter((name) => name !== byDefault.name())
     const { oneLine } = await import('../output/sanitize.ts')
-    throw usageError(`"${oneLine(word)}" is unknown. Usage: jackfield ${group.name()} [${names.join('|')}]`)
+    const counterpart =
+      group.name() === 'config' && Object.hasOwn(elsewhere, word) ? elsewhere[word] : undefined
+    throw usageError(
+      `"${oneLine(word)}" is unknown${counterpart === undefined ? '' : `: ${counterpart}`}. Usage: jackfield ${group.name()} [${names.join('|')}]`,
+    )
   })
 }
 

@@ -43,6 +43,8 @@ describe.concurrent('exit codes', () => {
       "install -- 'my server'",
     ],
     ['a command of other programs', ['list'], 'jackfield tools their tools'],
+    ['a command of other programs in a group', ['config', 'add'], 'jackfield install adds a server'],
+    ['an option of other commands for the log', ['log', '--server', 'shop'], 'written without --'],
     ['an argument of a tool as an option', ['call', 'x', '--city', 'Oslo'], 'are written key=value'],
     [
       'all arguments as one value',
