@@ -83,6 +83,13 @@ describe.concurrent('mistakes of a first hour', { timeout: 60_000 }, () => {
     expect(stdout).toContain('no folder in PATH contains a program "no-such-program"')
   })
 
+  test('a gateway on a port in use: the address on the command line is wrong, as for the web app', async () => {
+    const { host } = new URL(await answering(200, ''))
+    const cwd = folder({ '.mcp.json': '{ "mcpServers": {} }' })
+    const { code, stderr } = await run(['gateway', '--http', host], { cwd })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('another program uses it') })
+  })
+
   test('the list of a group can be written', async () => {
     const env = { XDG_DATA_HOME: tempFolder() }
     for (const group of ['config', 'secret', 'policy', 'roots', 'sampling', 'daemon', 'tasks', 'activity']) {
