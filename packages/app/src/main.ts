@@ -36,6 +36,10 @@ if (wantsJson(process.argv.slice(2))) {
 // If stderr cannot be written, the failure cannot be reported.
 process.stderr.on('error', () => {})
 
+// A terminal without a known size reports 0 columns and 0 rows.
+for (const stream of [process.stdout, process.stderr])
+  if (stream.isTTY && stream.columns === 0) Object.assign(stream, { columns: 80, rows: 24 })
+
 process.exitCode = await run(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,

@@ -12,6 +12,8 @@ import {
   writeProject,
 } from './create.ts'
 
+const templateTakenByNpm = 'npm interpreted --template as its own option, because there is no "--" before it'
+
 const help = `Creates a project of Jackfield, an implementation of the Model Context Protocol.
 
   npm create jackfield <folder> -- --template <template>
@@ -59,6 +61,13 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const [folder, ...others] = positionals
+  const [template = ''] = others
+  // npm 11 passes the value of an option before "--" on as a word.
+  if (others.length === 1 && values.template === undefined && Object.hasOwn(templates, template)) {
+    throw new UsageError(
+      `${templateTakenByNpm}. Write: npm create jackfield ${folder} -- --template ${template}`,
+    )
+  }
   if (others.length > 0) {
     throw new UsageError(`Expected one folder; remove "${others.join('", "')}". See --help.`)
   }
@@ -106,9 +115,7 @@ function missingArguments(folder: string | undefined, template: string | undefin
   const command = `npm create jackfield ${folder ?? 'my-server'} -- --template ${template ?? 'stdio'}`
   // npm uses options before "--" itself, and passes them on as environment variables only.
   const isTakenByNpm = template === undefined && process.env['npm_config_template'] !== undefined
-  const reason = isTakenByNpm
-    ? 'npm interpreted --template as its own option, because there is no "--" before it'
-    : 'There is no terminal to ask for them'
+  const reason = isTakenByNpm ? templateTakenByNpm : 'There is no terminal to ask for them'
   return `Missing: ${names.join(' and ')}. ${reason}. Write: ${command}\nTemplates: ${Object.keys(templates).join(', ')}.`
 }
 

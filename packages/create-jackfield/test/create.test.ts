@@ -109,6 +109,10 @@ describe('create-jackfield', () => {
       '".x" cannot be a package name: it begins with ".". Write --name x.',
     ],
     [['notes', 'more', '--template', 'stdio'], 'Expected one folder; remove "more".'],
+    [
+      ['notes', 'http'],
+      'npm interpreted --template as its own option, because there is no "--" before it. Write: npm create jackfield notes -- --template http',
+    ],
     [['notes', '--tempate', 'stdio'], "Unknown option '--tempate'"],
     [['file', '--template', 'stdio'], 'is not a folder. Choose another name.'],
   ])('%j ends with exit code 2 and advice', async (words, message) => {

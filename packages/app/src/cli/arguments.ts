@@ -227,6 +227,7 @@ function unknownArgument(key: string, properties: JsonObject): Error {
   )
 }
 
-function isObject(value: unknown): value is JsonObject {
+/** Whether a JSON value is an object. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

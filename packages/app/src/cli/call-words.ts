@@ -1,5 +1,6 @@
-import type { JsonSchema } from '@jackfield/sdk'
+import type { JsonObject, JsonSchema } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
+import { isObject, typesOf } from './arguments.ts'
 import { usageError } from './exit.ts'
 
 /** An argument as written: with a name, or positional. */
@@ -20,13 +21,16 @@ export function splitCall(word: string): { name: string; inside: string } | unde
  * without a value, in schema order. `inside`: the text between the parentheses of `add(a: 1, b: 2)`.
  */
 export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
-  const known = typeof schema.properties === 'object' && schema.properties !== null ? schema.properties : {}
+  const known = isObject(schema.properties) ? schema.properties : {}
   const written = [...writtenInside(inside), ...words.map((word) => writtenWord(word, known))]
   const assigned = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
   const required = Array.isArray(schema.required)
     ? schema.required.filter((key) => typeof key === 'string')
     : []
   const free = required.filter((key) => !assigned.has(key))
+  const [only] = words
+  if (words.length === 1 && only !== undefined && isJsonObject(only) && !acceptsObject(known, free[0]))
+    throw usageError(`All arguments as one JSON object are given with --args '${oneLine(only, 200)}'.`)
   return written.map(({ key = free.shift(), json, text }) => {
     if (key !== undefined) return `${key}${json ? ':=' : '='}${text}`
     const positions =
@@ -35,6 +39,19 @@ export function namedWords(words: readonly string[], schema: JsonSchema, inside 
         : `By position it takes: ${required.map((name) => oneLine(name)).join(', ')}.`
     throw usageError(`"${oneLine(text, 60)}" is one value too many. ${positions} Write others as key=value.`)
   })
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+/** Whether an argument may be a JSON object, so that a text with one is its value. */
+function acceptsObject(properties: JsonObject, key: string | undefined): boolean {
+  return key !== undefined && typesOf(properties[key], { type: 'object', properties }).has('object')
 }
 
 function writtenWord(word: string, known: object): Written {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { ExportOptions, LogOptions, RecordOptions } from '../commands/log.ts'
-import type { ExitCode } from './exit.ts'
+import { type ExitCode, usageError } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption } from './options.ts'
 
@@ -20,9 +20,20 @@ export function addLogCommands(
     .command('log')
     .description('Show recorded events: messages, calls, questions, HTTP, stderr')
   log.addHelpText('after', filterHelp)
-  // A filter may start with `-`, as options do.
+  // A filter may start with `-`, as options do, but a word with `--` is a misspelled option.
   const filtered = (command: Command): Command =>
-    command.argument('[filter...]').allowUnknownOption().addHelpText('after', filterHelp)
+    command
+      .argument('[filter...]')
+      .allowUnknownOption()
+      .addHelpText('after', filterHelp)
+      .hook('preAction', async (_, { args }) => {
+        const word = args.find((one) => one.startsWith('--'))
+        if (word === undefined) return
+        const { oneLine } = await import('../output/sanitize.ts')
+        throw usageError(
+          `There is no option "${oneLine(word)}". Filters are written without --, such as server:shop or since:1h; --help lists them.`,
+        )
+      })
   filtered(log.command('show', { isDefault: true }).usage('[options] [filter...] | <id>'))
     .description('Show the newest events, or one event in full')
     .option('--tree', 'group events under their cause')

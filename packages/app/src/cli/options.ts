@@ -1,4 +1,17 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Command, Option } from 'commander'
+
+/** The options of the running command that select its servers and its store, so that suggested commands have them too. */
+export const selection = new AsyncLocalStorage<readonly string[]>()
+
+/** These options, with their values, among the words of a command line. */
+export function selectionIn(words: readonly string[]): readonly string[] {
+  return words.flatMap((word, n) => {
+    const value = words[n + 1]
+    if (word === '--discover' || /^--(?:config|profile|store)=/.test(word)) return [word]
+    return /^--(?:config|profile|store)$/.test(word) && value !== undefined ? [word, value] : []
+  })
+}
 
 /** The options that select the configuration. */
 export function withConfigOptions(command: Command): Command {

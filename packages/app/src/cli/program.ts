@@ -20,6 +20,8 @@ import {
   envOption,
   jsonOption,
   noStoreOption,
+  selection,
+  selectionIn,
   storeOption,
   withConfigOptions,
   withContentOptions,
@@ -29,6 +31,7 @@ import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
 import { addTaskCommands } from './task-commands.ts'
 import { addTrustCommands } from './trust-commands.ts'
+import { refuseForeignCommand } from './unknown-word.ts'
 import { version } from './version.ts'
 import { addWebCommands } from './web-commands.ts'
 
@@ -53,11 +56,12 @@ be opened, a command fails before it starts anything; --no-store runs it without
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON,
 key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed, was refused, or needed an answer and no user could be asked, or a conversation
-was cut short; 2 wrong usage, no usable store, or a server that is not configured; 3 cannot connect; 4 protocol error,
-or a tool, prompt or resource that the server does not have; 5 a definition of the server changed and is disabled
-until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by
-SIGHUP, Ctrl+C and SIGTERM, also where the command runs until then, as watch does. With --json, every line on stderr
-is one JSON object: {"note":"…"}, {"warning":"…"}, and last, if the command fails, {"error":{"message":"…"}}.`
+was cut short; 2 wrong usage, no usable store, a server that is not configured, or an error in the configuration
+(config, servers, doctor); 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not
+have; 5 a definition of the server changed and is disabled until you accept it (jackfield trust); 124 the server did
+not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where the command runs until
+then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"}, {"warning":"…"}, and last, if
+the command fails, {"error":{"message":"…"}}.`
 
 /** Whether a command line requests JSON failures, also when it cannot be parsed. */
 export function wantsJson(argv: readonly string[]): boolean {
@@ -73,10 +77,19 @@ export function wantsJson(argv: readonly string[]): boolean {
 }
 
 /** Runs one command line and returns its exit code, after all output is written. */
-export async function run(argv: readonly string[], given: Io): Promise<ExitCode> {
+export function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
+  return selection.run(selectionIn(own), () => runCommand(own, command, io))
+}
+
+/** `command`: the words after `--`. */
+async function runCommand(
+  own: readonly string[],
+  command: string[] | undefined,
+  given: Io,
+): Promise<ExitCode> {
   let code: ExitCode = ExitCode.done
   let json = false
   let hasTimeout = false
@@ -96,6 +109,18 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     })
     .exitOverride()
 
+  /** Commands that can start the server of a command after `--`. */
+  const startingCommands = new Set(['install', 'policy', 'completion'])
+  program.hook('preAction', async (_, action) => {
+    const { name, words } = topLevel(action)
+    if (command === undefined || startingCommands.has(name)) return
+    const { shellWord } = await import('../forms/later.ts')
+    const { oneLine } = await import('../output/sanitize.ts')
+    throw usageError(
+      `jackfield ${words} takes no command after --. To configure that server: jackfield install -- ${oneLine(command.map(shellWord).join(' ')) || '<command>'}`,
+    )
+  })
+
   /** Adds a command for one server. Its module is imported on use, so that help and usage errors stay fast. */
   function server<O extends ServerOptions>(
     usage: string,
@@ -104,6 +129,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     extend: (command: Command) => Command = (same) => same,
   ): void {
     const [name = '', ...rest] = usage.split(' ')
+    startingCommands.add(name)
     const root = program
       .command(name)
       .usage(`[options] ${rest.join(' ')}`)
@@ -176,6 +202,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     async () => (await import('../commands/call.ts')).call,
     (subcommand) =>
       withContentOptions(subcommand)
+        .showHelpAfterError('Arguments of the tool are written key=value. Try --help.')
         .option('--args <json>', 'arguments as a JSON object, @file or - for stdin; sent without validation')
         .option(
           '--park',
@@ -385,13 +412,21 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   }
 }
 
-/** @throws a usage error for options before the command, and for help about a command that does not exist */
+/** The name of the first command of a command line, and the names of it and its subcommands. */
+function topLevel(command: Command): { name: string; words: string } {
+  const names: string[] = []
+  for (let at: Command | null = command; at?.parent != null; at = at.parent) names.unshift(at.name())
+  return { name: names[0] ?? '', words: names.join(' ') }
+}
+
+/** @throws a usage error for options before the command, and for commands that do not exist but have a counterpart */
 async function checkFirstWords(
   program: Command,
   [first = '', second = '-']: readonly string[],
 ): Promise<void> {
   const isOption = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
   const isHelp = first === 'help' && !second.startsWith('-')
+  refuseForeignCommand(first)
   if (!isOption && !isHelp) return
   const { oneLine } = await import('../output/sanitize.ts')
   if (isOption)

@@ -458,7 +458,9 @@ async function cannotConnect(
   const hint = noKey
     ? ''
     : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target) && !isForbidden(error?.data)
-      ? "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
+      ? sendsAuthorization(target)
+        ? "\nIt did not accept the one of --header. A token is sent as: --header 'Authorization: Bearer <token>'"
+        : "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
       : await wantedVariables(target, `${why}\n${stderrLines.join('')}`, io)
   // No connection was attempted: access to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
@@ -487,6 +489,11 @@ function isNotAboutTime(fix: Fix): boolean {
 /** Whether the user typed a URL, which has no entry in a configuration that could be corrected. */
 function isUnconfiguredUrl({ config, server }: Target): boolean {
   return config === undefined && 'url' in server
+}
+
+function sendsAuthorization({ server }: Target): boolean {
+  const names = 'url' in server ? Object.keys(server.headers ?? {}) : []
+  return names.some((name) => name.toLowerCase() === 'authorization')
 }
 
 /**

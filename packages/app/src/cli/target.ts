@@ -63,9 +63,14 @@ export const serverHints = `Try the servers that come along:  jackfield start
 Add one:                          jackfield install <name or URL>, or: jackfield install -- <command>
 Take those of other applications: jackfield config import`
 
-/** The message for a configuration without a server that could be used. */
-export function noServersIn(file: string, { problems }: Pick<LayeredConfig, 'problems'>): string {
+/** Whether something in the configuration cannot be used, such as the entry of a server, which is then missing. */
+export function hasErrors({ problems }: Pick<LayeredConfig, 'problems'>): boolean {
   return problems.some(({ severity }) => severity === 'error')
+}
+
+/** The message for a configuration without a server that could be used. */
+export function noServersIn(file: string, config: Pick<LayeredConfig, 'problems'>): string {
+  return hasErrors(config)
     ? `No server of ${file} can be used. Correct what is reported above.`
     : `${file} names no servers.\n${serverHints}`
 }

@@ -12,7 +12,7 @@ import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
-import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
+import { type ConfigChoice, hasErrors, problemLine, readLayers } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -77,7 +77,7 @@ export async function listConfig(
       ])
       const parts = [palette.dim(count)]
       if (rows.length > 0) parts.push(table(['SERVER', 'STATE', 'FROM', 'WHAT'], rows, output))
-      else
+      else if (!hasErrors(config))
         parts.push('Add one to .mcp.json, or list those of your other applications: jackfield config import')
       if (problems.length > 0) {
         parts.push('', palette.dim(`${problems.length} ${problems.length === 1 ? 'remark' : 'remarks'}`))
@@ -89,7 +89,7 @@ export async function listConfig(
       return parts.join('\n')
     },
   )
-  return problems.some(({ severity }) => severity === 'error') ? ExitCode.usage : ExitCode.done
+  return hasErrors(config) ? ExitCode.usage : ExitCode.done
 }
 
 /** `jackfield config explain [server]`: file and line of every field, and overridden values. */

@@ -2,7 +2,7 @@ import type { DoctorReport, DoctorStep, LayeredConfig, ServerConfig } from '@jac
 import { ExitCode } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
 import { finished, surfaceFor } from '../cli/session.ts'
-import { fixesFor, readConfig, readTarget, type Target } from '../cli/target.ts'
+import { fixesFor, hasErrors, readConfig, readTarget, type Target } from '../cli/target.ts'
 import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -14,6 +14,7 @@ import type { CommandContext } from './context.ts'
 export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
   const { servers, config, isDisabled, target } = await chosen(context)
+  const isBroken = target === undefined && config !== undefined && hasErrors(config)
   const person = surfaceFor(io)
   await using open = await openHost(options, 'jackfield doctor', io, {
     // Without a user, no question may wait at another terminal; and only a host in this process starts disabled servers.
@@ -51,15 +52,19 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     show(report.steps)
     reports.push({ ...report, steps: report.steps.map(asTyped) })
   }
+  const hasNotes = reports.some(({ steps }) => steps.some(({ outcome }) => outcome === 'note'))
   const unhealthy = reports.filter(({ healthy }) => !healthy).length
   const verdict =
     reports.length === 0
-      ? 'There are no servers to check.'
+      ? isBroken
+        ? 'There are no servers to check. Correct what is reported above.'
+        : 'There are no servers to check.'
       : unhealthy === 0
-        ? `No problems found${reports.length === 1 ? '' : ` with ${reports.length} servers`}.`
+        ? `No problems found${reports.length === 1 ? '' : ` with ${reports.length} servers`}${isBroken ? ', but in the configuration: see above' : hasNotes ? '; see the lines with "!"' : ''}.`
         : `${unhealthy} of ${reports.length} ${unhealthy === 1 ? 'needs' : 'need'} your attention.`
-  output.result({ healthy: unhealthy === 0, servers: reports }, () => `\n${verdict}`)
-  return unhealthy === 0 ? ExitCode.done : ExitCode.cannotConnect
+  output.result({ healthy: unhealthy === 0 && !isBroken, servers: reports }, () => `\n${verdict}`)
+  if (unhealthy > 0) return ExitCode.cannotConnect
+  return isBroken ? ExitCode.usage : ExitCode.done
 }
 
 async function chosen(context: CommandContext): Promise<{

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { backplaneVariable, keysIn, openBackplane } from '../cli/backplane.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
@@ -15,7 +16,7 @@ import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
 import { noteWithFixes } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
 
 export interface GatewayCommandOptions extends ConfigChoice {
@@ -111,6 +112,7 @@ async function overHttp(
     onWarning,
   }).catch(async (error: unknown) => {
     await backplane?.close()
+    if (error instanceof McpError && error.code === 'CONNECT_FAILED') throw usageError(error.message)
     throw error
   })
   try {
@@ -214,7 +216,7 @@ function announce(host: Host, output: Output): void {
     if ('fixes' in state)
       noteWithFixes(output, `! ${oneLine(server)} is not available: ${oneLine(state.reason)}`, state.fixes)
   }
-  output.note(`${host.tools().length} tools of ${host.connections.size} servers.`)
+  output.note(`${count(host.tools().length, 'tool')} of ${count(host.connections.size, 'server')}.`)
 }
 
 function placeOf(text: string): { host: string; port: number } {

@@ -32,7 +32,7 @@ type Verb = (words: readonly string[], context: RootsContext) => Promise<void>
 /** The verbs of `jackfield roots`. None of them starts a server. */
 export const rootsVerbs = {
   show: async (words, { client, servers, output }) => {
-    if (words.length > 0)
+    if (words.length > 0 && words.join(' ') !== 'list')
       throw usageError(
         `"${words[0]}" is unknown. Usage: jackfield roots [add|remove|exclude|include|preview|allow|deny|forget]`,
       )

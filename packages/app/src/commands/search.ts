@@ -1,5 +1,5 @@
 import { ExitCode, usageError } from '../cli/exit.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { type CommandContext, openServers, type ServerOptions } from './context.ts'
 
@@ -38,8 +38,4 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
     return `${table(['TOOL', 'SERVER', 'DESCRIPTION'], rows, output)}\n${shown}`
   })
   return ExitCode.done
-}
-
-function count(amount: number, what: string): string {
-  return `${amount} ${what}${amount === 1 ? '' : 's'}`
 }

@@ -3,7 +3,7 @@ import { ExitCode } from '../cli/exit.ts'
 import { onNotice, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { observerFor, questionsAnswered } from '../cli/session.ts'
-import { type ConfigChoice, noServersIn, readConfig } from '../cli/target.ts'
+import { type ConfigChoice, hasErrors, noServersIn, readConfig } from '../cli/target.ts'
 import { stateReason, stateText } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -80,7 +80,8 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     return [heading, table(headings, cells, output), ...below].join('\n')
   })
   for (const server of trust) for (const line of outOfUseLines(server)) output.note(line)
-  if (stop === undefined) return failed ? ExitCode.cannotConnect : ExitCode.done
+  if (stop === undefined)
+    return failed ? ExitCode.cannotConnect : hasErrors(config) ? ExitCode.usage : ExitCode.done
   await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
   stop()
   return ExitCode.done

@@ -9,7 +9,7 @@ import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import { fixesIn, withFixLines } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
 export interface TrustOptions extends ConfigChoice {
@@ -268,8 +268,4 @@ function section(title: string, lines: readonly string[]): string[] {
 
 function titleOf({ what, name }: TrustItem): string {
   return what === name ? what : `${what} ${makeVisible(name).replace(/\s+/g, ' ')}`
-}
-
-function count(n: number, thing: string): string {
-  return `${n} ${thing}${n === 1 ? '' : 's'}`
 }

@@ -2,6 +2,7 @@ import type { Fix } from '@jackfield/host'
 import { fixesOf, fixText } from '@jackfield/host/config'
 import { CliError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
+import { selection } from '../cli/options.ts'
 import { shellWord } from '../forms/later.ts'
 import { oneLine, plain } from './sanitize.ts'
 
@@ -42,17 +43,22 @@ export function noteWithFixes(
   else note(withFixLines(text, fixes))
 }
 
+/** A command about a server, with the options of the running one that select its servers. */
+function onServer(command: string, server: string): string {
+  return [command, ...[oneLine(server), ...(selection.getStore() ?? [])].map(shellWord)].join(' ')
+}
+
 /** The command, or the option, that applies the fix; undefined if this program has none. */
 function commandOf(fix: Fix): string | undefined {
   switch (fix.action) {
     case 'sign-in':
-      return `jackfield login ${shellWord(oneLine(fix.server))}`
+      return onServer('jackfield login', fix.server)
     case 'approve':
-      return `jackfield config allow ${shellWord(oneLine(fix.server))}, or for everything that this folder names: --start-what-this-folder-names`
+      return `${onServer('jackfield config allow', fix.server)}, or for everything that this folder names: --start-what-this-folder-names`
     case 'diagnose':
-      return `jackfield doctor ${shellWord(oneLine(fix.server))}`
+      return onServer('jackfield doctor', fix.server)
     case 'review':
-      return `jackfield trust ${shellWord(oneLine(fix.server))}`
+      return onServer('jackfield trust', fix.server)
     case 'uninstall':
       return `jackfield uninstall ${shellWord(oneLine(fix.server))}, or --name for another name`
     case 'pass-variable':

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { FolderPreview, RootFinding } from '@jackfield/host'
 import type { Palette } from './palette.ts'
-import { oneLine } from './sanitize.ts'
+import { count, oneLine } from './sanitize.ts'
 
 /** The path of a root, or its URI if it has none. */
 export function pathOf(uri: string): string {
@@ -39,8 +39,4 @@ export function rootFindingLines(findings: readonly RootFinding[], palette: Pale
     ({ severity, message }) =>
       `${marks[severity]} ${severity === 'note' ? palette.dim(oneLine(message)) : oneLine(message)}`,
   )
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }

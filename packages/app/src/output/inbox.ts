@@ -1,7 +1,7 @@
 import type { ConfigInput, HostQuestion, InboxItem } from '@jackfield/host'
 import { answerWith } from '../forms/later.ts'
 import { age } from './age.ts'
-import { oneLine } from './sanitize.ts'
+import { count, oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
 
 const idLength = 8
@@ -116,8 +116,4 @@ export function inboxTable(
       : '\nA server that ended with the program that asked may reject the answer; the call is then made again.'
   const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
   return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, options)}\n${options.palette.dim(counts + next + mayBeRejected)}`
-}
-
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`
 }

@@ -20,3 +20,8 @@ export function oneLine(text: string, length = Number.POSITIVE_INFINITY): string
   const characters = [...flat]
   return characters.length <= length ? flat : `${characters.slice(0, length - 1).join('')}…`
 }
+
+/** A number with its noun: `1 tool`, `2 tools`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -10,6 +10,8 @@ export interface Warnings {
 
 /** Distinct lines that are remembered; later ones are always shown. */
 const maxKnown = 1_000
+/** Repeated lines that are written again with their number. */
+const maxRepeated = 3
 
 export function createWarnings(write: (line: string, fixes: readonly Fix[]) => void): Warnings {
   const known = new Map<string, { line: string; repeats: number }>()
@@ -25,8 +27,11 @@ export function createWarnings(write: (line: string, fixes: readonly Fix[]) => v
       write(line, fixes)
     },
     end() {
-      for (const { line, repeats } of known.values())
-        if (repeats > 0) write(`${line} (repeated ${repeats === 1 ? 'once' : `${repeats} times`})`, [])
+      const repeated = [...known.values()].filter(({ repeats }) => repeats > 0)
+      if (repeated.length > maxRepeated) write(`${repeated.length} of these lines were repeated.`, [])
+      else
+        for (const { line, repeats } of repeated)
+          write(`${line} (repeated ${repeats === 1 ? 'once' : `${repeats} times`})`, [])
       known.clear()
     },
   }

@@ -14,7 +14,7 @@ import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { makeHost } from '../daemon/service.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { activityLines } from './activity-lines.ts'
 import { checkTrip, parsed, records, text } from './checks.ts'
 import type { StartOptions } from './command.ts'
@@ -222,10 +222,6 @@ function writeAnswer(event: ToolCallEvent, transcript: Transcript): void {
   const tone = event.denied || event.result.isError === true ? 'bad' : 'normal'
   const by = event.decision?.verdict === 'allow' ? ` (allowed by rule: ${event.decision.rule})` : ''
   transcript.say('server', server, `${oneLine(lines[0] ?? '(no words)', 200)}${by}`, tone)
-}
-
-function count(number: number, one: string): string {
-  return `${number} ${one}${number === 1 ? '' : 's'}`
 }
 
 /** The fifteenth of the next June that is at least a month away. */

@@ -86,6 +86,19 @@ describe.concurrent('configured servers', () => {
     const json = await run(['servers', '--json', agreed], { cwd })
     expect(JSON.parse(json.stdout).servers).toHaveLength(2)
   })
+
+  test('are not complete if an entry is wrong: servers, doctor and config report it and exit with 2', async () => {
+    const cwd = folder({ mcpServers: { ...mcpServers, wrong: { args: [] } } })
+    for (const words of [['servers', agreed], ['doctor', agreed], ['config']]) {
+      const { code, stdout, stderr } = await run(words, { cwd })
+      expect({ words, code }).toEqual({ words, code: 2 })
+      expect(stdout).toContain('demo')
+      expect(stdout + stderr).toContain('mcpServers.wrong needs "command"')
+      expect(stdout).not.toContain('No problems found.')
+    }
+    const named = await run(['doctor', 'demo', agreed], { cwd })
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('No problems found.') })
+  })
 })
 
 describe.concurrent('activity', () => {

@@ -37,6 +37,20 @@ describe.concurrent('exit codes', () => {
     ['no answer to take back', ['policy', 'revoke'], 'Usage: jackfield policy revoke <id>'],
     ['no rule to preview', ['policy', 'preview'], 'Usage: jackfield policy preview <rule>'],
     ['nothing after --', ['tools', '--'], 'Nothing follows --'],
+    [
+      'a command after -- that is not used',
+      ['record', 'a.json', '--', 'my server'],
+      "install -- 'my server'",
+    ],
+    ['a command of other programs', ['list'], 'jackfield tools their tools'],
+    ['a command of other programs in a group', ['config', 'add'], 'jackfield install adds a server'],
+    ['an option of other commands for the log', ['log', '--server', 'shop'], 'written without --'],
+    ['an argument of a tool as an option', ['call', 'x', '--city', 'Oslo'], 'are written key=value'],
+    [
+      'all arguments as one value',
+      onEverything('call', 'get-sum', '{"a":1,"b":2}'),
+      `given with --args '{"a":1,"b":2}'`,
+    ],
     ['a missing argument', onEverything('call', 'get-sum', 'a=1'), 'Missing argument:\n  b'],
     [
       'an argument that does not exist instead of one that does',
@@ -66,7 +80,7 @@ describe.concurrent('exit codes', () => {
       run(['tools'], { cwd: empty }),
       run(['servers'], { cwd: empty }),
     ])
-    expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 3, 0])
+    expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 2, 0])
     for (const { stdout, stderr } of seen) {
       const output = stdout + stderr
       for (const way of ['start', 'install', 'config import']) expect(output).toContain(`jackfield ${way}`)

@@ -65,16 +65,48 @@ describe.concurrent('mistakes of a first hour', { timeout: 60_000 }, () => {
 
   test('JSON with a missing comma: it says so, and does not advise to add a server', async () => {
     const cwd = folder({ '.mcp.json': '{ "mcpServers": {\n  "a": { "command": "x" }\n  "b": {} } }' })
-    for (const [words, exit] of [
-      [['tools'], 3],
-      [['servers'], 0],
-    ] as const) {
-      const { code, stdout, stderr } = await run([...words], { cwd })
-      expect(code).toBe(exit)
+    for (const command of ['tools', 'servers', 'doctor']) {
+      const { code, stdout, stderr } = await run([command], { cwd })
+      expect({ command, code }).toEqual({ command, code: 2 })
       expect(stderr).toContain('is not valid JSON (line 3 column 3): a comma is missing before this place')
       expect(stdout + stderr).toContain('Correct what is reported above.')
       expect(stdout + stderr).not.toContain('jackfield install')
     }
+  })
+
+  test('suggested commands have the options that selected the servers', async () => {
+    const cwd = folder({ 'my config.json': '{ "mcpServers": { "a": { "command": "no-such-program" } } }' })
+    const options = ['--config', 'my config.json']
+    const { stderr } = await run(['tools', 'a', ...options], { cwd })
+    expect(stderr).toContain("jackfield doctor a --config 'my config.json'\n")
+    const { stdout } = await run(['doctor', 'a', ...options], { cwd })
+    expect(stdout).toContain('no folder in PATH contains a program "no-such-program"')
+  })
+
+  test('a gateway on a port in use: the address on the command line is wrong, as for the web app', async () => {
+    const { host } = new URL(await answering(200, ''))
+    const cwd = folder({ '.mcp.json': '{ "mcpServers": {} }' })
+    const { code, stderr } = await run(['gateway', '--http', host], { cwd })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('another program uses it') })
+  })
+
+  test('the list of a group can be written', async () => {
+    const env = { XDG_DATA_HOME: tempFolder() }
+    for (const group of ['config', 'secret', 'policy', 'roots', 'sampling', 'daemon', 'tasks', 'activity']) {
+      const seen = await Promise.all([run([group], { env }), run([group, 'list'], { env })])
+      const [plain, list] = seen.map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))
+      expect({ group, ...list, stdout: '' }).toEqual({ group, ...plain, stdout: '' })
+    }
+    expect(await run(['roots', 'lst'], { env })).toMatchObject({ code: 2 })
+  })
+
+  test('doctor does not say that all is well where it has a remark', async () => {
+    const cwd = folder({ 'server.mjs': `console.log('Server started')${program('')}` })
+    const { code, stdout } = await run(['doctor', '--', process.execPath, join(cwd, 'server.mjs')])
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('No problems found; see the lines with "!".'),
+    })
   })
 
   test('a server without consent: the step of doctor is called consent, and variables in JSON', async () => {

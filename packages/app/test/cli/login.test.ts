@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { protectedServer } from '../../../sdk/test/client-auth/support/protected-server.ts'
+import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
 
 /** Goes to a page as a person does who agrees to everything. */
@@ -91,4 +92,44 @@ test('reports that no login is possible', { timeout: 60_000 }, async () => {
     expect(stdout + stderr).toContain(`jackfield login ${shop.url}`)
     expect(stdout + stderr).not.toContain(`jackfield login ${new URL(shop.url).host}`)
   }
+})
+
+test('a login is only suggested where it can work: otherwise a token, or a client, has to be configured', async () => {
+  const open = await listen(({ url, res }) => json(res, {}, url.pathname === '/mcp' ? 401 : 404))
+  onTestFinished(() => open.close())
+  const closed = await protectedServer()
+  closed.as.metadata = { registration_endpoint: undefined }
+  const config = [
+    '--config',
+    jsonFile({ mcpServers: { token: { url: `${open.origin}/mcp` }, client: { url: closed.url } } }),
+  ]
+  const env = { XDG_DATA_HOME: tempFolder(), JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
+  for (const [server, why, fix] of [
+    ['token', 'names no authorization server', 'Check the "headers" of token in its configuration.'],
+    ['client', 'does not support dynamic client registration', '"auth": { "issuer", "clientId" }'],
+  ] as const) {
+    for (const command of ['tools', 'login']) {
+      const { code, stderr } = await run([command, server, ...config], { env })
+      expect({ command, code, stderr }).toEqual({ command, code: 3, stderr: expect.stringContaining(why) })
+      expect(stderr).toContain(fix)
+      expect(stderr).not.toContain('jackfield login')
+    }
+  }
+  const unpublished = await listen(({ url, res }) =>
+    url.pathname === '/.well-known/oauth-protected-resource/mcp'
+      ? json(res, {
+          resource: `${unpublished.origin}/mcp`,
+          authorization_servers: [`${unpublished.origin}/none`],
+        })
+      : json(res, {}, url.pathname === '/mcp' ? 401 : 404),
+  )
+  onTestFinished(() => unpublished.close())
+  const none = await run(['tools', `${unpublished.origin}/mcp`], { env })
+  expect(none.stderr).toContain('which publishes no metadata')
+  expect(none.stderr).not.toContain('jackfield login')
+  const rejected = await run(['tools', `${open.origin}/mcp`, '--header', 'Authorization: x'], { env })
+  expect(rejected.stderr).toContain('It did not accept the one of --header.')
+  const { stderr } = await run(['tools', `${open.origin}/mcp`], { env })
+  expect(stderr).toContain("If you have a token, add: --header 'Authorization: Bearer <token>'")
+  expect(stderr).not.toContain('jackfield login')
 })

@@ -21,6 +21,15 @@ const grumbling = [
   })`,
 ]
 
+test('a program that prints its help and exits, at both attempts to connect: every line is shown once', async () => {
+  const lines = ['Usage: shop', '--port', '--file', '--help', '--version']
+  const program = [process.execPath, '-e', `console.log(${JSON.stringify(lines.join('\n'))})`]
+  const { code, stderr } = await run(['tools', '--', ...program])
+  expect(code).toBe(3)
+  for (const line of lines) expect(stderr.split(`: ${line}\n`)).toHaveLength(2)
+  expect(stderr).toContain(`${lines.length} of these lines were repeated.`)
+})
+
 test('a command shows a repeated warning once, and at its end how often it occurred', async () => {
   const { code, stdout, stderr } = await run(['call', 'go', '--', ...grumbling])
   expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: 'gone' })

@@ -146,7 +146,7 @@ describe.skipIf(!hasHaproxy || !isInstalled)('a gateway on two nodes over Postgr
     const booked = { content: [{ text: '{"action":"accept","content":{"seat":"7a"}}' }] }
     for (let call = 0; call < 4; call++) expect(await book()).toMatchObject(booked)
     // A node opens the servers of a user at their first request.
-    const [user, ...others] = both.filter(({ running }) => running.output().includes('1 tools of 1 servers'))
+    const [user, ...others] = both.filter(({ running }) => running.output().includes('1 tool of 1 server'))
     expect(others).toEqual([])
     const ended = once(user?.running.child ?? process, 'exit')
     user?.running.child.kill('SIGTERM')

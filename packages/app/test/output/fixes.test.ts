@@ -14,6 +14,7 @@ describe('a fix on a terminal', () => {
       'Check the command, arguments and variables of shop in its configuration.',
       'Check that shop runs and that its address is right.',
       'Check the "headers" of shop in its configuration.',
+      'Register a client at the authorization server and name it in the configuration of shop: "auth": { "issuer", "clientId" }.',
       'Remove "era" from the configuration of shop.',
       'Raise "connectTimeoutMs" of shop in its configuration if it is only slow to start.',
       'Update shop or Jackfield: they have no protocol revision in common.',

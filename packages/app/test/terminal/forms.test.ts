@@ -16,11 +16,12 @@ const server = programFile(new URL('prying-server.ts', import.meta.url))
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`Forms are not tested in a terminal: ${missing}\n`)
 
-/** A call of a server that asks this, in a terminal. */
-function asked(params: object, options: TerminalOptions = {}): Terminal & { folder: string } {
+/** A call of a server that asks this, in a terminal. `first`: a command line of the shell that is run before. */
+function asked(params: object, options: TerminalOptions = {}, first = ':'): Terminal & { folder: string } {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-forms-'))
   const command = ['call', 'ask', '--', process.execPath, server, JSON.stringify(params)]
-  const terminal = openTerminal([process.execPath, ...startOptions, bin, ...command], {
+  const shell = ['-c', `${first}; exec "$0" "$@"`, process.execPath, ...startOptions, bin]
+  const terminal = openTerminal(['/bin/sh', ...shell, ...command], {
     cwd: folder,
     ...options,
     env: { HOME: folder, XDG_DATA_HOME: folder, NO_COLOR: '1', ...options.env },
@@ -36,6 +37,11 @@ const form = (properties: object, required: string[] = []) => ({
 })
 
 describe.skipIf(missing !== undefined)('a form in a terminal', () => {
+  test('has 80 columns in a terminal without a known size', async () => {
+    const terminal = asked(form({ name: { type: 'string' } }), { cols: 80 }, 'stty cols 0 rows 0')
+    await terminal.until(/› name[\s\S]*Review and send +Decline +Decline, note why +Cancel +Later/)
+  })
+
   test('is filled in with the keyboard, back and forth, and sent as reviewed', async () => {
     const terminal = asked(
       form(

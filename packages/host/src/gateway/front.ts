@@ -10,7 +10,7 @@ import type {
   HttpRefusal,
 } from '@jackfield/sdk/http'
 import { listenError } from '@jackfield/sdk/internal'
-import { reasonOf } from '../shared/text.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
 interface UserEndpoint {
@@ -59,7 +59,8 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     ...(authenticate.documents !== undefined && { documents: authenticate.documents }),
     ...(authenticate.lacking !== undefined && { lacking: authenticate.lacking }),
   })
-  const handle = (server: Server, shared?: Backplane): HttpHandler => {
+  const warn = onWarning ?? console.warn
+  const handle = (server: Server, warnLater: (message: string) => void, shared?: Backplane): HttpHandler => {
     // A gateway's questions end with its process, so warnings about its keys do not apply.
     let isMounted = false
     const handler = serveHttp(server, {
@@ -69,14 +70,17 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       allowedHosts: [host, ...(options.allowedHosts ?? [])],
       authenticate: authenticated,
       onWarning: (message) => {
-        if (isMounted) (onWarning ?? console.warn)(message)
+        if (isMounted) warnLater(message)
       },
     })
     isMounted = true
     return handler
   }
-  /** Refuses requests without a user, and serves the documents of `authenticate`. */
-  const refusing = handle(defineServer({ name: 'gateway', version: '1.0.0' }))
+  /**
+   * Refuses requests without a user or to another path, and serves the documents of `authenticate`. Its warnings are about
+   * the routes of a framework, and a gateway has none.
+   */
+  const refusing = handle(defineServer({ name: 'gateway', version: '1.0.0' }), () => {})
   /** The most recently used last. */
   const users = new Map<string, OpenUser>()
   let isDraining = false
@@ -87,7 +91,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   const open = async (user: string): Promise<UserEndpoint> => {
     await closing.get(user)
     const gateway = await options.open(user)
-    return { gateway, handler: handle(gateway.server, backplane && partOf(backplane, user)) }
+    return { gateway, handler: handle(gateway.server, warn, backplane && partOf(backplane, user)) }
   }
   const close = async ({ endpoint }: OpenUser): Promise<void> => {
     const { handler, gateway } = await endpoint
@@ -118,9 +122,24 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     return user
   }
 
+  const url = (): string => {
+    const address = server.address()
+    const bound = typeof address === 'object' && address !== null ? address.port : port
+    return `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`
+  }
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (health !== undefined && request.url?.startsWith(`${health}/`) === true)
       return respondToCheck(request.url.slice(health.length + 1), response, isDraining)
+    const at = request.url?.split('?', 1)[0] ?? ''
+    if (at !== path) {
+      if (request.method === 'POST' && !hasWarnedOfPath) {
+        hasWarnedOfPath = true
+        warn(
+          `A client sends requests to ${oneLine(at.slice(0, 80))}, where nothing is. Give it the address ${url()}`,
+        )
+      }
+      return void refusing.node(request, response)
+    }
     let found: AuthenticatedCaller | HttpRefusal
     try {
       found = await authenticate(callerOf(request))
@@ -144,6 +163,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')
     }
   }
+  let hasWarnedOfPath = false
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
     serve(request, response)
   })
@@ -151,8 +171,6 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     server.once('error', (cause) => reject(listenError(host, port, cause)))
     server.listen(port, host, resolve)
   })
-  const address = server.address()
-  const bound = typeof address === 'object' && address !== null ? address.port : port
 
   const closeAll = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -162,7 +180,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   }
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
+    url: url(),
     async drain(times) {
       isDraining = true
       await Promise.allSettled(

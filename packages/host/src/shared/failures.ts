@@ -86,6 +86,8 @@ function settingText(setting: Extract<Fix, { action: 'configure' }>['setting'], 
       return `Check that ${server} runs and that its address is right.`
     case 'headers':
       return `Check the "headers" of ${server} in its configuration.`
+    case 'auth':
+      return `Register a client at the authorization server and name it in the configuration of ${server}: "auth": { "issuer", "clientId" }.`
     case 'era':
       return `Remove "era" from the configuration of ${server}.`
     case 'connectTimeoutMs':

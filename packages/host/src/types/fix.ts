@@ -15,7 +15,7 @@ export type Fix =
   | {
       readonly action: 'configure'
       readonly server: string
-      readonly setting: 'command' | 'url' | 'headers' | 'era' | 'connectTimeoutMs'
+      readonly setting: 'command' | 'url' | 'headers' | 'auth' | 'era' | 'connectTimeoutMs'
     }
   /** Update a server, or this program: they have no revision of the protocol in common. */
   | { readonly action: 'update'; readonly server: string }

@@ -117,6 +117,25 @@ describe('a gateway over HTTP', () => {
     expect(hosts.size).toBe(0)
   })
 
+  it('warns once of requests to another path, in words about a gateway', async () => {
+    const warnings: string[] = []
+    const served = await serveGateways({
+      tokens,
+      open: async () => ({ server: asking(() => {}), close: async () => {} }),
+      onWarning: (message) => warnings.push(message),
+    })
+    onTestFinished(() => served.close())
+    for (const headers of [{}, { authorization: `Bearer ${tokens.ann}` }]) {
+      const answer = await fetch(new URL('/wrong', served.url), { method: 'POST', headers, body: '{}' })
+      expect(answer.status).toBe(404)
+    }
+    expect(warnings).toEqual([
+      `A client sends requests to /wrong, where nothing is. Give it the address ${served.url}`,
+    ])
+    const client = await clientOf(`${served.url}?from=test`, tokens.ann)
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['pay'])
+  })
+
   it('identifies users by the access tokens of an issuer, and serves its metadata', async () => {
     const issuer = 'https://login.example'
     const resource = 'http://127.0.0.1/mcp'

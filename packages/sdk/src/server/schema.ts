@@ -213,11 +213,11 @@ function movedTo(place: string, schema: JsonSchema): JsonSchema {
  */
 export type AnySchema = DescribedSchema | SchemaShape | JsonSchema
 
-/** The type of a validated value. */
+/** The type of a validated value. Without a schema an object of which nothing is known, so that reading a member is an error. */
 export type OutputOf<S> = S extends { readonly '~standard': StandardSchemaV1.Props<infer _In, infer Out> }
   ? Out
   : S extends undefined
-    ? Record<string, never>
+    ? object
     : S extends SchemaShape
       ? ShapeOutput<S>
       : Record<string, unknown>

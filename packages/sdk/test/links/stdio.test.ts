@@ -14,6 +14,11 @@ async function open(link: ClientTransportFactory, options: ConnectOptions = {}) 
   return client
 }
 
+it('a command line as one text is rejected, with the form it has', () => {
+  // @ts-expect-error it is an object
+  expect(() => stdio('node server.js')).toThrow('{ command: "node", args: ["server.js"] }')
+})
+
 describe('messages over a child process', () => {
   it('are read despite other output, which is only reported', async () => {
     const warnings: string[] = []

@@ -194,7 +194,11 @@ describe('types of a definition', () => {
     tool({ input: valibot, run: ({ at }) => expectTypeOf(at).toEqualTypeOf<Date>() && '' })
     tool({ input: type({ n: 'number' }), run: ({ n }) => expectTypeOf(n).toBeNumber() && '' })
     tool({ input: { type: 'object' }, run: ({ any }) => expectTypeOf(any).toBeUnknown() && '' })
-    tool({ run: (args) => expectTypeOf(args).toEqualTypeOf<Record<string, never>>() && '' })
+    tool({ run: (args) => expectTypeOf(args).toEqualTypeOf<object>() && '' })
+    // @ts-expect-error there are no arguments without "input"
+    tool({ run: (args) => args.city })
+    // @ts-expect-error there are no arguments without "input"
+    prompt({ run: ({ city }) => city })
     // @ts-expect-error there is no such argument
     tool({ input: z.object({ item: z.string() }), run: ({ thing }) => thing })
     prompt({ input: z.object({ n: z.coerce.number() }), run: ({ n }) => expectTypeOf(n).toBeNumber() && '' })

@@ -81,15 +81,24 @@ export function failedState({
   if (unapproved) {
     return { state: 'needs-approval', ...why, fixes: [{ action: 'approve', server: name }] }
   }
-  if (failure?.code === 'UNAUTHORIZED' && signsIn && !isForbidden(failure)) {
+  if (failure?.code === 'UNAUTHORIZED' && signsIn && canHelp(failure)) {
     return { state: 'needs-sign-in', ...why, fixes: [{ action: 'sign-in', server: name }] }
   }
   return { state: 'failed', ...why, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
 }
 
-/** Whether the server refuses a request without naming credentials that it would accept. */
-function isForbidden({ data }: Failure): boolean {
-  return isRecord(data) && data['status'] === 403 && data['challenge'] === undefined
+/**
+ * Whether a login can help: not if the server refuses a request without naming credentials that it would accept, or if the
+ * login lacks what only the configuration can add.
+ */
+function canHelp(failure: Failure): boolean {
+  const { data } = failure
+  const isForbidden = isRecord(data) && data['status'] === 403 && data['challenge'] === undefined
+  return !isForbidden && missingForLogin(failure) === undefined
+}
+
+function missingForLogin({ data }: Failure): unknown {
+  return isRecord(data) ? data['missing'] : undefined
 }
 
 /** What the user can do about an unreachable server. */
@@ -115,7 +124,7 @@ function settingFor(
     case 'TIMEOUT':
       return 'connectTimeoutMs'
     case 'UNAUTHORIZED':
-      return 'headers'
+      return missingForLogin(error) === 'client' ? 'auth' : 'headers'
     case 'VERSION_MISMATCH':
       return config.era === undefined || config.era === 'auto' ? undefined : 'era'
     default:

@@ -2,7 +2,7 @@ import type { AuthorizationServer } from 'oauth4webapi'
 import { describeValue, excerpt } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ChallengeParams } from './challenge.ts'
-import { authError, isLoopback, type Network } from './network.ts'
+import { authError, isLoopback, type MissingForLogin, type Network } from './network.ts'
 
 /** An authorization server with its validated metadata (RFC 8414). */
 export interface DiscoveredIssuer {
@@ -151,12 +151,14 @@ export async function discover(
   if (issuer === undefined) {
     throw authError(
       `${server.origin} requires a login, but its protected resource metadata names no authorization server. Contact its operator`,
+      { missing: 'authorizationServer' satisfies MissingForLogin },
     )
   }
   const described = await discoverIssuer(issuer, network, signal)
   if (described !== undefined) return { ...described, ...resource }
   throw authError(
     `${server.origin} names ${issuer} as its authorization server, which publishes no metadata. Contact its operator`,
+    { issuer, missing: 'authorizationServer' satisfies MissingForLogin },
   )
 }
 

@@ -314,6 +314,12 @@ export class Network {
   }
 }
 
+/**
+ * What a login lacks, as `missing` in the details of an error: without it, another attempt fails in the same way. Without an
+ * `authorizationServer`, only a token that was obtained elsewhere helps; a `client` has to be registered by hand.
+ */
+export type MissingForLogin = 'authorizationServer' | 'client'
+
 export function authError(message: string, details?: Record<string, unknown>, cause?: unknown): McpError {
   return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
 }

@@ -8,7 +8,7 @@ import {
   type Identity,
   identityOf,
 } from './identity.ts'
-import { authError, isLoopback } from './network.ts'
+import { authError, isLoopback, type MissingForLogin } from './network.ts'
 import { type Redirect, readCode } from './redirect.ts'
 import {
   forgetRegistration,
@@ -161,7 +161,7 @@ class CodeGrant implements Grant {
     if (this.#registered.length > 0) {
       throw authError(
         `The server requires a login at ${issuer}, but the registered client belongs to ${this.issuers.join(', ')}, and its credentials are not sent elsewhere. Register a client at ${issuer} and give it in client.registered, or omit that option`,
-        { issuer },
+        { issuer, missing: 'client' satisfies MissingForLogin },
       )
     }
     const { metadataUrl } = this.#client

@@ -2,7 +2,7 @@ import { isObject } from '../../jsonrpc/parse.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import type { ClientAuthMethod, Identity } from './identity.ts'
-import { authError, isLoopback, type Network } from './network.ts'
+import { authError, isLoopback, type MissingForLogin, type Network } from './network.ts'
 import { parseObject, readOAuthError } from './token-endpoint.ts'
 
 /** A dynamically registered client (RFC 7591). */
@@ -89,7 +89,7 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
   if (endpoint === undefined) {
     throw authError(
       `The authorization server ${issuer} does not support dynamic client registration. Register a client there with the redirect URI ${redirectUri}, and give it in client.registered`,
-      { issuer },
+      { issuer, missing: 'client' satisfies MissingForLogin },
     )
   }
   // Without a list of supported methods, the standard's default is client_secret_basic.
@@ -114,7 +114,7 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
   if (response.status === 404 && request.server.presumed) {
     throw authError(
       `${issuer} requires a token, and names no authorization server that issues one. Configure a token in "headers"`,
-      { issuer },
+      { issuer, missing: 'authorizationServer' satisfies MissingForLogin },
     )
   }
   if (!response.ok) {

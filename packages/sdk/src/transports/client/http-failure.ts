@@ -7,7 +7,7 @@ import { mediaType, retryAfter } from './http-response.ts'
 const errorBodyBytes = 64 * 1024
 /** Milliseconds to read a body, which may never end. */
 const excerptMs = 1_000
-const loginHint = 'It requires credentials: set "auth", or a token in "headers"'
+const loginHint = 'It requires valid credentials: set "auth", or a token in "headers"'
 
 /** Elements whose text is not visible. */
 const hidden = new Set(['script', 'style', 'svg', 'template', 'noscript'])

@@ -1,7 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { McpError, messageOf } from '../../jsonrpc/error.ts'
+import { invalid, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { waitAtMost } from '../../jsonrpc/promises.ts'
 import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
 import { LineChannel, type LineLimits } from './line-channel.ts'
@@ -53,8 +53,13 @@ const reportedStderrChars = 4_096
  * connection ends everything that it started: on Linux also processes that left the session, as long as they have a living
  * parent or the variable `JACKFIELD_SERVER_ID`; on macOS its process group. The server inherits no descriptor of this
  * process other than its three streams.
+ * @throws McpError 'INVALID' without a command
  */
 export function stdio(options: StdioTransportOptions): ClientTransportFactory {
+  if (typeof options.command !== 'string')
+    throw invalid(
+      'stdio takes an object with "command", the program, and "args", its arguments: { command: "node", args: ["server.js"] }',
+    )
   return () => new DuplexTransport('stdio', (events) => ServerProcess.start(options, events))
 }
 
