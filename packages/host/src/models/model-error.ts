@@ -305,15 +305,7 @@ function typeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   if (typeof error === 'string') return error
-  if (
-    typeof error === 'object' &&
-    error !== null &&
-    'message' in error &&
-    typeof error.message === 'string'
-  ) {
-    return error.message
-  }
-  return ''
+  return isRecord(error) && typeof error.message === 'string' ? error.message : ''
 }
 
 function oneLine(text: string): string {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { userText } from '../models/agent/blocks.ts'
 import {
   type Conversation,
   createConversation,
@@ -599,8 +600,4 @@ interface Message {
 
 function copyKey({ server, uri, at }: AttachedCopy): string {
   return JSON.stringify([server, uri, at])
-}
-
-function userText(text: string): SamplingMessage {
-  return { role: 'user', content: { type: 'text', text } }
 }

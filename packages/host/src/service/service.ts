@@ -1,6 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import type { LayeredConfig, LayerOptions } from '../config/layers.ts'
 import { createHost } from '../host.ts'
+import { blocksOf } from '../models/messages.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
@@ -307,8 +308,9 @@ export class HostService {
       maxTokens: maxTestTokens,
       signal: AbortSignal.any([signal, AbortSignal.timeout(testMs)]),
     })
-    const content = Array.isArray(reply.content) ? reply.content : [reply.content]
-    const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    const text = blocksOf(reply.content)
+      .map((block) => (block.type === 'text' ? block.text : ''))
+      .join('')
     const durationMs = Math.round(performance.now() - began)
     return { text, model: reply.model, durationMs, ...(reply.usage !== undefined && { usage: reply.usage }) }
   }

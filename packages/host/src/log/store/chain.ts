@@ -104,6 +104,19 @@ export function atomically<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
+/** Runs work in a transaction that waits for other programs first; rolled back if it throws. */
+export function exclusively<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    rollBack(database)
+    throw error
+  }
+}
+
 /** Rolls back. SQLite has done so itself if the disk is full or cannot be written. */
 export function rollBack(database: DatabaseSync, statement = 'ROLLBACK'): void {
   try {

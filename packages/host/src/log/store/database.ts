@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
 import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
-import { rollBack } from './chain.ts'
+import { exclusively } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration, startMigration } from './inbox-tables.ts'
 import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
@@ -306,8 +306,7 @@ function readRoots(database: DatabaseSync): void {
 function migrate(database: DatabaseSync): boolean {
   // Opening a current store must not wait for a transaction of another program.
   if (versionOf(database) === migrations.length && hasTextIndex(database)) return false
-  database.exec('BEGIN IMMEDIATE')
-  try {
+  return exclusively(database, () => {
     const version = versionOf(database)
     if (version > migrations.length) {
       throw new StoreError(
@@ -318,12 +317,8 @@ function migrate(database: DatabaseSync): boolean {
     for (const statements of migrations.slice(version)) database.exec(statements)
     createTextIndex(database)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
-    database.exec('COMMIT')
     return version === 0
-  } catch (error) {
-    rollBack(database)
-    throw error
-  }
+  })
 }
 
 function versionOf(database: DatabaseSync): number {

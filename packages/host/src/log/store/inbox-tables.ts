@@ -3,7 +3,7 @@ import type { Round } from '@jackfield/sdk/client'
 import { readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/index.ts'
-import { rollBack } from './chain.ts'
+import { exclusively } from './chain.ts'
 import type { LogWriter } from './log-writer.ts'
 
 /** A question, and the program that waits for its answer. */
@@ -48,8 +48,6 @@ export interface InboxTable {
   withdraw(id: string, reason: string): boolean
   /** The server no longer accepts the answers of a round. */
   markLost(call: number, round: number, reason: string): void
-  /** Number of questions a program waits for. */
-  countOf(owner: string): number
   /** The programs that wait for an answer, or own a suspended call. */
   owners(): string[]
   /** A program ended: resumable questions stay open, the others are lost. Returns the lost ones. */
@@ -92,7 +90,6 @@ export function createInboxTable(
   const lose = database.prepare(
     `UPDATE inbox SET state = 'lost', reason = ? WHERE call = ? AND round = ? AND state IN ('open', 'answered')`,
   )
-  const countOf = database.prepare(`SELECT count(*) AS count FROM inbox WHERE owner = ? AND state = 'open'`)
   const owners = database.prepare(
     `SELECT owner FROM inbox WHERE state = 'open' AND owner IS NOT NULL
      UNION SELECT owner FROM parked_call WHERE owner IS NOT NULL`,
@@ -167,22 +164,13 @@ export function createInboxTable(
     markLost: (call, round, reason) => {
       lose.run(reason, call, round)
     },
-    countOf: (owner) => Number(countOf.get(owner)?.['count']),
     owners: () => owners.all().map((row) => String(row['owner'])),
-    abandon(owner, reason) {
-      database.exec('BEGIN IMMEDIATE')
-      try {
-        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${isPending}`, owner)].map(
-          toRow,
-        )
+    abandon: (owner, reason) =>
+      exclusively(database, () => {
+        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${isPending}`, owner)]
         for (const statement of free) statement.run(owner)
-        database.exec('COMMIT')
-        return lost
-      } catch (error) {
-        rollBack(database)
-        throw error
-      }
-    },
+        return lost.map(toRow)
+      }),
     above(activity) {
       writer.flush()
       return above.all(activity).map(({ id }) => Number(id))

@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@jackfield/sdk'
+import { failure } from '../../core/call-results.ts'
 import type { CatalogTool, Decision, Host } from '../../types/index.ts'
 import { nearNames } from '../listed-models.ts'
 import { callCodeTool, isCodeTool } from './code-tools.ts'
@@ -66,11 +67,11 @@ export async function performCall(
     const near = namesLike(name, names)
     const instead = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
     const message = `There is no tool "${name}" at present.${instead} If it was there before, its server is no longer available or no longer offers it.`
-    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
+    return { result: failure(message), denied: false }
   }
   if (!isOn(entry)) {
     const message = `${name} was not called: the person switched it off in this conversation. Do not try it again or another way around it; say what you wanted it for.`
-    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: true }
+    return { result: failure(message), denied: true }
   }
   const done = await host.call(name, input, { caller: 'chat', ...origin })
   const { result, denied, decision, activity, suspended } = done

@@ -11,7 +11,7 @@ import type {
   Redaction,
   SamplingContext,
 } from '../../types/index.ts'
-import { limitTokens } from '../messages.ts'
+import { blocksOf, limitTokens } from '../messages.ts'
 import { estimateTokens } from '../tool-search/meter.ts'
 import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
 import { replyFault } from './check.ts'
@@ -94,7 +94,7 @@ function redactionSummary(redactions: readonly Redaction[]): { rule: string; cou
 
 /** A single block is not an array, as in every revision. */
 function resultOf(reply: ModelReply): CreateMessageResult {
-  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
+  const blocks = blocksOf(reply.content)
   const [only = { type: 'text', text: '' } as const] = blocks
   return {
     role: 'assistant',

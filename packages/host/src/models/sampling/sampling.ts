@@ -5,6 +5,7 @@ import { NoSurfaceError, unansweredError } from '../../core/inbox/question-queue
 import { frozenCopy } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { Activity, Cause, Model, SamplingService, SamplingUsage } from '../../types/index.ts'
+import { blocksOf } from '../messages.ts'
 import {
   Budget,
   createWeigher,
@@ -201,7 +202,7 @@ function settled(spending: Spending): void {
 }
 
 function usesTools({ content }: CreateMessageParams['messages'][number]): boolean {
-  return (Array.isArray(content) ? content : [content]).some((block) => block.type === 'tool_use')
+  return blocksOf(content).some((block) => block.type === 'tool_use')
 }
 
 const dayMs = 86_400_000

@@ -283,11 +283,6 @@ export class StoredLists {
     if (text !== this.#last) this.#table.put(this.#identity(), this.#principal, text)
     this.#last = text
   }
-
-  forget(): void {
-    this.#last = ''
-    this.#table.forget(this.#identity())
-  }
 }
 
 function isListOfRecords(list: unknown): boolean {

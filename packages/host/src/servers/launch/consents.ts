@@ -10,7 +10,7 @@ import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
-import { reasonOf } from '../../shared/text.ts'
+import { reasonOf, shellWord } from '../../shared/text.ts'
 import type {
   ConsentNeeded,
   ConsentService,
@@ -268,9 +268,9 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
     program: [place.file, place.real, place.cwd, place.args],
     contents: place.contents,
   })
-  const folder = cwd === undefined ? '' : `cd ${quoted(place.cwd)} && `
+  const folder = cwd === undefined ? '' : `cd ${shellWord(place.cwd)} && `
   return {
-    command: `${folder}${[command, ...place.args].map(quoted).join(' ')}`,
+    command: `${folder}${[command, ...place.args].map(shellWord).join(' ')}`,
     ...(place.file !== undefined && {
       program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
     }),
@@ -309,33 +309,18 @@ function passedVariables(config: ServerConfig): TrustFinding[] {
     const read = partsOf(text)
     const at = field.join('.')
     return ('parts' in read ? read.parts : []).flatMap((part): TrustFinding[] => {
-      if (part.kind === 'secret')
-        return [
-          {
-            severity: 'warning',
-            code: 'gives-a-secret',
-            at,
-            message: `It gets your secret "${part.name}".`,
-          },
-        ]
-      if (part.kind === 'file')
-        return [
-          {
-            severity: 'warning',
-            code: 'gives-a-file',
-            at,
-            message: `It gets the value of ${part.name}.`,
-          },
-        ]
+      const warning = (code: string, message: string): TrustFinding[] => [
+        { severity: 'warning', code, at, message },
+      ]
+      if (part.kind === 'secret') return warning('gives-a-secret', `It gets your secret "${part.name}".`)
+      if (part.kind === 'file') return warning('gives-a-file', `It gets the value of ${part.name}.`)
       if (part.kind !== 'env' || !isSecretName(part.name)) return []
-      const message = `It gets ${part.name} of your environment, which looks like a secret.`
-      return [{ severity: 'warning', code: 'gives-a-variable', at, message }]
+      return warning(
+        'gives-a-variable',
+        `It gets ${part.name} of your environment, which looks like a secret.`,
+      )
     })
   })
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 async function hashOf(file: string): Promise<string | null> {
