@@ -183,11 +183,6 @@ export class LiveConversation {
     return this.#conversation.cancelCall(id)
   }
 
-  /** Copies the conversation before its entry `place`. Returns the id of the copy. */
-  fork(place?: number): string {
-    return this.#service.host.conversations.fork(this.id, place)
-  }
-
   /** @throws McpError 'NOT_FOUND' if there is no such model */
   setModel(id: string): void {
     this.#conversation.model = this.#model(id)

@@ -13,7 +13,6 @@ import type {
   HostAnswers,
   HostEvent,
   HostOptions,
-  HostQuestion,
   InboxItem,
   Model,
   ModelProvider,
@@ -372,7 +371,7 @@ export class HostService {
     const { inbox } = this.host
     if (seen !== undefined) {
       const item = inbox.get(id)
-      if (item !== undefined && digestOf(item.question) !== seen)
+      if (item !== undefined && fingerprint(item.question) !== seen)
         throw new McpError('CONFLICT', 'The question changed since it was shown. Read it again.')
     }
     inbox.answer(id, answer, by)
@@ -398,11 +397,7 @@ export class HostService {
       follow: (sink) => {
         const end = this.conversations.get(id).topic.follow(sink)
         const offStored = this.host.onStored(() => this.conversations.get(id).refresh())
-        return () => {
-          this.#topics.delete(name)
-          offStored()
-          end()
-        }
+        return endsOf(() => this.#topics.delete(name), offStored, end)
       },
     }
     return conversation
@@ -451,14 +446,8 @@ export class HostService {
   ): TopicSource<Row> {
     return {
       rows,
-      follow: ({ refresh }) => {
-        const off = this.host.on(refresh, types)
-        const offStored = stored ? this.host.onStored(refresh) : undefined
-        return () => {
-          off()
-          offStored?.()
-        }
-      },
+      follow: ({ refresh }) =>
+        endsOf(this.host.on(refresh, types), ...(stored ? [this.host.onStored(refresh)] : [])),
     }
   }
 
@@ -473,12 +462,8 @@ export class HostService {
     return {
       ...source,
       follow: (sink) => {
-        const end = source.follow(sink)
         this.#conversationListeners.add(sink.refresh)
-        return () => {
-          this.#conversationListeners.delete(sink.refresh)
-          end()
-        }
+        return endsOf(source.follow(sink), () => this.#conversationListeners.delete(sink.refresh))
       },
     }
   }
@@ -516,11 +501,7 @@ export class HostService {
           },
           ['activity', 'activity-started'],
         )
-        const offStored = this.host.onStored(refresh)
-        return () => {
-          off()
-          offStored()
-        }
+        return endsOf(off, this.host.onStored(refresh))
       },
     }
   }
@@ -581,11 +562,7 @@ export class HostService {
           },
           ['question', 'later'],
         )
-        const offStored = this.host.onStored(refresh)
-        return () => {
-          off()
-          offStored()
-        }
+        return endsOf(off, this.host.onStored(refresh))
       },
     }
   }
@@ -594,15 +571,17 @@ export class HostService {
     return {
       ...item,
       rows: this.#questionRows.get(item.id) ?? [],
-      digest: digestOf(item.question),
+      digest: fingerprint(item.question),
       ...(this.#deferred.has(item.id) && { deferred: true }),
     }
   }
 }
 
-/** The digest of a question as shown. */
-function digestOf(question: HostQuestion): string {
-  return fingerprint(question)
+/** One function that calls all of these. */
+function endsOf(...ends: (() => void)[]): () => void {
+  return () => {
+    for (const end of ends) end()
+  }
 }
 
 const followedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']

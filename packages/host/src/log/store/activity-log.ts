@@ -221,7 +221,8 @@ function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
   return typeof target === 'string' ? target.slice(0, storedText) : null
 }
 
-function members(text: unknown): JsonRecord {
+/** The members of a JSON object; none for anything else. */
+export function members(text: unknown): JsonRecord {
   const value: unknown = typeof text === 'string' ? readJson(text) : undefined
   return isRecord(value) ? value : {}
 }

@@ -2,7 +2,7 @@ import { type CallToolResult, type ContentBlock, McpError } from '@jackfield/sdk
 import { readJson } from '@jackfield/sdk/internal'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
-import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   BrokeredCall,
@@ -174,7 +174,7 @@ class ContentHandles {
       return { ...facts(block), handle: this.#blocks.length - 1 }
     })
     const text = textOf(result)
-    const data = result.structuredContent ?? jsonIn(text)
+    const data = result.structuredContent ?? parsed(text)
     return { text, ...(data !== undefined && { data }), content }
   }
 
@@ -211,14 +211,6 @@ function facts(block: ContentBlock): JsonRecord {
         ...('text' in block.resource && { text: block.resource.text }),
       }
     }
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return readJson(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
+import { parsed } from '../../shared/json.ts'
 import type { ModelRequest } from '../../types/index.ts'
 import { blocksOf, textOf } from '../messages.ts'
 import { addDays, iso } from './dates.ts'
@@ -400,12 +400,8 @@ function baseName(name: string): string {
 /** The last text that is a JSON object or array. */
 function jsonIn(texts: readonly string[]): unknown {
   for (const text of texts.toReversed()) {
-    if (!/^\s*[[{]/.test(text)) continue
-    try {
-      return readJson(text)
-    } catch {
-      // Text that only starts like JSON.
-    }
+    const value = /^\s*[[{]/.test(text) ? parsed(text) : undefined
+    if (value !== undefined) return value
   }
   return undefined
 }

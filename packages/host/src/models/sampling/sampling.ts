@@ -111,7 +111,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
       } catch (error) {
         if (sampling.signal.aborted) throw error
         // The user can still send what was generated before.
-        candidates = { generated: generated, earlier, problem: reasonOf(error) }
+        candidates = { generated, earlier, problem: reasonOf(error) }
       }
     }
   }

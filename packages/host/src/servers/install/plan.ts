@@ -2,7 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import { parseConfig, textsOf } from '../../config/config.ts'
 import { givenValues, partsOf } from '../../config/variables.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
-import { oneLine } from '../../shared/text.ts'
+import { oneLine, shellWord } from '../../shared/text.ts'
 import type {
   ConfigInput,
   InstallPlan,
@@ -352,7 +352,7 @@ export function given(
 
 /** The command line or URL. */
 export function commandOf(config: ServerConfig): string {
-  return 'url' in config ? config.url : wordsOf(config).map(quoted).join(' ')
+  return 'url' in config ? config.url : wordsOf(config).map(shellWord).join(' ')
 }
 
 /** Program and arguments, or the URL alone. */
@@ -375,8 +375,4 @@ function mapTexts(config: ServerConfig, text: (given: string) => string): Server
     ...(args !== undefined && { args: args.map(text) }),
     ...(env !== undefined && { env: record(env) }),
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
