@@ -26,7 +26,6 @@ import { filesOf } from './download.ts'
 import { asksForNoMore, findingsAbout, type ReadPage, readPage } from './page.ts'
 import { appOf, isVisibleTo } from './tool-app.ts'
 
-/** Maximum open pages. */
 const maxPages = 32
 /** Maximum characters of a request's parameters as JSON. */
 const maxRequest = 524_288
@@ -54,7 +53,6 @@ interface AppsDeps extends Pick<Host, 'call' | 'read' | 'resources' | 'templates
   signal: AbortSignal
 }
 
-/** An open page with its limits. */
 interface OpenPage {
   readonly page: AppPage
   readonly html: string
@@ -554,7 +552,6 @@ export class Apps implements AppService {
   }
 }
 
-/** The user does not allow the page. */
 class Blocked extends McpError {
   constructor(uri: string) {
     super('REFUSED', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })

@@ -111,7 +111,6 @@ function readLimits(value: unknown, path: string, reader: Reader): JackfieldSect
 const most = { megabytes: 1_000_000, days: 36_500 }
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Reads `jackfield.log`. */
 function readLog(value: unknown, path: string, reader: Reader): LogSettings {
   const entry = reader.record(value, path) ?? {}
   onlyKnown(entry, path, ['keep', 'megabytes', 'days', 'maskedHeaders', 'traceparent'], reader)

@@ -20,7 +20,6 @@ export function denial({ tool, server }: CatalogTool, reason: string, isForModel
   return failure(`${tool.name} of ${server} was not called: ${sentence(reason)}${advice}`)
 }
 
-/** A text with a full stop, unless it ends with one. */
 function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }

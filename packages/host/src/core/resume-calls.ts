@@ -52,7 +52,6 @@ export interface ResumeDeps {
   signal: AbortSignal
 }
 
-/** Resumes calls whose program ended. */
 interface CallResumption {
   /** Why this host cannot resume a call; undefined if it can. */
   refusal(call: SuspendedCall): string | undefined

@@ -20,7 +20,7 @@ import {
 } from '@jackfield/sdk'
 import { SuspendedCalls } from '@jackfield/sdk/internal'
 import { reasonWithFixes } from '../shared/failures.ts'
-import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { isRecord, type JsonRecord, present } from '../shared/json.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
 import type { DefinitionBuilders } from './offer.ts'
 import { ClientCall, type Request, type Subject } from './relays.ts'
@@ -177,16 +177,12 @@ function texts(args: JsonRecord): Record<string, string> {
 }
 
 function wholeOf({ content, structuredContent, isError = false, _meta: meta }: CallToolResult): Reply {
-  return reply({
-    content,
-    isError,
-    ...(structuredContent !== undefined && { structured: structuredContent }),
-    ...(meta !== undefined && { meta }),
-  })
+  const structured = structuredContent === undefined ? {} : { structured: structuredContent }
+  return reply({ content, isError, ...structured, ...present({ meta }) })
 }
 
 function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
-  return { contents, ...(meta !== undefined && { meta }) }
+  return { contents, ...present({ meta }) }
 }
 
 /** Clients get a server's error unchanged; a failure of the host is reported as such. */

@@ -8,6 +8,7 @@ import {
   type Turn,
 } from '../models/agent/index.ts'
 import { isSwitchedOn } from '../models/agent/tool-switches.ts'
+import { present } from '../shared/json.ts'
 import type {
   AttachedCopy,
   BrokeredCall,
@@ -294,9 +295,7 @@ export class LiveConversation {
     return createConversation({
       host,
       model,
-      ...(resume !== undefined && { resume }),
-      ...(code !== undefined && { codeMode: code }),
-      ...(maxCalls !== undefined && { maxCalls }),
+      ...present({ resume, codeMode: code, maxCalls }),
       onLate: (event) => this.#called(event),
     })
   }
@@ -362,13 +361,7 @@ export class LiveConversation {
       }
     } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
       const { progress, total, message } = event
-      this.#changeRunning({
-        progress: {
-          progress,
-          ...(total !== undefined && { total }),
-          ...(message !== undefined && { message }),
-        },
-      })
+      this.#changeRunning({ progress: { progress, ...present({ total, message }) } })
     }
   }
 
@@ -504,10 +497,8 @@ export class LiveConversation {
         ...row,
         state: 'done',
         ...(taken !== undefined && { durationMs: Math.round(taken) }),
-        ...(activity !== undefined && { activity }),
         ...(denied && { denied }),
-        ...(cancelled !== undefined && { cancelled }),
-        ...(decision !== undefined && { decision }),
+        ...present({ activity, cancelled, decision }),
         ...(result.isError === true && { isError: true }),
         ...(JSON.stringify(result).length <= shownResult && { result }),
       }
@@ -552,17 +543,19 @@ export class LiveConversation {
       title: conversation.title,
       model: conversation.model.id,
       isLanguageModel: conversation.model.isLanguageModel,
-      ...(this.#contextLimit !== undefined && { contextLimit: this.#contextLimit }),
       state: this.#turn?.state ?? 'idle',
       usage: conversation.usage,
       toolSwitches: conversation.toolSwitches,
-      ...(this.#turn !== undefined && { by: this.#turn.by }),
-      ...(this.#turn?.message !== undefined && { message: this.#turn.message }),
-      ...(conversation.contextTokens !== undefined && { contextTokens: conversation.contextTokens }),
-      ...(this.#wait !== undefined && { wait: this.#wait }),
-      ...(this.#fault !== undefined && { fault: this.#fault }),
-      ...(this.#last !== undefined && { stopReason: this.#last.stopReason }),
-      ...(this.#last?.callsNotRun !== undefined && { callsNotRun: this.#last.callsNotRun }),
+      ...present({
+        contextLimit: this.#contextLimit,
+        contextTokens: conversation.contextTokens,
+        by: this.#turn?.by,
+        message: this.#turn?.message,
+        wait: this.#wait,
+        fault: this.#fault,
+        stopReason: this.#last?.stopReason,
+        callsNotRun: this.#last?.callsNotRun,
+      }),
       ...(this.#unfinished.length > 0 && { unfinished: this.#unfinished }),
     }
   }

@@ -15,7 +15,6 @@ export interface Caller {
   readonly closed: AbortSignal
 }
 
-/** The implementation of a method. */
 type Run<M extends MethodName> = (
   params: Methods[M]['params'],
   service: HostService,
@@ -25,7 +24,6 @@ type Run<M extends MethodName> = (
 /** The result of a method without one. */
 const none = (_work: unknown): null => null
 
-/** Every method of the contract. */
 const methods: { readonly [M in MethodName]: Run<M> } = {
   'host.status': (_, service) => service.status(),
   'host.stop': ({ now = false }, service) => service.requestStop(now),

@@ -5,6 +5,7 @@ import { blocksOf } from '../models/messages.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
+import { present } from '../shared/json.ts'
 import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
@@ -45,7 +46,6 @@ const maxStoredSettled = 50
 const maxStoredActivities = 200
 /** Maximum tokens of a test reply: reasoning models need more than the one word. */
 const maxTestTokens = 1_024
-/** Milliseconds for a test request. */
 const testMs = 60_000
 /** Maximum questions whose activities are remembered. */
 const maxStoredQuestions = 2_000
@@ -106,7 +106,6 @@ export class HostService {
   readonly #sources: { readonly [T in keyof Topics]: TopicSource<Topics[T]> }
   /** Activity rows of questions, from their events. */
   readonly #questionRows = new Map<string, readonly number[]>()
-  /** Deferred open questions. */
   readonly #deferred = new Set<string>()
   /** Runs whose questions fail if no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
@@ -116,7 +115,6 @@ export class HostService {
   #catalogVersion = 0
   /** Starts of servers that are not finished, by name. */
   readonly #starting = new Map<string, Promise<void>>()
-  /** Servers that were started once. */
   readonly #started = new Set<string>()
   /** Servers that need consent while no surface could be asked. */
   readonly #unapproved = new Set<string>()
@@ -285,8 +283,7 @@ export class HostService {
         id,
         isLanguageModel,
         contextTokens: facts?.contextTokens ?? contextTokens ?? null,
-        ...(facts?.cost !== undefined && { cost: facts.cost }),
-        ...(facts?.currency !== undefined && { currency: facts.currency }),
+        ...present({ cost: facts?.cost, currency: facts?.currency }),
       }
     })
   }

@@ -57,7 +57,6 @@ type Form = Omit<FoundSecret, 'text'>
 export function createSecretRedactor(): SecretRedactor {
   /** The owner of each encoded form. */
   const forms = new Map<string, Form>()
-  /** Secret values by member name. */
   const members = new Map<string, Set<string>>()
   let pattern: RegExp | undefined
   let longest = 0

@@ -105,7 +105,6 @@ interface ServiceDeps {
 
 const dayMs = 86_400_000
 
-/** The public service. */
 function createService({
   policy,
   grants,

@@ -215,7 +215,6 @@ function adopt(database: DatabaseSync, chain: Chain): void {
   })
 }
 
-/** The tool, prompt or URI of a row. */
 function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
   const target = tool ?? prompt ?? uri
   return typeof target === 'string' ? target.slice(0, storedText) : null

@@ -18,7 +18,6 @@ export interface ConversationRow {
   shared: number
 }
 
-/** An entry to be inserted. */
 interface NewConversationEntry {
   at: string
   /** JSON. */

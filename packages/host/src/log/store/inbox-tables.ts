@@ -61,7 +61,6 @@ export interface InboxTable {
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
 const isPending = ' while the answer was on its way, so it is unknown whether it arrived'
-/** Settled questions that are stored. */
 const maxStoredSettled = 1_000
 
 export function createInboxTable(

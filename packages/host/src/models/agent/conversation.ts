@@ -8,6 +8,7 @@ import {
 import { failure } from '../../core/call-results.ts'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
+import { present } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   AttachedCopy,
@@ -210,9 +211,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       system: systemPrompt(host, options.system),
       tools: offer.tools(requestedModel),
       maxTokens,
-      ...(signal !== undefined && { signal }),
-      ...(onText !== undefined && { onText }),
-      ...(onWait !== undefined && { onWait }),
+      ...present({ signal, onText, onWait }),
     })
     return { reply, row, usage: reply.usage && { model: requestedModel.id, ...reply.usage } }
   }
@@ -318,8 +317,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       characters: resultCharacters,
       conversation: transcript.id,
       tool: entry?.tool.name ?? name,
-      ...(entry !== undefined && { server: entry.server }),
-      ...(activity !== undefined && { activity }),
+      ...present({ server: entry?.server, activity }),
     })
   }
 

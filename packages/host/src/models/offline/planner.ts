@@ -1,5 +1,5 @@
 import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { parsed } from '../../shared/json.ts'
+import { parsed, present } from '../../shared/json.ts'
 import type { ModelRequest } from '../../types/index.ts'
 import { blocksOf, textOf } from '../messages.ts'
 import { addDays, iso } from './dates.ts'
@@ -223,9 +223,7 @@ function book(plan: Plan, destination: string, best: Done | undefined): Move {
     origin: trip.origin,
     departure: trip.start,
     returnDate: trip.end,
-    ...(trip.travelers !== undefined && { travelers: trip.travelers }),
-    ...(trip.budget !== undefined && { budget: trip.budget }),
-    ...(flight !== undefined && { outboundFlight: flight }),
+    ...present({ travelers: trip.travelers, budget: trip.budget, outboundFlight: flight }),
   })
 }
 

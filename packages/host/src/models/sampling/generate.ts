@@ -1,6 +1,6 @@
 import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
 import type { ActivityLog } from '../../log/store/activity-log.ts'
-import { isRecord } from '../../shared/json.ts'
+import { isRecord, present } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   Activity,
@@ -76,16 +76,9 @@ function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefine
 }
 
 function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
-  return {
-    messages: params.messages,
-    maxTokens: params.maxTokens,
-    signal,
-    ...(params.systemPrompt !== undefined && { system: params.systemPrompt }),
-    ...(params.tools !== undefined && { tools: params.tools }),
-    ...(params.toolChoice?.mode !== undefined && { toolChoice: params.toolChoice.mode }),
-    ...(params.temperature !== undefined && { temperature: params.temperature }),
-    ...(params.stopSequences !== undefined && { stopSequences: params.stopSequences }),
-  }
+  const { messages, maxTokens, systemPrompt: system, tools, toolChoice, temperature, stopSequences } = params
+  const given = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
+  return { messages, maxTokens, signal, ...present(given) }
 }
 
 function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {

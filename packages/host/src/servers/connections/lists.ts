@@ -186,7 +186,6 @@ const empty: Readonly<Record<ListKind, Partial<ServerLists>>> = {
   resources: { resources: [], templates: [] },
 }
 
-/** Why a list could not be fetched. */
 interface ListProblem {
   reason: string
   error: Failure | undefined

@@ -3,7 +3,6 @@ import { McpError } from '@jackfield/sdk'
 import { libraries } from '../../shared/libraries.ts'
 import { oneLine } from '../../shared/text.ts'
 
-/** Limits of a bundle. */
 interface ArchiveLimits {
   /** Bytes of all files together. */
   readonly bytes: number

@@ -10,6 +10,7 @@ import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
+import { present } from '../../shared/json.ts'
 import { reasonOf, shellWord } from '../../shared/text.ts'
 import type {
   ConsentNeeded,
@@ -149,8 +150,7 @@ export class Consents implements ConsentService {
         ...(before === redactor.text(command) ? [changedElsewhere] : []),
         ...findings,
       ],
-      ...(program !== undefined && { program }),
-      ...(before !== undefined && { before }),
+      ...present({ program, before }),
     }
   }
 
@@ -162,7 +162,7 @@ export class Consents implements ConsentService {
   async #ask(wanted: ConsentRequest, config: ServerConfig, signal: AbortSignal): Promise<void> {
     const { questions, recorder, redactor } = this.#deps
     const { server, file, command, program, given, findings, before } = wanted
-    const changed = before === undefined ? {} : { before }
+    const shown = present({ program, before })
     const row = recorder.open({
       kind: 'start',
       server,
@@ -172,13 +172,11 @@ export class Consents implements ConsentService {
         command,
         findings,
         surface: questions.names,
-        ...(program !== undefined && { program }),
-        ...changed,
+        ...shown,
       },
     })
     try {
-      const shown = { given, ...(program !== undefined && { program }) }
-      const question = { file, command, ...shown, findings, ...changed, config: redactor.value(config) }
+      const question = { file, command, given, findings, ...shown, config: redactor.value(config) }
       const { answer, by } = await questions.ask(
         { kind: 'start', id: randomUUID(), cause: { server }, ...question },
         { signal, activity: row.id },

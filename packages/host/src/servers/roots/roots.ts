@@ -322,7 +322,6 @@ function rootOf({ uri, name }: Root): Root {
   return { uri, ...(name !== undefined && { name }) }
 }
 
-/** The folders of a question. */
 function previewsOf({ offered, fresh, consent }: RootsState): Promise<FolderPreview[]> {
   return Promise.all(
     offered.map(async (folder) => ({
