@@ -51,15 +51,11 @@ export class Handlers implements DefinitionBuilders {
     this.#reads = new ForwardedCalls(calls, heldMs)
   }
 
-  tool: DefinitionBuilders['tool'] = ({ name, server, tool: { name: target, inputSchema } }) =>
+  tool: DefinitionBuilders['tool'] = ({ name, server, tool: { inputSchema } }) =>
     tool({
       input: asIs(inputSchema),
-      run: (args, context) => {
-        const conversation = this.#deps.conversationOf(context)
-        return this.#tools.pass(this.#deps.requestOf(context), { server, target, conversation }, (call) =>
-          this.#call(name, args, call),
-        )
-      },
+      run: (args, context) =>
+        this.#pass(this.#tools, server, context, (call) => this.#call(name, args, call)),
     })
 
   prompt: DefinitionBuilders['prompt'] = ({ name, server, prompt: listed }) =>
@@ -71,14 +67,10 @@ export class Handlers implements DefinitionBuilders {
           this.#completer(server, { type: 'ref/prompt', name: listed.name }, argument.name),
         ]),
       ),
-      run: (args, context) => {
-        const conversation = this.#deps.conversationOf(context)
-        return this.#prompts.pass(
-          this.#deps.requestOf(context),
-          { server, target: listed.name, conversation },
-          (call) => notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(call))),
-        )
-      },
+      run: (args, context) =>
+        this.#pass(this.#prompts, server, context, (call) =>
+          notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(call))),
+        ),
     })
 
   resource: DefinitionBuilders['resource'] = ({ server, resource: { uri, mimeType } }) =>
@@ -92,13 +84,22 @@ export class Handlers implements DefinitionBuilders {
     template({ uriTemplate, read: (_variables, context, uri) => this.read(server, uri, context) })
 
   read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['pass']> {
-    const conversation = this.#deps.conversationOf(context)
-    return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (call) =>
+    return this.#pass(this.#reads, server, context, (call) =>
       // The host's user can search its text: what gateway clients read belongs to that user.
       notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(call), searchable: false })).then(
         asReply,
       ),
     )
+  }
+
+  #pass<T>(
+    calls: ForwardedCalls<T>,
+    server: string,
+    context: Context,
+    run: (call: ClientCall<T>) => Promise<T>,
+  ): Promise<T | InputRequired> {
+    const { requestOf, conversationOf } = this.#deps
+    return calls.pass(requestOf(context), { server, conversation: conversationOf(context) }, run)
   }
 
   close(): void {
