@@ -322,6 +322,7 @@ export class Broker {
     }
 
     const { caller, conversation } = notice
+    const within = conversation === undefined ? {} : { conversation }
     const over = activeRequests.begin({
       server,
       row: notice.activity,
@@ -329,16 +330,9 @@ export class Broker {
       target: tool,
       arguments: args,
       caller,
-      ...(conversation !== undefined && { conversation }),
+      ...within,
     })
-    const request = {
-      server,
-      tool,
-      arguments: args,
-      caller,
-      decision,
-      ...(conversation !== undefined && { conversation }),
-    }
+    const request = { server, tool, arguments: args, caller, decision, ...within }
     const start = { call: notice.activity, server, identity: connection.identity, request }
     const suspension = suspendedCalls.begin(start)
     emit({ type: 'call', state: 'begins', call: notice })

@@ -134,7 +134,7 @@ function blocksOf({ content, structuredContent }: CallToolResult): readonly Cont
 }
 
 /** The text of a block, if that is what it is. */
-function textIn(block: ContentBlock): string | undefined {
+export function textIn(block: ContentBlock): string | undefined {
   if (block.type === 'text') return block.text
   return block.type === 'resource' && 'text' in block.resource ? block.resource.text : undefined
 }

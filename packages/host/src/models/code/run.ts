@@ -13,6 +13,7 @@ import type {
   Host,
   HostEvent,
 } from '../../types/index.ts'
+import { textIn } from '../fitted-result.ts'
 import { type FromProgram, type Job, type ProgramProcess, startProgram } from './process.ts'
 
 interface RunDeps {
@@ -185,12 +186,7 @@ class ContentHandles {
 
 /** All text of a result. */
 function textOf(result: CallToolResult): string {
-  return result.content
-    .flatMap((block) => {
-      if (block.type === 'text') return [block.text]
-      return block.type === 'resource' && 'text' in block.resource ? [block.resource.text] : []
-    })
-    .join('\n')
+  return result.content.flatMap((block) => textIn(block) ?? []).join('\n')
 }
 
 function facts(block: ContentBlock): JsonRecord {
