@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { Round } from '@jackfield/sdk/client'
 import { readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
-import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/index.ts'
+import type { Caller, Decision, HostQuestion, Inbox, InboxItem } from '../../types/index.ts'
 import { exclusively } from './chain.ts'
 import type { LogWriter } from './log-writer.ts'
 
@@ -20,13 +20,6 @@ export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
 
 type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'suspended' | 'address'>
 
-interface InboxFilter {
-  state?: InboxItem['state'] | 'all'
-  server?: string
-  /** Maximum rows, the newest. Default 1 000. */
-  limit?: number
-}
-
 export const sealedMigration: string = `
   ALTER TABLE inbox ADD COLUMN address TEXT;
   ALTER TABLE inbox ADD COLUMN sealed TEXT;
@@ -36,8 +29,8 @@ export const sealedMigration: string = `
 export interface InboxTable {
   add(row: NewInboxRow): InboxRow
   get(id: string): InboxRow | undefined
-  /** Oldest first. */
-  list(filter?: InboxFilter): InboxRow[]
+  /** Oldest first. `limit`: maximum rows, the newest; default 1 000. */
+  list(filter?: Parameters<Inbox['list']>[0]): InboxRow[]
   /** Questions of one round of a suspended call, in the order they were asked. */
   ofRound(call: number, round: number): InboxRow[]
   /** Whether this answer was accepted: false if the question was no longer open. */

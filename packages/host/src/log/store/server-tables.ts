@@ -1,15 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { GivenConsent } from '../../types/index.ts'
 
 /** A consent to start one server as one file defines it. */
-interface Consent {
+interface Consent extends GivenConsent {
   /** One hash of the file and everything that defines the started server. */
   identity: string
-  file: string
-  server: string
-  /** The command line or URL in the question. */
-  command: string
-  /** ISO 8601. */
-  at: string
 }
 
 export interface ConsentTable {

@@ -3,6 +3,7 @@ import { failure, textResult } from '../../core/call-results.ts'
 import type { CatalogTool, Host } from '../../types/index.ts'
 import { defaultCalls } from '../code/run.ts'
 import type { ModelTool } from '../tool-search/meter.ts'
+import type { CallOrigin, OfferedTools } from './tool-calls.ts'
 
 const characters = 18_000
 
@@ -47,16 +48,7 @@ export async function callCodeTool(
   host: Host,
   name: string,
   args: Record<string, unknown>,
-  {
-    maxCalls,
-    ...options
-  }: {
-    conversation: string
-    cause: number
-    maxCalls: number
-    isOn: (tool: CatalogTool) => boolean
-    signal?: AbortSignal
-  },
+  { maxCalls, ...options }: Omit<CallOrigin, 'onRow'> & Pick<OfferedTools, 'isOn'>,
 ): Promise<{ result: CallToolResult; calls?: number }> {
   if (name === names.describe) return { result: textResult(described(host, args, options.isOn)) }
   if (typeof args.program !== 'string') return { result: failure('run_code needs "program", a text.') }

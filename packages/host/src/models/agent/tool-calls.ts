@@ -1,20 +1,13 @@
-import type { CallToolResult } from '@jackfield/sdk'
 import { failure } from '../../core/call-results.ts'
-import type { CatalogTool, Decision, Host } from '../../types/index.ts'
+import type { CatalogTool, Host } from '../../types/index.ts'
 import { nearNames } from '../listed-models.ts'
 import { callCodeTool, isCodeTool } from './code-tools.ts'
+import type { LateResult } from './conversation.ts'
 import { callSearchTool, isSearchTool } from './search-tools.ts'
 import { callVirtual, isVirtual } from './virtual-tools.ts'
 
 /** The outcome of one tool call of the model. */
-export interface ToolOutcome {
-  result: CallToolResult
-  denied: boolean
-  /** The user cancelled this call, and the turn continued. */
-  cancelled?: true
-  decision?: Decision
-  /** The row of the call, if it went through the broker. */
-  activity?: number
+export interface ToolOutcome extends Omit<LateResult, 'type' | 'id' | 'name'> {
   /** The host was closed while the call waited for an answer; answering resumes it in another program. */
   suspended?: boolean
   /** Tool calls of a program. */

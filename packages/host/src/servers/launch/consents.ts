@@ -12,13 +12,7 @@ import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
 import { present } from '../../shared/json.ts'
 import { reasonOf, shellWord } from '../../shared/text.ts'
-import type {
-  ConsentNeeded,
-  ConsentService,
-  GivenValue,
-  ServerConfig,
-  TrustFinding,
-} from '../../types/index.ts'
+import type { ConsentNeeded, ConsentService, ServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from './command-scan.ts'
 import { resolveCommand, type Surroundings, spelled } from './resolve-command.ts'
 
@@ -211,14 +205,7 @@ function refusedStart(server: string): FixableError {
 }
 
 /** The command line or URL for the user to review. */
-interface Described {
-  /** The command line in shell syntax with its folder, or the URL. */
-  command: string
-  /** The file that the command resolves to on this machine, with the target of a link. */
-  program?: string
-  /** The variables or headers it gets. */
-  given: GivenValue[]
-  findings: TrustFinding[]
+interface Described extends Pick<ConsentNeeded, 'command' | 'program' | 'given' | 'findings'> {
   /** One hash of the file and of everything that defines the started command and its variables. */
   identity: string
 }
